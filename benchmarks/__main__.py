@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -15,6 +16,7 @@ from benchmarks import (
     counting,
     encoding,
     journal,
+    language_model,
     languages,
     mapping,
     remembering,
@@ -35,6 +37,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "following": following.figures,
     "retrieving": retrieving.figures,
     "languages": languages.figures,
+    "language_model": language_model.figures,
     "remembering": remembering.figures,
     "mapping": mapping.figures,
     "visiting": visiting.figures,
@@ -50,7 +53,14 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
 RESULTS = Path(__file__).parent / "results"
 
 
-def main(names: list[str]) -> None:
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="all of them where none is named")
+    parser.add_argument("--model", help="the language model of `language_model`, in place of ATLAS_LLM_MODEL")
+    options = parser.parse_args(arguments)
+    if options.model:
+        os.environ["ATLAS_LLM_MODEL"] = options.model
+    names = options.names
     unknown = sorted(set(names) - set(BENCHMARKS))
     if unknown:
         raise SystemExit(f"no benchmark {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}")

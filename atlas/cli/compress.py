@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from atlas.cli.common import add_command, count, how_to_undo, opened, progress_bar, safe
+from atlas.cli.llm import watched_model
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.jobs.compression import compress_now, strategy_of
 from atlas.jobs.compression_file import CompressionResult
 from atlas.learning.search.limits import Limits
 from atlas.learning.strategies import ProvenCompression
-from atlas.llm.client import ModelClient
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.compression import (
     FunctionRow,
@@ -66,7 +66,7 @@ def add_commands(commands: Any) -> None:
 
 def _compress(options: argparse.Namespace, settings: Settings) -> int:
     _check(options)
-    llm = ModelClient(settings) if options.by == MODEL else None
+    llm = watched_model(settings) if options.by == MODEL else None
     with opened(settings, read_only=not options.apply) as memory:
         found = _compressed(memory, strategy_of(llm, options.limit, settings.program_path))
         rows = found_rows(memory, found)

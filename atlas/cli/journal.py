@@ -24,6 +24,7 @@ from atlas.cli.common import (
     reached,
     safe,
 )
+from atlas.cli.llm import watched_model
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.settings import Settings
@@ -32,7 +33,6 @@ from atlas.infra.secrets import counting_secrets
 from atlas.jobs.artefact import CACHE
 from atlas.jobs.compaction import plan_now
 from atlas.jobs.compaction_file import CompactionFile
-from atlas.llm.client import ModelClient
 from atlas.memory.base.ranking import explain
 from atlas.memory.journal import (
     COLLECTION,
@@ -355,7 +355,7 @@ def _written_plan(file: CompactionFile, options: argparse.Namespace) -> CompactP
 
 
 def _plan_compaction(memory: MemorySystem, options: argparse.Namespace, settings: Settings) -> CompactPlan:
-    memory.journal.llm = ModelClient(settings) if options.with_model else None
+    memory.journal.llm = watched_model(settings) if options.with_model else None
     with progress_bar(desc="planning", leave=False) as on_progress:
         return plan_now(
             memory,

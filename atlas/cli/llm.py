@@ -1,8 +1,9 @@
-"""The command that checks the language model of the settings."""
+"""The language model of the settings: the command that checks it, and the model for commands that ask it."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 from atlas.cli.common import add_command, add_part, safe
@@ -15,6 +16,14 @@ def add_commands(commands: Any) -> None:
     """Declare it, with its part."""
     command = add_command(commands, "llm", _check)
     add_part(command.add_subparsers(metavar="PART"), "check", _check, "ask the language model one small question")
+
+
+def watched_model(settings: Settings) -> ModelClient:
+    """Return the language model of the settings for a command that shows its progress.
+
+    If its server is down, it is waited for, which is said on the error stream. Ctrl-C ends the wait.
+    """
+    return ModelClient(settings, on_wait=lambda message: print(safe(message), file=sys.stderr))
 
 
 def _check(options: argparse.Namespace, settings: Settings) -> int:

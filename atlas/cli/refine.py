@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from atlas.cli.common import add_command, count, how_to_undo, opened, print_plan, progress_bar, safe
+from atlas.cli.llm import watched_model
 from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
 from atlas.core.settings import Settings
 from atlas.jobs.artefact import CACHE
@@ -90,7 +91,7 @@ def _apply(memory: MemorySystem, file: RefinementFile) -> int:
 def _model(settings: Settings) -> ModelClient | None:
     """Return the language model of the settings, or None, which the plan reports, if there is none."""
     try:
-        return ModelClient(settings)
+        return watched_model(settings)
     except LLMUnavailable as error:
         if is_configured(settings):  # so its package is missing
             print(f"refining without a language model: {error}", file=sys.stderr)

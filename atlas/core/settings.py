@@ -175,6 +175,9 @@ class Settings:
     llm_retries: int = 3
     """ATLAS_LLM_RETRIES: number of times a question is repeated if the service is overloaded or fails."""
 
+    llm_concurrency: int = 2
+    """ATLAS_LLM_CONCURRENCY: number of questions that may be under way at once where they are independent."""
+
     llm_thinking_tokens: int = 4_096
     """ATLAS_LLM_THINKING_TOKENS: room for a model's thinking, which counts as part of its reply, beside the answer."""
 

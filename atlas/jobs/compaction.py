@@ -40,7 +40,7 @@ class CompactionJob(MemoryJob):
         Raises:
             LLMUnavailable: A model was asked for, but is not configured.
         """
-        with self.opened(on_progress, model_if(self.with_model)) as memory:
+        with self.opened(on_progress, model_if(self.with_model, on_progress)) as memory:
             return plan_now(
                 memory, self.keep_recent, self.keep_types, max_entries=self.max_entries, on_progress=on_progress
             )

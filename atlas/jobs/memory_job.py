@@ -26,13 +26,15 @@ class MemoryJob(StoreJob, ABC):
         return open_memory(self.store, read_only=True, create=False, settings=settings, llm=llm)
 
 
-def model_if(is_wanted: bool) -> ModelClient | None:
-    """Return the language model that the settings name, where one is wanted.
+def model_if(is_wanted: bool, on_progress: OnProgress) -> ModelClient | None:
+    """Return the language model that the settings name, where one is wanted. If its server is down, it is waited for.
 
     Raises:
         LLMUnavailable: It is wanted, but is not configured.
     """
-    return ModelClient(Settings.from_environment()) if is_wanted else None
+    if not is_wanted:
+        return None
+    return ModelClient(Settings.from_environment(), on_wait=lambda message: on_progress(0, 0, message))
 
 
 def spent_by(llm: LLMClient | None) -> str:

@@ -64,7 +64,7 @@ class RefinementJob(MemoryJob):
         Raises:
             LLMUnavailable: A model was asked for, but is not configured.
         """
-        llm = model_if(self.with_model)
+        llm = model_if(self.with_model, on_progress)
         with self.opened(on_progress) as memory:
             return plan_now(memory, self.where, max_experiences=self.max_experiences, llm=llm, on_progress=on_progress)
 

@@ -6,11 +6,13 @@ import asyncio
 import ipaddress
 import json
 import logging
+import math
 import os
 import random
 import re
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,6 +35,14 @@ KEY = AnthropicApi.key_variable
 PRICED_HOST = "api.anthropic.com"
 MAX_WAIT_SECONDS = 60.0
 """Longest wait that a service may ask for. One that asks for more counts as unavailable."""
+
+PATIENCE_SECONDS = 90.0
+"""Time for which a server that is down is waited for, where a person sees that and may cancel it. A restart that loads
+a model takes about a minute."""
+
+MAX_PATIENT_PAUSE_SECONDS = 5.0
+STARTING = {None, 502, 503, 504}
+"""Statuses of a server that is down, or that starts: nothing answers, or a gateway or llama.cpp's server says so."""
 
 PASSING = {408, 409, 429}
 """Statuses, beside those of a failing server, after which the same question may be answered."""
@@ -61,26 +71,42 @@ class ModelClient:
     in words from then on.
     """
 
-    def __init__(self, settings: Settings, *, api_key: str | None = None, backoff_seconds: float = 0.5) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        api_key: str | None = None,
+        backoff_seconds: float = 0.5,
+        on_wait: Callable[[str], None] | None = None,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
         """Connect, without asking anything yet.
 
         Args:
             settings: The model, the server, and how long and how often to try.
             api_key: By default that of ANTHROPIC_API_KEY or OPENAI_API_KEY, as the protocol is.
             backoff_seconds: The first wait before a question is repeated. Each later one is twice as long.
+            on_wait: For work that a person watches and may cancel. A server that is down is then waited for, and this
+                is called with a sentence on that before each wait. What it raises ends the wait.
+            patience_seconds: Longest time that such a server is waited for.
 
         Raises:
             LLMUnavailable: There is no key, or asking is forbidden.
             InvalidInput: The server's address or the protocol's name is not valid.
         """
         self._settings = settings
-        self._service = _Service(settings, api_key, backoff_seconds)
+        self._service = _Service(settings, api_key, backoff_seconds, on_wait, patience_seconds)
         self._total = Meter()
 
     @property
     def model_name(self) -> str:
         """The service's name of the model."""
         return self._settings.llm_model
+
+    @property
+    def concurrency(self) -> int:
+        """Number of questions that it takes at once."""
+        return self._settings.llm_concurrency
 
     @property
     def address(self) -> str:
@@ -159,10 +185,19 @@ class ModelClient:
 class _Service:
     """The server that questions are put to, repeatedly if it is busy or fails."""
 
-    def __init__(self, settings: Settings, api_key: str | None, backoff_seconds: float) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        api_key: str | None,
+        backoff_seconds: float,
+        on_wait: Callable[[str], None] | None,
+        patience_seconds: float,
+    ) -> None:
         self._settings = settings
         self._key = api_key
         self._backoff_seconds = backoff_seconds
+        self._on_wait = on_wait
+        self._patience_seconds = patience_seconds
         self._can_force = True
         self._is_found = bool(settings.llm_api or not settings.llm_base_url)
         self._finding = threading.Lock()
@@ -180,7 +215,7 @@ class _Service:
             seconds: Time that is left for it, or None where it is not limited.
         """
         timeout = min(self._settings.llm_timeout_seconds, seconds or self._settings.llm_timeout_seconds)
-        attempt = 0
+        attempt, until = 0, math.inf
         while True:
             api, is_forced = self.api, self._can_force and exchange.schema is not None
             try:
@@ -191,9 +226,14 @@ class _Service:
                     continue
                 if error.is_about_path and self._tried_other(api):
                     continue
-                if not _is_passing(error) or attempt == self._settings.llm_retries:
-                    raise self._unavailable(error) from error
-                await self._pause(error, attempt)
+                until = min(until, time.monotonic() + self._patience_seconds)
+                if not self._is_waited_for(error, until):
+                    if not _is_passing(error) or attempt >= self._settings.llm_retries:
+                        raise self._unavailable(error) from error
+                    await self._pause(error, attempt)
+                elif self._on_wait is not None:
+                    self._on_wait(f"{self.api.address} does not answer; waiting for {until - time.monotonic():.0f} s")
+                    await asyncio.sleep(min(self._backoff_seconds * 2**attempt, MAX_PATIENT_PAUSE_SECONDS))
                 attempt += 1
 
     def priced(self, usage: TokenUsage) -> TokenUsage:
@@ -217,6 +257,11 @@ class _Service:
             raise ApiError("it took too long", is_timeout=True) from error
         self._is_found = True
         return reply
+
+    def _is_waited_for(self, error: ApiError, until: float) -> bool:
+        """Return whether a server is down, and a person waits for it."""
+        is_down = error.status in STARTING and not error.is_timeout
+        return self._on_wait is not None and is_down and time.monotonic() < until
 
     def _tried_other(self, api: ModelApi) -> bool:
         """Turn to the next protocol where the server has not the address of one. Return False without another."""

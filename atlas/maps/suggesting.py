@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -96,9 +97,7 @@ async def _ask_for_names(llm: LLMClient, domains: Sequence[UnnamedDomain], reser
     groups = {f"group {domain.number}": _describe(domain) for domain in domains}
     prompt = f"The {len(domains)} groups:\n{as_data(groups, limit=DOMAIN_CHARACTERS * len(domains))}"
     if reserved:
-        prompt += (
-            f"\n\nNames that other groups have already:\n{as_data({'names': chr(10).join(reserved)}, limit=4_000)}"
-        )
+        prompt += f"\n\nNames that are taken:\n{as_data({'names': chr(10).join(reserved)}, limit=4_000)}"
     question = Question(
         system=DOMAIN_NAMES.text,
         prompt=prompt,
@@ -126,13 +125,15 @@ def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reser
     """Return the names of an answer by the domain's number.
 
     Raises:
-        InvalidInput: A group has no name or several, or a name is not one line or is given twice.
+        InvalidInput: A group has no name or several, or a name is a loop, is not one line or is given twice.
     """
     names = {entry["group"]: " ".join(entry["name"].split()) for entry in answer}
     if sorted(entry["group"] for entry in answer) != sorted(numbers):
         raise InvalidInput(f"each of the groups {sorted(numbers)} should have exactly one name")
     if empty := [name for name in names.values() if not _words(name) - _OF_THE_QUESTION]:
         raise InvalidInput(f"a name should say what its tasks are about, but these do not: {empty}")
+    if loops := [name for name in names.values() if max(Counter(name.casefold().split()).values(), default=0) > 2]:
+        raise InvalidInput(f"a name should not repeat a word, but these do: {loops}")
     if odd := [name for name in names.values() if not name or not name.isprintable()]:
         raise InvalidInput(f"a name should be plain text on one line, but these are not: {odd}")
     folded = [name.casefold() for name in (*reserved, *names.values())]

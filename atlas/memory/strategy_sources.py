@@ -12,6 +12,7 @@ from atlas.core.types import Outcome, Strategy, Trajectory
 from atlas.memory.experience.extraction import merged_attempts, to_trajectory
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategies.memory import ChromaStrategyBank
+from atlas.protocols.strategies import InformedAbstractor
 
 MANY = 2_000
 """Values up to which records are asked for by name. For more, reading the whole column is quicker."""
@@ -95,14 +96,18 @@ def attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | N
     return [*recorded, *merged]
 
 
-def unwritten_successes(
+def unwritten_attempts(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, limit: int | None = None
 ) -> list[Trajectory]:
-    """Return successful attempts that no strategy has as a source, oldest first. At most so many of them."""
+    """Return attempts that no strategy has as a source, oldest first. At most so many of them.
+
+    They are successful ones, and failed ones where the bank's abstractor makes warnings of them.
+    """
     sources = bank.column("sources")
     written = {source for of in sources.values() for source in ([of] if isinstance(of, str) else of)}
     attempt_of = experience.column("trajectory_id")
-    ids = [i for i in experience.ids({"outcome": "succeeded"}) if attempt_of.get(i) not in written]
+    outcomes = ["succeeded", *(["failed"] if isinstance(bank.abstractor, InformedAbstractor) else [])]
+    ids = [i for i in experience.ids({"outcome": {"$in": outcomes}}) if attempt_of.get(i) not in written]
     found = [to_trajectory(record) for record in experience.get_many(ids if limit is None else ids[:limit])]
     return [trajectory for trajectory in found if trajectory.id not in written]
 

@@ -27,7 +27,7 @@ from atlas.memory.context import (
     counter_of,
 )
 from atlas.memory.judging import JudgedMemories
-from atlas.memory.late_strategies import LATE, LateStrategies
+from atlas.memory.late_writes import LATE_STRATEGY, LATE_SUMMARY, LateWrites
 from atlas.memory.plugged import (
     PluggedConcepts,
     PluggedExperience,
@@ -116,7 +116,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         self._extracts_at_once = self._parts["concepts"] is not None
         self._automatic: AutomaticCompression | None = None
         self._attribution = attribution or TrajectoryAttribution()
-        self._late = LateStrategies()
+        self._late = LateWrites()
 
     @property
     def experience_memory(self) -> ExperienceMemory | None:
@@ -371,9 +371,9 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
             `experience` and `strategies`, each with an id, where they hold it now; `concepts`, the ids of those that
             were added at once, where there are any; `compression`, `started` where a search began in the background;
             `used`, the ids by memory that the outcome was counted for, where there are any; `errors`, by memory, where
-            something failed, or a language model took longer than `Settings.llm_store_seconds` and a strategy is
-            written in the background; `scrubbed`, the number of secrets that were replaced, by kind, where there were
-            any.
+            something failed, or a language model took longer than `Settings.llm_store_seconds` and a strategy or a
+            summary is written in the background; `scrubbed`, the number of secrets that were replaced, by kind, where
+            there were any.
 
         Raises:
             InvalidInput: ATLAS's own experience memory cannot hold the attempt; nothing was stored.
@@ -408,22 +408,24 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     def _stored(
         self, attempt: ScrubbedAttempt, operation_id: str | None, known_id: str, account: Account
     ) -> dict[str, Any]:
-        trajectory, scrubs = attempt.trajectory, not attempt.is_clean
+        trajectory, scrubs, unsummed = attempt.trajectory, not attempt.is_clean, dict[str, str]()
         stored, outcomes = ({"experience": known_id} if known_id else dict[str, Any]()), dict[str, Any]()
         experience, strategies = self._memory("experience"), self._memory("strategies")
         if experience is not None and not known_id:
-            storing = experience.within("store", operation_id=operation_id, scrubs=scrubs).store
+            scoped = experience.within("store", operation_id=operation_id, scrubs=scrubs)
             if isinstance(experience, PluggedMemory):
-                outcomes["experience"] = outcome(storing, trajectory)
+                outcomes["experience"] = outcome(scoped.store, trajectory)
             else:
-                stored["experience"] = storing(trajectory)
-        unsummed = {"experience": f"{account.overdue}; it is found by its task"} if account.overdue else {}
+                stored["experience"] = scoped.store(trajectory)
+                if account.overdue:
+                    unsummed["experience"] = f"{account.overdue}; {LATE_SUMMARY}"
+                    self._late.add("a summary", partial(scoped.extract_again, stored["experience"]))
         if strategies is not None and trajectory.outcome.success is True:
             writing = strategies.within("store", operation_id=operation_id, scrubs=scrubs).write
             outcomes["strategies"] = outcome(writing, trajectory)
             if account.overdue and isinstance(outcomes["strategies"], LLMUnavailable):
-                outcomes["strategies"] = LLMUnavailable(f"{account.overdue}; {LATE}")
-                self._late.add(partial(writing, trajectory))
+                outcomes["strategies"] = LLMUnavailable(f"{account.overdue}; {LATE_STRATEGY}")
+                self._late.add("a strategy", partial(writing, trajectory))
         if trajectory.outcome.success is True and self._extracts():
             outcomes["concepts"] = outcome(self._extract, trajectory, operation_id)
         written = gathered(outcomes)
@@ -476,7 +478,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         return result
 
     def close(self) -> None:
-        """Catch the index up and let go of every file. Strategies that wait for a language model are dropped."""
+        """Catch the index up and let go of every file. What waits for a language model is dropped."""
         self._late.drop()
         if self._storage is not None:
             self._storage.close()

@@ -82,7 +82,7 @@ class LLMClient(Protocol):
     """A language model.
 
     Only its caller checks its replies, so ask through `atlas.llm.structured_output.ask`. It may have a `model_name`,
-    which is written beside what it made.
+    which is written beside what it made, and a `concurrency`, the number of questions that it takes at once.
     """
 
     async def complete(

@@ -22,6 +22,24 @@ class ExperienceExtractor(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedText:
+    """The text of an attempt that is embedded, and what wrote it."""
+
+    text: str
+    made_by: str = ""
+    """The model and the version of its prompt. Empty where no model wrote the text."""
+
+
+@runtime_checkable
+class RecordedExtractor(ExperienceExtractor, Protocol):
+    """An extractor whose texts come with what wrote them, which is kept with the experience."""
+
+    def extract_recorded(self, trajectory: Trajectory) -> ExtractedText:
+        """Return the text to embed for similarity search, and what wrote it."""
+        ...
+
+
 @runtime_checkable
 class RefineStrategy(Protocol):
     """The refinement of ReMem: exploit what is useful, prune noise, reorganise."""
@@ -113,6 +131,20 @@ class StrategyAbstractor(Protocol):
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
         """Return the strategy, or None if the attempt is too specific, or too short."""
+        ...
+
+
+@runtime_checkable
+class InformedAbstractor(StrategyAbstractor, Protocol):
+    """An abstractor that is shown the strategies near an attempt, and makes warnings of failures as well."""
+
+    async def abstract_beside(self, trajectory: Trajectory, near: Sequence[Strategy]) -> Strategy | None:
+        """Return the strategy of a success, the warning of a failure, or None as `abstract` does.
+
+        Args:
+            trajectory: The attempt.
+            near: Strategies for alike situations. One that covers the attempt is returned, with it as the only source.
+        """
         ...
 
 

@@ -164,7 +164,7 @@ def test_strategies_are_written_from_successful_attempts_as_said_before(tmp_path
     with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
         memory.experience.store(atlas.Trajectory(task=task, steps=steps, outcome=atlas.Outcome(True)))
     said = run(capsys, "strategies", "--write", "--dry-run")
-    assert "1 successful attempt would become 1 strategy." in said
+    assert "1 attempt would become 1 strategy." in said
     assert "Nothing was changed" in said
     assert run(capsys, "strategies") == ""
     assert "Wrote 1 strategy. To undo it: atlas undo" in run(capsys, "strategies", "--write")

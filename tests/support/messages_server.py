@@ -75,7 +75,7 @@ class MessagesServer:
 
 
 @contextmanager
-def serving(*replies: Reply | Callable[[dict[str, Any]], Reply]) -> Iterator[MessagesServer]:
+def serving(*replies: Reply | Callable[[dict[str, Any]], Reply], port: int = 0) -> Iterator[MessagesServer]:
     server = MessagesServer(list(replies))
 
     class Handler(BaseHTTPRequestHandler):
@@ -104,7 +104,7 @@ def serving(*replies: Reply | Callable[[dict[str, Any]], Reply]) -> Iterator[Mes
         def log_message(self, *_: Any) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as http:
         thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         server.url = f"http://127.0.0.1:{http.server_address[1]}"

@@ -33,7 +33,7 @@ def test_an_empty_bank_is_filled_from_successful_attempts_as_previewed(dashboard
     app = dashboard(tmp_path, "strategies")
     assert [element.value for element in app.info] == ["There are no strategies yet."]
     app.button(key="strategies_write").click().run()
-    assert "**1 successful attempt would become 1 strategy.**" in [element.value for element in app.markdown]
+    assert "**1 attempt would become 1 strategy.**" in [element.value for element in app.markdown]
     assert memory.strategies.count() == 0
     app.button(key="plan_apply").click().run()
     assert "Wrote 1 strategy" in texts(app)

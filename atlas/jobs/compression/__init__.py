@@ -64,7 +64,7 @@ class CompressionJob(MemoryJob):
             LLMUnavailable: A model was asked for, but is not configured.
         """
         path = directories(PROGRAM_PATH, self.path)
-        strategy = strategy_of(model_if(self.with_model), self.max_programs, path)
+        strategy = strategy_of(model_if(self.with_model, on_progress), self.max_programs, path)
         with self.opened(on_progress) as memory:
             return compress_now(memory, self.where, strategy=strategy, on_progress=on_progress)
 

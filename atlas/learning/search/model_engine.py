@@ -14,8 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from atlas.core.errors import Cancelled, InvalidInput, LLMError, LLMReplyInvalid
-from atlas.infra.bridge import run
+from atlas.core.errors import AtlasError, Cancelled, InvalidInput, LLMError, LLMReplyInvalid
 from atlas.learning.search.engines import Corpus, Proposal, empty_proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.search.sampling import kinds
@@ -23,6 +22,7 @@ from atlas.learning.search.templates import patterns_of
 from atlas.learning.terms.codec import decode
 from atlas.learning.terms.patterns import Pattern, rewrite
 from atlas.learning.terms.terms import CALL, Term
+from atlas.llm.concurrency import concurrency_of, in_waves
 from atlas.llm.prompts.abstraction import ABSTRACTION
 from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.protocols.infra import LLMClient
@@ -110,23 +110,28 @@ class _Questions:
             self.notes.append(f"{model_name(llm)} was shown {n_shown:,} of {len(corpus.terms):,} programs")
 
     def ask_all(self) -> Iterator[float]:
-        """Ask one question after the other, and yield the share that is done before each."""
+        """Ask a few questions at once, and yield the share that is done before each answer."""
         batches = self._batches[:MAX_QUESTIONS]
+        answers = in_waves(partial(_ask_for_functions, self._llm), batches, concurrency_of(self._llm))
         n_answered = 0
         for number, batch in enumerate(batches):
             yield number / len(batches)
             if time.monotonic() > self._until:
                 self.notes.append(f"{model_name(self._llm)} was asked {number} of {len(batches)} questions: time is up")
                 return
-            try:
-                self.codes += run(_ask_for_functions(self._llm, batch))
+            answer = next(answers)
+            if not isinstance(answer, AtlasError):
+                self.codes += answer
                 n_answered += 1
-            except LLMError as error:
-                if not n_answered and (number + 1 == len(batches) or not isinstance(error, LLMReplyInvalid)):
-                    raise
-                self.notes.append(f"no answer of use about {len(batch):,} programs: {error}")
-                if not isinstance(error, LLMReplyInvalid):
-                    return
+                continue
+            is_last = number + 1 == len(batches)
+            if not isinstance(answer, LLMError) or (
+                not n_answered and (is_last or not isinstance(answer, LLMReplyInvalid))
+            ):
+                raise answer
+            self.notes.append(f"no answer of use about {len(batch):,} programs: {answer}")
+            if not isinstance(answer, LLMReplyInvalid):
+                return
 
 
 async def _ask_for_functions(llm: LLMClient, batch: Mapping[str, str]) -> list[str]:

@@ -11,12 +11,14 @@ from atlas.llm.prompts.prompt import Prompt
 AUTODOC = Prompt(
     name="autodoc",
     text="""\
-Name and document a Python function that a compressor found in several working programs. You are shown its code,
-programs that use it with the tasks that they solved, and the names of other functions.
-- name: a new snake_case identifier for what the function does, at most 40 characters; null where no name could tell.
+Name and document a Python function that was found in several working programs. You are shown its code, programs that
+use it with the tasks that they solved, and the names and descriptions of other functions, whose names are taken.
+- name: a new snake_case identifier for what the function does, at most 40 characters. Where the code does nothing that
+  a name could describe, answer null, and leave the other texts empty.
 - description: what it does, in one or two sentences, for a programmer who has not seen the code.
-- parameters: a name and a type annotation for each parameter, in the order of the code.
-- returns: the type annotation of its result.
+- parameters: a name and a type annotation for each parameter, in the order of the code. A type that neither the code
+  nor the programs show is empty.
+- returns: the type annotation of its result, or empty.
 - guidance: when to use it, in one sentence.
 
 A good answer about a function whose code is `def fn(a, b): return [x for x in a if x.count(b) > 1]`:

@@ -7,8 +7,8 @@ from atlas.llm.prompts.prompt import Prompt
 CHECK = Prompt(
     name="check",
     text="""\
-Answer with the colour of a ripe tomato and with the first three whole numbers from one on.
+Answer with the colour of a ripe tomato and with the numbers one to three, in this order.
 
-A good answer about the sky and counting down from nine:
+A good answer about the colour of the sky and the numbers nine to seven:
 {"colour": "blue", "numbers": [9, 8, 7]}""",
 )

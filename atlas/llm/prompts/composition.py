@@ -9,11 +9,14 @@ COMPOSITION = Prompt(
     text="""\
 Write one Python function that combines given ones into something useful that none of them does alone. You are shown
 their code, signatures, descriptions and examples.
-- name: a new snake_case identifier of at most 40 characters; null where nothing meaningful can be made of them.
+- name: a new snake_case identifier of at most 40 characters. Where nothing useful can be made of the functions, answer
+  null, and leave the other fields empty.
 - description: what it does, in one or two sentences.
 - code: one function of that name with type annotations and nothing beside it: no imports, no classes, no globals. It
-  calls at least two of the given functions, and else only builtins that touch no files, names or attributes by text.
-- examples: one to five calls of it with literal arguments, and the result of each as Python writes it. They are run.
+  calls at least two of the given functions. Beside them it may call builtins, but none that opens files, runs code, or
+  looks a name or an attribute up by text.
+- examples: one to five calls of it with literal arguments, and the result of each as `repr` writes it. They are run,
+  and together they reach each given function that the code calls.
 - guidance: when to use it, in one sentence.
 
 A good answer about the functions `strip_vowels(word)` and `capitalise(word)`:

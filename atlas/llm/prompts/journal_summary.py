@@ -10,7 +10,9 @@ JOURNAL_SUMMARY = Prompt(
 Sum up old entries of an agent's journal, which the agent will read in their place. Use only what the entries hold, in
 your own words, and name functions, files and errors as they do. Keep what was learned, what failed repeatedly and why,
 what worked, and what people wanted. Leave out what happened once and taught nothing.
-- points: one line each, the most useful first. In `entries`, the numbers of the entries that it rests on.
+Answer with points, the most useful first, which together are shorter than the entries.
+- text: the point, on one line.
+- entries: the numbers of the entries that the point rests on.
 
 A good answer about three entries on exports:
 {"points": [

@@ -11,10 +11,10 @@ from atlas.llm.prompts.prompt import Prompt
 REFINEMENT = Prompt(
     name="refinement",
     text="""\
-Refine what an agent's memory returned, before the agent reads it: exploit what is useful, prune noise, reorganise. Give
-exactly one decision for each experience, by its id, with a short reason of your own.
-- keep: it helps. Put kept experiences in the order in which to read them, most useful first.
-- merge: a kept experience covers it; give that id in `into`. A success is never merged into a failure.
+Refine what an agent's memory returned, before the agent reads it: put what is useful first, and take out repetitions
+and noise. Give exactly one decision for each experience, by its id, with a short reason in your own words.
+- keep: it helps. The order of the kept ones is that in which they are read, so give the most useful first.
+- merge: one that you keep covers it; give the id of that one in `into`. Never merge a success into a failure.
 - drop: it has nothing to do with the task.
 A failure whose cause is named is worth keeping, as a warning. Keep at least one experience.
 

@@ -1,7 +1,8 @@
 """Turning a successful attempt into a strategy.
 
 Source:
-    ArcMemo (arXiv 2509.04439): situation, suggestion and typed parameters, above instances.
+    ArcMemo (arXiv 2509.04439): situation, suggestion and typed parameters, above instances, and written in the light of
+    the strategies that exist.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ in your own words.
 - reusable: whether another task of the kind could go better by it. Answer false, with the reason, where the attempt is
   too specific, trivial, or succeeded by chance.
 - reason: why it is reusable, or why not, in one sentence.
+- known: only if you are shown strategies that the memory has, and one of them already gives this advice: its id. Then
+  leave out all that follows.
 - title: one line to know it by.
 - situation: when to apply it, so that somebody with a new task can tell whether it fits.
 - suggestion: what to do, as steps that hold for every such task: what to check first, and what to avoid.

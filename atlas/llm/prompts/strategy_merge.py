@@ -14,8 +14,8 @@ STRATEGY_MERGE = Prompt(
 Compare two strategies for alike situations: the stored one and a new one. Use only what they hold.
 - same: whether every task that fits either of them fits the other as well.
 - reason: why they are the same, or what parts them, in one sentence.
-- suggestion, where they are the same: the advice of both in one text. Where they contradict each other, state when
-  each holds. Keep parameters in braces as they are declared.
+- suggestion: only where they are the same: the advice of both in one text. Where they contradict each other, state
+  when each holds. Name parameters in braces, and only those that the two have.
 
 A good answer about two strategies for empty exports:
 {"same": true,

@@ -12,9 +12,12 @@ from atlas.core.codec import encode_experience
 from atlas.core.json_values import Json, dump, to_text
 from atlas.core.types import Experience, Trajectory
 from atlas.memory.base.merging import lineage
+from atlas.protocols.strategies import ExtractedText
 
 TITLE_CHARACTERS = 200
 SUMMARY_CHARACTERS = 300
+SUMMARISED_BY = "summarised_by"
+"""Name in the metadata of an experience for the model, and the version of its prompt, that wrote its text to embed."""
 
 
 class SimpleExperienceExtractor:
@@ -69,14 +72,21 @@ def to_trajectory(experience: Experience) -> Trajectory:
     )
 
 
+def with_text(experience: Experience, extracted: ExtractedText) -> Experience:
+    """Return the experience with another text to embed, and what wrote it in its metadata."""
+    metadata = {name: value for name, value in experience.metadata.items() if name != SUMMARISED_BY}
+    made_by = {SUMMARISED_BY: extracted.made_by} if extracted.made_by else {}
+    return replace(experience, embedding_text=extracted.text, metadata={**metadata, **made_by})
+
+
 def edited(
-    experience: Experience, changes: Mapping[str, Any], embedding_text: Callable[[Trajectory], str]
+    experience: Experience, changes: Mapping[str, Any], extract: Callable[[Trajectory], ExtractedText]
 ) -> Experience:
     """Return the experience with changed fields, and with the fields that follow from them."""
     changed = replace(experience, **changes)
     trajectory = to_trajectory(changed)
     summary = summarise(trajectory, changed.feedback)
-    return replace(changed, embedding_text=embedding_text(trajectory), trajectory_summary=summary)
+    return with_text(replace(changed, trajectory_summary=summary), extract(trajectory))
 
 
 def summarise(trajectory: Trajectory, feedback: str) -> str:
@@ -89,6 +99,7 @@ def summarise(trajectory: Trajectory, feedback: str) -> str:
 def _hash(encoded: Json) -> str:
     incidental = ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary")
     content = {name: value for name, value in encoded.items() if name not in incidental}
+    content["metadata"] = {name: value for name, value in content["metadata"].items() if name != SUMMARISED_BY}
     return hashlib.sha256(dump(content).encode("utf-8")).hexdigest()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -32,7 +31,13 @@ from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.experience.refining import apply_refine, plan_refine
 from atlas.memory.experience.subjects import merge_subjects, merges_of, prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
-from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, Reranker
+from atlas.protocols.strategies import (
+    ExperienceExtractor,
+    ExtractedText,
+    RecordedExtractor,
+    RefineStrategy,
+    Reranker,
+)
 from atlas.storage.collection import Collection
 from atlas.storage.damage import decoded_content
 
@@ -180,11 +185,27 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     aapply_outcomes = twin(apply_outcomes)
 
+    def extract_again(self, experience_id: str) -> Experience:
+        """Embed an experience by what its extractor makes of it now, such as a summary that came too late before.
+
+        Raises:
+            NotFound: It is not there.
+            PlanOutdated: Others changed it each time before this could be written; the store was not changed.
+        """
+        return retried(lambda: self._edit(experience_id, {}))
+
+    aextract_again = twin(extract_again)
+
     def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
-        """Edit an experience unless it changes between being read and being written."""
+        """Edit an experience unless it changes between being read and being written.
+
+        Without changes, its text is extracted again.
+        """
         with self._store.reading():
             moment, row = self._store.moment(), self._row(experience_id)
-        changed = extraction.edited(self._read([row])[0], changes, self._embedding_text)
+        changed = extraction.edited(self._read([row])[0], changes, self._extracted)
+        if not changes and changed == self._read([row])[0]:
+            return changed
         ids, vectors, metadatas, documents = self._columns([changed])
         # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
         metadatas[0]["content_hash"] = row["metadata"]["content_hash"]
@@ -337,26 +358,28 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     def _to_experience(self, trajectory: Trajectory) -> Experience:
         trajectory = self._without_secrets(trajectory)
-        return extraction.to_experience(
-            trajectory,
-            experience_id=new_id(),
-            embedding_text=self._embedding_text(trajectory),
-            now=self._clock.now(),
+        extracted = self._extracted(trajectory)
+        experience = extraction.to_experience(
+            trajectory, experience_id=new_id(), embedding_text=extracted.text, now=self._clock.now()
         )
+        return extraction.with_text(experience, extracted)
 
-    def _embedding_text(self, trajectory: Trajectory) -> str:
-        text = self._extractor.extract(trajectory)
-        if not text.strip():
+    def _extracted(self, trajectory: Trajectory) -> ExtractedText:
+        if isinstance(self._extractor, RecordedExtractor):
+            extracted = self._extractor.extract_recorded(trajectory)
+        else:
+            extracted = ExtractedText(text=self._extractor.extract(trajectory))
+        if not extracted.text.strip():
             raise InvalidInput(
                 f"the task {trajectory.task.id!r} has no description, so nothing could find it again; give it one"
             )
-        return text
+        return extracted
 
     def _findable(self, experience: Experience) -> Experience:
         """Return the experience with a text to embed, which a line written by hand may lack."""
         if experience.embedding_text.strip():
             return experience
-        return replace(experience, embedding_text=self._embedding_text(extraction.to_trajectory(experience)))
+        return extraction.with_text(experience, self._extracted(extraction.to_trajectory(experience)))
 
     def _add(self, experiences: Sequence[Experience], skip_known: bool) -> list[str]:
         """Add experiences and return the ids of the new ones. Other writers' records are checked when it writes."""

@@ -12,10 +12,10 @@ from atlas.core.types import Trajectory
 from atlas.infra.bridge import run
 from atlas.llm.prompts.attempt_summary import ATTEMPT_SUMMARY
 from atlas.llm.prompts.records import attempt_as_data
-from atlas.llm.structured_output import Question, ask
+from atlas.llm.structured_output import Question, ask, authorship
 from atlas.memory.experience.extraction import SimpleExperienceExtractor
 from atlas.protocols.infra import LLMClient
-from atlas.protocols.strategies import ExperienceExtractor
+from atlas.protocols.strategies import ExperienceExtractor, ExtractedText
 
 logger = logging.getLogger(__name__)
 
@@ -49,12 +49,17 @@ class LLMSummarizingExtractor:
 
     def extract(self, trajectory: Trajectory) -> str:
         """Return the text to embed for similarity search."""
+        return self.extract_recorded(trajectory).text
+
+    def extract_recorded(self, trajectory: Trajectory) -> ExtractedText:
+        """Return the text to embed, with what wrote it unless it is the fallback's."""
         try:
-            return run(self._summary(trajectory))
+            text = run(self._summary(trajectory))
+            return ExtractedText(text=text, made_by=authorship(self.llm, ATTEMPT_SUMMARY))
         except LLMError as error:
             logger.warning("%s is embedded without a summary: %s", trajectory.task.id, error)
             self.failures.append(f"{trajectory.task.id}: {error}")
-            return self._fallback.extract(trajectory)
+            return ExtractedText(text=self._fallback.extract(trajectory))
 
     async def _summary(self, trajectory: Trajectory) -> str:
         question = Question(

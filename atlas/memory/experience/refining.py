@@ -34,13 +34,13 @@ def plan_refine(
         vectors = first_vectors(there, store, dimension)
     judged = Judging(strategy, subjects)
     with operation():
-        for alike in alike_sets(there, vectors, strategy.set_size):
-            judged.judge(alike)
+        for n_judged in judged.judge_all(alike_sets(there, vectors, strategy.set_size)):
             if on_progress:
-                on_progress(len(judged.decisions), len(there))
+                on_progress(n_judged, len(there))
     return RefinePlan(
         decisions=tuple(judged.decisions),
         made_by=strategy.name,
+        prompt=getattr(strategy, "prompt", ""),
         moment=moment,
         n_total=n_total,
         n_in_scope=len(there),

@@ -16,6 +16,7 @@ import numpy as np
 from atlas.core.errors import InvalidInput, LLMError, LLMReplyInvalid
 from atlas.core.types import JournalEntry, Vectors
 from atlas.llm.budget import operation
+from atlas.llm.concurrency import concurrency_of
 from atlas.llm.prompts.journal_summary import JOURNAL_SUMMARY
 from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.memory.base.ranking import maximal_marginal_relevance
@@ -26,9 +27,6 @@ EXTRACTION = "extraction"
 
 CHARACTERS = 24_000
 """Of the entries of one summary in a prompt, about 8,000 tokens."""
-
-AT_ONCE = 4
-"""Questions that wait for their answers at the same time."""
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -197,7 +195,7 @@ class Summariser:
     def __init__(self, llm: LLMClient) -> None:
         self._llm = llm
         self._stopped = ""
-        self._free = asyncio.Semaphore(AT_ONCE)
+        self._free = asyncio.Semaphore(concurrency_of(llm))
 
     async def written_all(
         self, drafts: Sequence[SummaryDraft], sources: Sequence[Sequence[JournalEntry]], on_progress: Progress | None

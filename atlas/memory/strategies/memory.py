@@ -116,7 +116,8 @@ class ChromaStrategyBank(Memory[Strategy]):
     def write(self, trajectory: Trajectory) -> Strategy | None:
         """Return the strategy that an attempt becomes, or that it is one more source of.
 
-        None for an attempt that did not succeed, and where the abstractor finds no reusable part. An attempt that a
+        None where the abstractor finds no reusable part, and for an attempt that did not succeed, unless the abstractor
+        makes warnings of failures, as a language model does. An attempt that a
         strategy names among its sources is not abstracted again. What is retired gets sources too, and stays retired;
         it is logged.
 
@@ -146,8 +147,9 @@ class ChromaStrategyBank(Memory[Strategy]):
     def plan_write(self, trajectories: Sequence[Trajectory], on_progress: Progress | None = None) -> StrategyWritePlan:
         """Return a plan to write strategies from attempts. The store is not changed, but the abstractor is asked.
 
-        Attempts that did not succeed are left out. Those of one situation become one strategy, with all as its
-        sources, or sources of the one that is there for it.
+        Failed attempts become warnings where the abstractor makes them, as a language model does, and are left out
+        otherwise. Attempts of one situation become one strategy, with all as its sources, or sources of the one that is
+        there for it.
 
         Args:
             on_progress: Called after each attempt with how many are done, and of how many.

@@ -31,6 +31,15 @@ def situation_of(strategy: Strategy) -> str:
     return strategy.situation
 
 
+WARNING = "warning"
+"""Name in the metadata of a strategy that warns of what failed, rather than advising what worked."""
+
+
+def is_warning(strategy: Strategy) -> bool:
+    """Return whether a strategy was learned from failed attempts, and says what to avoid."""
+    return strategy.metadata.get(WARNING) is True
+
+
 def checked(strategy: Strategy, now: datetime) -> Strategy:
     """Return the strategy with a title and the time at which it was made, if it is one that can be kept and found.
 

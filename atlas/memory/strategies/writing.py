@@ -14,13 +14,14 @@ from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Strategy, Trajectory, Vectors
 from atlas.infra.bridge import call
 from atlas.llm.budget import operation
+from atlas.llm.concurrency import concurrency_of, in_waves
 from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.merging import joined
 from atlas.memory.base.records import columns, retried
 from atlas.memory.strategies.outcomes import RetirementRule, retired
-from atlas.memory.strategies.records import TextOf, checked, content_hash, to_entry
+from atlas.memory.strategies.records import TextOf, checked, content_hash, is_warning, to_entry
 from atlas.protocols.infra import Clock, Progress, WholeEmbedder
-from atlas.protocols.strategies import StrategyAbstractor, StrategyCombiner
+from atlas.protocols.strategies import InformedAbstractor, StrategyAbstractor, StrategyCombiner
 from atlas.storage.collection import Collection
 from atlas.storage.records import Moment
 
@@ -28,6 +29,9 @@ logger = logging.getLogger(__name__)
 
 MOST_VARIANTS = 5
 """Other suggestions that a strategy keeps."""
+
+MOST_SHOWN = 5
+"""Strategies for alike situations that are looked at beside a new one."""
 
 Combine = Callable[[Strategy, Strategy], Strategy | None]
 """Makes one of a strategy and another for an alike situation, or None where they are two."""
@@ -42,7 +46,7 @@ class StrategyWritePlan(Tabular):
     """Strategies that are there, as they would be: with more sources."""
 
     n_attempts: int
-    """Successful attempts that were looked at."""
+    """Attempts that were looked at: successful ones, and failed ones where the abstractor makes warnings of them."""
 
     n_known: int
     """The ones of them that strategies have as sources already."""
@@ -110,8 +114,8 @@ def grouped(
             if together is not None:
                 changed[draft.near] = together
                 continue
-        nearest = int(np.argmax(np.stack(vectors) @ draft.vector)) if vectors else 0
-        if vectors and float(vectors[nearest] @ draft.vector) >= same_situation:
+        nearest = _nearest_alike(draft, added, vectors)
+        if nearest is not None and float(vectors[nearest] @ draft.vector) >= same_situation:
             together = combine(added[nearest], draft.strategy)
             if together is not None:
                 added[nearest] = together
@@ -119,6 +123,12 @@ def grouped(
         added.append(draft.strategy)
         vectors.append(draft.vector)
     return tuple(added), tuple(strategy for strategy in changed.values() if strategy != stored[strategy.id])
+
+
+def _nearest_alike(draft: StrategyDraft, added: Sequence[Strategy], vectors: Sequence[Vectors]) -> int | None:
+    """Return the position of the nearest one that is a warning if the draft is, and none if it is not."""
+    alike = [n for n, strategy in enumerate(added) if is_warning(strategy) == is_warning(draft.strategy)]
+    return max(alike, key=lambda n: float(vectors[n] @ draft.vector), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +153,7 @@ class StrategyWriter:
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
         """Return the strategy that an attempt becomes, or that gets it as a source. See `ChromaStrategyBank.write`."""
-        if trajectory.outcome.success is not True:
+        if not self._learns_from(trajectory):
             return None
         if ids := self.store.ids({"sources": trajectory.id}):
             similar = self.read(self.store.get(ids))
@@ -151,7 +161,9 @@ class StrategyWriter:
             if already is not None:
                 return already
         with operation():
-            abstracted = self._abstracted(trajectory)
+            abstracted = next(self._abstracted([trajectory]))
+            if isinstance(abstracted, AtlasError):
+                raise abstracted
             return None if abstracted is None else self._joined_or_added(abstracted)
 
     def plan(self, trajectories: Sequence[Trajectory], on_progress: Progress | None) -> StrategyWritePlan:
@@ -159,18 +171,18 @@ class StrategyWriter:
         with self.store.reading():
             moment, ids = self.store.moment(), frozenset(self.store.ids())
             sources = self._known_sources()
-        succeeded = [trajectory for trajectory in trajectories if trajectory.outcome.success is True]
+        attempts = [trajectory for trajectory in trajectories if self._learns_from(trajectory)]
         with operation() as account:
-            drafts, problems = self._abstracted_all(succeeded, sources, on_progress)
+            drafts, problems = self._abstracted_all(attempts, sources, on_progress)
             placed, near, out_of_use = self._placed(drafts)
             added, changed = grouped(placed, near, self.same_situation, self._combined)
-        n_known = sum(trajectory.id in sources for trajectory in succeeded)
+        n_known = sum(trajectory.id in sources for trajectory in attempts)
         return StrategyWritePlan(
             added=added,
             joined=changed,
-            n_attempts=len(succeeded),
+            n_attempts=len(attempts),
             n_known=n_known,
-            n_nothing=len(succeeded) - n_known - len(drafts) - len(problems),
+            n_nothing=len(attempts) - n_known - len(drafts) - len(problems),
             problems=tuple(problems),
             spent=str(account.spent) if account.spent.n_calls else "",
             retired=tuple(strategy.id for strategy in changed if strategy.id in out_of_use),
@@ -183,7 +195,7 @@ class StrategyWriter:
         if frozenset(self.store.ids()) != plan.ids_before:
             raise PlanOutdated("strategies came or went since this was planned; nothing was done. Plan again")
         self._check_origins(plan.joined)
-        scoped = self.store if self.store.operation_id else self.store.within("store", "from successful attempts")
+        scoped = self.store if self.store.operation_id else self.store.within("store", "from attempts")
         joined_columns, added_columns = self.columns(*plan.joined), self.columns(*plan.added)  # before any write
         if plan.joined:
             scoped.update(*joined_columns, unchanged_since=plan.moment)
@@ -203,28 +215,53 @@ class StrategyWriter:
                     "plan again"
                 )
 
+    def _learns_from(self, trajectory: Trajectory) -> bool:
+        """Return whether the abstractor may make something of an attempt: of failures, where it makes warnings."""
+        success = trajectory.outcome.success
+        return success is True or (success is False and isinstance(self.abstractor, InformedAbstractor))
+
     def _abstracted_all(
-        self, succeeded: Sequence[Trajectory], sources: set[str], on_progress: Progress | None
+        self, attempts: Sequence[Trajectory], sources: set[str], on_progress: Progress | None
     ) -> tuple[list[Strategy], list[str]]:
         """Return the strategies of attempts that are no sources yet, and the errors of others."""
         strategies, problems = list[Strategy](), list[str]()
-        for n_done, trajectory in enumerate(succeeded, start=1):
+        abstracted = self._abstracted([trajectory for trajectory in attempts if trajectory.id not in sources])
+        for n_done, trajectory in enumerate(attempts, start=1):
             if trajectory.id not in sources:
-                try:
-                    abstracted = self._abstracted(trajectory)
-                    strategies += [abstracted] if abstracted is not None else []
-                except AtlasError as error:  # one that a model cannot read should not cost all the others
-                    problems.append(f"{trajectory.task.id}: {error}")
+                strategy = next(abstracted)
+                if isinstance(strategy, AtlasError):  # one that a model cannot read should not cost all the others
+                    problems.append(f"{trajectory.task.id}: {strategy}")
+                elif strategy is not None:
+                    strategies.append(strategy)
             if on_progress:
-                on_progress(n_done, len(succeeded))
+                on_progress(n_done, len(attempts))
         return strategies, problems
 
-    def _abstracted(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the strategy of an attempt, which becomes one of its sources."""
-        strategy = call(self.abstractor.abstract, trajectory)
-        if strategy is None:
-            return None
-        return checked(replace(strategy, sources=joined(strategy.sources, [trajectory.id])), self.clock.now())
+    def _abstracted(self, attempts: Sequence[Trajectory]) -> Iterator[Strategy | AtlasError | None]:
+        """Yield the strategy of each attempt, which becomes one of its sources, or the error that there was."""
+        for trajectory, strategy in zip(attempts, self._drafts(attempts), strict=True):
+            if not isinstance(strategy, Strategy):
+                yield strategy
+                continue
+            try:
+                yield checked(replace(strategy, sources=joined(strategy.sources, [trajectory.id])), self.clock.now())
+            except AtlasError as error:
+                yield error
+
+    def _drafts(self, attempts: Sequence[Trajectory]) -> Iterator[Strategy | AtlasError | None]:
+        abstractor, at_once = self.abstractor, concurrency_of(self.abstractor)
+        if not isinstance(abstractor, InformedAbstractor):
+            return in_waves(abstractor.abstract, attempts, at_once)
+        beside = [(trajectory, self._strategies_near(trajectory)) for trajectory in attempts]
+        return in_waves(lambda pair: abstractor.abstract_beside(*pair), beside, at_once)
+
+    def _strategies_near(self, trajectory: Trajectory) -> list[Strategy]:
+        """Return the strategies whose situations are nearest to an attempt's task."""
+        encode = getattr(self.embedder, "encode_query", self.embedder.encode)
+        with self.store.reading():
+            if not self.store.count():
+                return []
+            return self.read(self.store.get(self.store.query(encode(trajectory.task.description), MOST_SHOWN).ids))
 
     def _known_sources(self) -> set[str]:
         """Return the attempts that strategies were abstracted from."""
@@ -240,22 +277,24 @@ class StrategyWriter:
         vectors = [np.atleast_2d(embedding)[0] for embedding in self.columns(*strategies)[1]]
         with self.store.reading():
             placed = [
-                StrategyDraft(strategy=strategy, vector=vector, near=self._near(vector))
+                StrategyDraft(strategy=strategy, vector=vector, near=self._near(vector, strategy))
                 for strategy, vector in zip(strategies, vectors, strict=True)
             ]
             near = list({draft.near for draft in placed if draft.near})
             stored = {strategy.id: strategy for strategy in self.read(self.store.get(near))}
             return placed, stored, retired(self.store, self.retirement) if near else {}
 
-    def _near(self, vector: Vectors) -> str:
-        """Return the id of the strategy for a situation, or empty."""
-        near = self.store.query(vector, 1)
-        return near.ids[0] if near.ids and 1.0 - near.distances[0] >= self.same_situation else ""
+    def _near(self, vector: Vectors, strategy: Strategy) -> str:
+        """Return the id of the strategy for the same situation, or empty. A warning is never one with advice."""
+        near = self.store.query(vector, MOST_SHOWN)
+        same = [i for i, far in zip(near.ids, near.distances, strict=True) if 1.0 - far >= self.same_situation]
+        of_kind = (other.id for other in self.read(self.store.get(same)) if is_warning(other) == is_warning(strategy))
+        return next(of_kind, "")
 
     def _joined_or_added(self, strategy: Strategy) -> Strategy:
         """Add a strategy, or its sources to the one that the bank has for its situation. Return the stored one."""
         arguments = self.columns(strategy)
-        near = self._near(arguments[1][0].vectors[0])
+        near = self._near(arguments[1][0].vectors[0], strategy)
         together = retried(lambda: self._with_sources(near, strategy)) if near else None
         if together is not None:
             return together

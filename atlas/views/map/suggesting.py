@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from atlas.infra.bridge import run
 from atlas.llm.budget import TokenUsage, operation
-from atlas.llm.structured_output import model_name
+from atlas.llm.prompts.domain_names import DOMAIN_NAMES
+from atlas.llm.structured_output import authorship, model_name
 from atlas.maps.labels import NamedDomain as NamedDomain
 from atlas.maps.map import MemoryMap
 from atlas.maps.suggesting import suggest_names, unnamed_domains
@@ -23,7 +24,10 @@ class NameSuggestions:
     names: Mapping[int, str]
     """The name of each domain, by its number."""
 
+    model: str
     by: str
+    """The model and the version of its prompt, which are kept with the names."""
+
     spent: TokenUsage
 
 
@@ -43,9 +47,9 @@ def suggested(llm: LLMClient, memory: MemorySystem, memory_map: MemoryMap) -> Na
     taken = [domain.name for domain in memory_map.domains if domain.is_named_by_person]
     with operation() as account:
         names = run(suggest_names(llm, unnamed, taken))
-    return NameSuggestions(names=names, by=model_name(llm), spent=account.spent)
+    return NameSuggestions(names=names, model=model_name(llm), by=authorship(llm, DOMAIN_NAMES), spent=account.spent)
 
 
 def named_sentence(found: NameSuggestions) -> str:
     """Return `a-model named 12 domains (1 call, 2,400 tokens, $0.0021)`, as a sentence."""
-    return f"{found.by} named {counted(len(found.names), 'domain')} ({found.spent})."
+    return f"{found.model} named {counted(len(found.names), 'domain')} ({found.spent})."

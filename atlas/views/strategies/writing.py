@@ -1,4 +1,4 @@
-"""Writing strategies: by hand, or from the successful attempts that a store has, as previewed."""
+"""Writing strategies: by hand, or from the attempts that a store has, as previewed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from atlas.core.types import Strategy
 from atlas.infra.secrets import counting_secrets
 from atlas.memory.strategies.induction.template import TemplateStrategyAbstractor
+from atlas.memory.strategies.records import is_warning
 from atlas.memory.strategies.writing import StrategyWritePlan
-from atlas.memory.strategy_sources import unwritten_successes
+from atlas.memory.strategy_sources import unwritten_attempts
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.done import CompletedAct
 from atlas.views.shared.plans import PlanView
@@ -34,12 +35,15 @@ class WrittenRow:
     suggestion: str
     n_sources: int
     what: str
-    """`new`, or `gets more sources`."""
+    """`new`, `new warning`, or `gets more sources`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteRequest:
-    """A person's wish for strategies from the successful attempts that no strategy comes from yet."""
+    """A person's wish for strategies from the attempts that no strategy comes from yet.
+
+    Failed ones become warnings where a language model is asked.
+    """
 
     by_model: bool = False
     """True if a language model is asked about each attempt, if the bank has one."""
@@ -72,13 +76,13 @@ class WriteProposal:
         Raises:
             PlanOutdated: Strategies came, went or changed since; nothing was done.
         """
-        scoped = memory.strategies.within("store", f"from {counted(self.plan.n_attempts, 'successful attempt')}")
+        scoped = memory.strategies.within("store", f"from {counted(self.plan.n_attempts, 'attempt')}")
         scoped.apply_write(self.plan)
         return scoped.operation_id
 
 
 def propose_writing(memory: MemorySystem, *, by_model: bool = False) -> WriteProposal:
-    """Return what successful attempts without a strategy would become. Nothing is touched.
+    """Return what attempts without a strategy would become. Nothing is touched.
 
     Args:
         by_model: Whether the bank's own abstractor is asked about each, if it asks a language model.
@@ -87,9 +91,12 @@ def propose_writing(memory: MemorySystem, *, by_model: bool = False) -> WritePro
     most, bank = (MOST_ASKED if asks_model else MOST_ATTEMPTS), memory.strategies
     if not asks_model:
         bank = bank.with_abstractor(TemplateStrategyAbstractor())
-    plan = bank.plan_write(unwritten_successes(bank, memory.experience, most))
+    plan = bank.plan_write(unwritten_attempts(bank, memory.experience, most))
     notes = tuple(_notes(plan, BY_MODEL if asks_model else BY_PATTERN, most))
-    rows = (*(_row(one, "new") for one in plan.added), *(_row(one, "gets more sources") for one in plan.joined))
+    rows = (
+        *(_row(one, "new warning" if is_warning(one) else "new") for one in plan.added),
+        *(_row(one, "gets more sources") for one in plan.joined),
+    )
     return WriteProposal(plan=plan, view=_view(plan, notes), rows=rows)
 
 
@@ -124,7 +131,7 @@ def _view(plan: StrategyWritePlan, notes: tuple[str, ...]) -> PlanView:
     button = f"Write {added}" if plan.added else f"Add the sources to {joined}" if plan.joined else ""
     return PlanView(
         title="Write strategies",
-        headline=f"{counted(plan.n_attempts, 'successful attempt')} would become {added}{joins}.",
+        headline=f"{counted(plan.n_attempts, 'attempt')} would become {added}{joins}.",
         button=button,
         notes=notes,
         nothing="Nothing would be written.",

@@ -1,4 +1,4 @@
-"""Writing strategies: from the successful attempts that the store has, after a preview, or by hand."""
+"""Writing strategies: from the attempts that the store has, after a preview, or by hand."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COLUMNS = {
 
 
 def draw_from_attempts(memory: MemorySystem) -> None:
-    """Draw the buttons that show what the store's successful attempts would become."""
+    """Draw the buttons that show what the store's attempts would become."""
     n_succeeded, is_off = memory.experience.count({"outcome": "succeeded"}), memory.storage.read_only
     why_not = READ_ONLY if is_off else "" if n_succeeded else "No attempt in this store is known to have succeeded."
     st.button("Write from successful attempts …", key="strategies_write", icon=":material/auto_awesome:",
@@ -46,7 +46,7 @@ def draw_from_attempts(memory: MemorySystem) -> None:
         st.button("Write with the language model …", key="strategies_write_model", icon=":material/psychology:",
                   disabled=bool(why_not), on_click=_propose, args=(memory, True),
                   help=why_not or f"It is asked about each attempt, at most {MOST_ASKED} at a time. "
-                  "You first see what would be written.")  # fmt: skip
+                  "Failed ones become warnings. You first see what would be written.")  # fmt: skip
 
 
 def draw_by_hand(memory: MemorySystem) -> None:
@@ -64,7 +64,7 @@ def draw_writing_dialogs(memory: MemorySystem) -> None:
 
 def _propose(memory: MemorySystem, by_model: bool) -> None:
     _close()
-    with st.spinner("Reading the successful attempts …"):
+    with st.spinner("Reading the attempts …"):
         propose(memory, WriteRequest(by_model=by_model), draw_extra=_draw_written)
 
 

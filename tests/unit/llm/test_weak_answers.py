@@ -229,6 +229,7 @@ def test_functions_that_programs_repeat(function):
     ("names", "reason"),
     [
         ([(0, "frequentWords"), (1, "task")], "name should say what its tasks are about"),
+        ([(0, "Flights"), (1, "refund refund refund refund refund")], "should not repeat a word"),
         ([(0, "Flights"), (1, "task"), (2, "task")], "should have exactly one name"),
         ([], "should have exactly one name"),
     ],

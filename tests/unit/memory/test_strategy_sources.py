@@ -9,7 +9,7 @@ import pytest
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
 from atlas.memory.open import open_memory
-from atlas.memory.strategy_sources import linked, tasks_without, unwritten_successes
+from atlas.memory.strategy_sources import linked, tasks_without, unwritten_attempts
 from atlas.testing import FixedClock, HashEmbedder
 from tests.support.memories import attempt
 
@@ -78,5 +78,5 @@ def test_successes_that_no_strategy_comes_from_are_those_to_write(memory):
     source, new, failed = at("a"), at("b"), at("c", False)
     memory.experience.store_many([source, new, failed])
     memory.strategies.add(Strategy(situation="s", suggestion="d", sources=(source.id,)))
-    assert [one.id for one in unwritten_successes(memory.strategies, memory.experience)] == [new.id]
-    assert unwritten_successes(memory.strategies, memory.experience, 0) == []
+    assert [one.id for one in unwritten_attempts(memory.strategies, memory.experience)] == [new.id]
+    assert unwritten_attempts(memory.strategies, memory.experience, 0) == []

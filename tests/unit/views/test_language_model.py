@@ -50,7 +50,7 @@ def test_an_address_that_is_none_is_said():
 def test_what_each_writing_of_strategies_took_is_told_and_counts_for_it_alone(tmp_path):
     reply = message(call({"reusable": False, "reason": "luck"}))
     with serving(*[reply] * 6) as server:
-        settings = Settings(llm_base_url=server.url, llm_thinking_tokens=10, llm_budget_tokens=4_000)
+        settings = Settings(llm_base_url=server.url, llm_thinking_tokens=10, llm_budget_tokens=8_000)
         llm = language_model(settings).client
         with atlas.open_memory(tmp_path, embedder=HashEmbedder(), llm=llm, settings=settings) as memory:
             memory.experience.store_many([attempt(f"cancel flight number {n}") for n in range(2)])

@@ -296,7 +296,7 @@ def test_retiring_and_bringing_back_are_plans_that_remove_nothing(memory):
 def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_undone(memory):
     memory.experience.store_many([at("a"), at("a"), at("a", False), at("b", description="sort")])
     proposal = propose_writing(memory)
-    assert proposal.view.headline == "3 successful attempts would become 1 strategy."
+    assert proposal.view.headline == "3 attempts would become 1 strategy."
     assert "They are written by pattern, without a language model." in proposal.view.notes
     assert [(row.what, row.n_sources) for row in proposal.rows] == [("new", 2)]
     operation_id = proposal.apply(memory)

@@ -8,6 +8,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput, LLMError
 from atlas.core.types import Experience, Task
+from atlas.llm.concurrency import concurrency_of
 from atlas.llm.prompts.records import experience_as_text
 from atlas.llm.prompts.refinement import REFINEMENT
 from atlas.llm.structured_output import Question, as_data, ask, model_name
@@ -63,7 +64,8 @@ class LLMRefineStrategy:
 
     def __init__(self, llm_client: LLMClient) -> None:
         self.llm = llm_client
-        self.name = model_name(llm_client)
+        self.name, self.prompt = model_name(llm_client), REFINEMENT.version
+        self.concurrency = concurrency_of(llm_client)
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
         """Return the experiences worth showing, in the order to show them."""

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from atlas.core.errors import AtlasError
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Vectors
-from atlas.infra.bridge import run
+from atlas.llm.concurrency import concurrency_of, in_waves
 from atlas.memory.experience.merging import MergeSubject
 from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, ExplainingStrategy, RefineDecision, RefinedSet
 from atlas.storage.records import NO_MOMENT, Moment
@@ -66,6 +67,9 @@ class RefinePlan(Tabular):
 
     made_by: str
     """`rules`, or the name of the language model."""
+
+    prompt: str = ""
+    """The version of that model's prompt."""
 
     moment: Moment = NO_MOMENT
     """The point in the store's history that the plan holds for."""
@@ -153,7 +157,8 @@ class RefinePlan(Tabular):
     @property
     def reason(self) -> str:
         """The reason that the history gives."""
-        return f"merged {len(self.merged)} and dropped {len(self.dropped)} of {len(self.decisions)}, by {self.made_by}"
+        by = f"{self.made_by}, {self.prompt}" if self.prompt else self.made_by
+        return f"merged {len(self.merged)} and dropped {len(self.dropped)} of {len(self.decisions)}, by {by}"
 
 
 def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str]]:
@@ -176,7 +181,7 @@ def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str
 
 
 class Judging:
-    """Sets under judgement, one after another, with the decisions so far."""
+    """Sets under judgement, a few at once where the strategy allows it, with the decisions so far."""
 
     def __init__(self, strategy: ExplainingStrategy, subjects: Mapping[str, MergeSubject]) -> None:
         self.decisions: list[PlannedDecision] = []
@@ -187,16 +192,21 @@ class Judging:
         self._subjects = subjects
         self._n_sets = self._n_failed = 0
 
-    def judge(self, ids: Sequence[str]) -> None:
-        """Judge one more set."""
-        self._n_sets += 1
-        if self._n_failed < FAILURES_IN_A_ROW:
-            refined = run(self._strategy.explain([self._subjects[record_id].experience for record_id in ids]))
-        else:
-            refined = _unjudged(ids, self._subjects)
-        self._n_failed = self._n_failed + 1 if refined.failure else 0
-        self.failures += [f"Set {self._n_sets} was not judged: {refined.failure}"] if refined.failure else []
-        self.decisions += _planned(self._n_sets, ids, refined, self._subjects)
+    def judge_all(self, sets: Sequence[Sequence[str]]) -> Iterator[int]:
+        """Judge sets, in their order, and yield the number of experiences that are judged after each."""
+        for ids, refined in zip(sets, in_waves(self._explained, sets, concurrency_of(self._strategy)), strict=True):
+            if isinstance(refined, AtlasError):
+                raise refined
+            self._n_sets += 1
+            self._n_failed = self._n_failed + 1 if refined.failure else 0
+            self.failures += [f"Set {self._n_sets} was not judged: {refined.failure}"] if refined.failure else []
+            self.decisions += _planned(self._n_sets, ids, refined, self._subjects)
+            yield len(self.decisions)
+
+    async def _explained(self, ids: Sequence[str]) -> RefinedSet:
+        if self._n_failed >= FAILURES_IN_A_ROW:
+            return _unjudged(ids, self._subjects)
+        return await self._strategy.explain([self._subjects[record_id].experience for record_id in ids])
 
 
 def _planned(

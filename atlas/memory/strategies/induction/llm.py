@@ -1,9 +1,9 @@
-"""Strategies from successful attempts by a language model."""
+"""Strategies from successful attempts, and warnings from failed ones, by a language model."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +11,15 @@ from atlas.core.codec import check_parameters
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_json
 from atlas.core.types import Strategy, Trajectory
+from atlas.llm.concurrency import concurrency_of
+from atlas.llm.prompts.prompt import Prompt
 from atlas.llm.prompts.records import attempt_as_data
 from atlas.llm.prompts.strategy import STRATEGY
 from atlas.llm.prompts.strategy_merge import STRATEGY_MERGE
+from atlas.llm.prompts.warning import WARNING
 from atlas.llm.structured_output import Question, as_data, ask, model_name
+from atlas.memory.strategies.records import WARNING as WARNS
+from atlas.memory.strategies.records import is_warning
 from atlas.protocols.infra import LLMClient
 
 _TEXT = {"type": "string", "maxLength": 4_000}
@@ -42,6 +47,9 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
+KNOWN_CHARACTERS = 4_000
+"""Of all strategies that are shown beside an attempt."""
+
 SAME_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -60,7 +68,7 @@ PROSE = frozenset({*_WRITTEN, "reason", "description"})
 
 
 class LLMStrategyAbstractor:
-    """Makes strategies with a language model, in ArcMemo's form.
+    """Makes strategies with a language model, in ArcMemo's form, and warnings of failures in the same form.
 
     Source:
         ArcMemo (arXiv 2509.04439): situation and suggestion, typed parameters, concepts above instances.
@@ -68,6 +76,7 @@ class LLMStrategyAbstractor:
 
     def __init__(self, llm_client: LLMClient) -> None:
         self.llm = llm_client
+        self.concurrency = concurrency_of(llm_client)
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
         """Return the strategy of a successful attempt, or None if it failed or has no reusable part.
@@ -75,17 +84,23 @@ class LLMStrategyAbstractor:
         Raises:
             LLMError: The model cannot be asked, or its answer was twice not what was asked for.
         """
-        if trajectory.outcome.success is not True:
+        return await self.abstract_beside(trajectory, ()) if trajectory.outcome.success is True else None
+
+    async def abstract_beside(self, trajectory: Trajectory, near: Sequence[Strategy]) -> Strategy | None:
+        """Return the strategy of a success or the warning of a failure, as `InformedAbstractor.abstract_beside` does.
+
+        Raises:
+            LLMError: The model cannot be asked, or its answer was twice not what was asked for.
+        """
+        if trajectory.outcome.success is None:
             return None
-        question = Question(
-            system=STRATEGY.text,
-            prompt=f"The attempt:\n{attempt_as_data(trajectory)}",
-            schema=SCHEMA,
-            validate=_complete,
-            prose=PROSE,
-            is_grounded=lambda answer: answer["reusable"],
-        )
-        answer = await ask(self.llm, question)
+        warns = not trajectory.outcome.success
+        prompt = WARNING if warns else STRATEGY
+        alike = [strategy for strategy in near if is_warning(strategy) == warns]
+        known = {f"known {number}": strategy for number, strategy in enumerate(alike, start=1)}
+        answer = await ask(self.llm, _question(prompt, trajectory, known))
+        if answer.get("known"):
+            return replace(known[answer["known"]], sources=(trajectory.id,))
         if not answer["reusable"]:
             return None
         return Strategy(
@@ -94,9 +109,10 @@ class LLMStrategyAbstractor:
             sources=(trajectory.id,),
             metadata={
                 "derived_by": model_name(self.llm),
-                "prompt": STRATEGY.version,
+                "prompt": prompt.version,
                 "domain": trajectory.task.domain,
                 "task_id": trajectory.task.id,
+                **({WARNS: True} if warns else {}),
             },
         )
 
@@ -141,6 +157,23 @@ class LLMStrategyAbstractor:
         )
 
 
+def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strategy]) -> Question[dict[str, Any]]:
+    """Return the question about one attempt, beside the strategies that are known, by their id in the prompt."""
+    schema, shown = SCHEMA, f"The attempt:\n{attempt_as_data(trajectory)}"
+    if known:
+        descriptions = {name: f"{strategy.title}\n{strategy.situation}" for name, strategy in known.items()}
+        shown += f"\n\nWhat the memory has for alike tasks, by id:\n{as_data(descriptions, limit=KNOWN_CHARACTERS)}"
+        schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "known": {"enum": ["", *known]}}}
+    return Question(
+        system=prompt.text,
+        prompt=shown,
+        schema=schema,
+        validate=_complete,
+        prose=PROSE,
+        is_grounded=lambda answer: answer["reusable"] and not answer.get("known"),
+    )
+
+
 def _description(strategy: Strategy) -> str:
     parameters = ", ".join(parameter["name"] for parameter in strategy.parameters)
     return (
@@ -152,7 +185,7 @@ def _description(strategy: Strategy) -> str:
 def _complete(answer: dict[str, Any]) -> dict[str, Any]:
     """Return an answer after a check that it is complete and can be stored."""
     check_json(answer, "the answer")
-    if not answer["reusable"]:
+    if not answer["reusable"] or answer.get("known"):
         return answer
     missing = [name for name in _WRITTEN if not answer.get(name, "").strip()]
     if missing:

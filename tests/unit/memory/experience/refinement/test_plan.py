@@ -14,6 +14,7 @@ from atlas.jobs.artefact import CACHE
 from atlas.jobs.refinement import RefinementFile, RefinementJob, plan_now
 from atlas.llm.budget import TokenUsage
 from atlas.llm.client import ModelClient
+from atlas.llm.prompts.refinement import REFINEMENT
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED
 from atlas.memory.experience.refinement.llm import LLMRefineStrategy
@@ -103,7 +104,8 @@ def test_merges_and_drops_are_one_operation_and_one_undo(memory):
     assert kept.metadata["merged_from"] == [one]
     assert kept.metadata["merged_outcomes"] == {"succeeded": 2}
     (operation, *_) = memory.history()
-    assert (operation.kind, operation.reason) == ("refine", "merged 1 and dropped 1 of 3, by scripted")
+    by = f"scripted, {REFINEMENT.version}"
+    assert (operation.kind, operation.reason) == ("refine", f"merged 1 and dropped 1 of 3, by {by}")
     memory.undo(scoped.operation_id)
     assert memory.experience.ids() == before
     assert memory.experience.get(two).metadata == {}

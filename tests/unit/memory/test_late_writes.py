@@ -9,10 +9,18 @@ from dataclasses import replace
 import pytest
 
 import atlas
+from atlas.llm.prompts.attempt_summary import ATTEMPT_SUMMARY
 from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.support.memories import attempt
 from tests.support.model_answers import STRATEGY
+
+SUMMARY = {
+    "task": "A journey refused by the airline",
+    "key_steps": ["It was looked up, then cancelled"],
+    "outcome": "It was cancelled.",
+}
+LATE_TEXT = "\n".join([SUMMARY["task"], *SUMMARY["key_steps"], SUMMARY["outcome"]])
 
 
 class HangingLLM(ScriptedLLM):
@@ -55,7 +63,7 @@ def test_a_strategy_that_storing_had_no_time_for_is_written_in_the_background(op
 
 
 def test_a_hanging_model_is_asked_once_for_all_parts_of_storing(opened):
-    llm = HangingLLM([STRATEGY])
+    llm = HangingLLM([SUMMARY])
     with opened(llm, extractor=LLMSummarizingExtractor(llm)) as memory:
         stored = memory.store(attempt("cancel a flight"))
         assert memory.experience.get(stored["experience"]).embedding_text == "cancel a flight"
@@ -64,6 +72,37 @@ def test_a_hanging_model_is_asked_once_for_all_parts_of_storing(opened):
         memory._late.drop()
         llm.goes_on.set()
         memory._late.wait(60)
+
+
+def test_a_summary_that_came_late_is_found_by_search(opened):
+    llm = HangingLLM([SUMMARY, STRATEGY, SUMMARY])
+    extractor = LLMSummarizingExtractor(llm)
+    with opened(llm, extractor=extractor) as memory:
+        stored = memory.store(attempt("cancel M05KNL"))
+        found = memory.experience.search_hits("journey refused by the airline", 1)
+        assert [hit.item.embedding_text for hit in found] != [LATE_TEXT]
+        before = memory.experience.get(stored["experience"])
+        llm.goes_on.set()
+        memory._late.wait(60)
+        [hit] = memory.experience.search_hits("journey refused by the airline", 1)
+        assert hit.item.embedding_text == LATE_TEXT
+        assert hit.item.metadata["summarised_by"] == f"scripted, {ATTEMPT_SUMMARY.version}"
+        assert len(memory.experience.store_many([attempt("cancel M05KNL")], skip_known=True)) == 0
+        assert memory.history(1)[0].kind == "store"
+        memory.undo(memory.history(1)[0].id)
+        assert memory.experience.get(before.id) is None
+
+
+def test_a_summary_that_fails_again_changes_nothing(opened, caplog):
+    llm = HangingLLM([atlas.LLMUnavailable("no key"), STRATEGY])
+    with opened(llm, extractor=LLMSummarizingExtractor(llm)) as memory:
+        stored = memory.store(attempt("cancel a flight", success=None))
+        revision = memory.revision()
+        llm.goes_on.set()
+        memory._late.wait(60)
+        assert memory.revision() == revision
+        assert memory.experience.get(stored["experience"]).embedding_text == "cancel a flight"
+    assert "embedded without a summary: no key" in caplog.text
 
 
 def test_a_strategy_that_cannot_be_written_later_either_is_reported(opened, caplog):

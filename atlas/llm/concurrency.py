@@ -1,0 +1,53 @@
+"""Questions that do not depend on each other, a few of them under way at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import TypeVar
+
+from atlas.core.errors import AtlasError
+from atlas.infra.bridge import call, run
+from atlas.protocols.infra import LLMClient
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+def concurrency_of(asker: LLMClient | object) -> int:
+    """Return how many questions a model, or what asks it, may have under way at once: 1 unless it names more."""
+    return max(1, int(getattr(asker, "concurrency", 1)))
+
+
+def in_waves(method: Callable[[A], Awaitable[T]], arguments: Sequence[A], at_once: int) -> Iterator[T | AtlasError]:
+    """Yield what a method returns for each argument, in their order, or the error that it raised for it.
+
+    As many calls run at once as are allowed, and the next ones begin after all of them. A caller that stops iterating,
+    after an error or an interrupt, thus begins no others.
+
+    Args:
+        method: It may be sync where only one call runs at once.
+    """
+    for start in range(0, len(arguments), at_once):
+        wave = arguments[start : start + at_once]
+        if at_once > 1:
+            yield from run(_wave(method, wave))
+        else:
+            yield _result(method, wave[0])
+
+
+def _result(method: Callable[[A], Awaitable[T]], argument: A) -> T | AtlasError:
+    try:
+        return call(method, argument)
+    except AtlasError as error:
+        return error
+
+
+async def _wave(method: Callable[[A], Awaitable[T]], arguments: Sequence[A]) -> list[T | AtlasError]:
+    async def result(argument: A) -> T | AtlasError:
+        try:
+            return await method(argument)
+        except AtlasError as error:
+            return error
+
+    return await asyncio.gather(*map(result, arguments))
