@@ -20,6 +20,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Experience
 from atlas.embedding.sentence_transformers import choose_model
 from atlas.infra.secrets import describe_counts
+from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.open import open_memory, sentence_embedder
 from atlas.protocols.infra import WholeEmbedder
 
@@ -90,8 +91,8 @@ def print_scrubbed(found: Mapping[str, int]) -> None:
 def calibrate(memory: MemorySystem) -> None:
     """Measure the memories that a search may be asked of next, so that it need not."""
     if not memory.storage.read_only:
-        for one in (memory.experience, memory.concepts, memory.strategies, memory.journal):
-            one.calibrate()
+        for kind in searchable_kinds().values():
+            kind.records(memory).calibrate()
 
 
 def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:

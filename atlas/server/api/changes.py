@@ -12,9 +12,9 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from atlas.core.errors import AtlasError
+from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.system import MemorySystem
 from atlas.server.api.parts import Served, memory_named
-from atlas.server.api.shapes import MEMORY_NAMES
 
 router = APIRouter()
 
@@ -79,7 +79,7 @@ def _event(memory: MemorySystem, since: int) -> tuple[int, str]:
             name: memory.storage.ledger.changed_ids(
                 memory_named(memory, name).collection_name, since, limit=MOST_IDS + 1
             )
-            for name in MEMORY_NAMES
+            for name in searchable_kinds()
         }
     told = {
         "revision": revision,

@@ -12,8 +12,9 @@ from fastapi.routing import APIRoute
 from atlas.core.errors import InvalidInput
 from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.memory import Memory
+from atlas.memory.kinds.table import known_kinds
 from atlas.memory.system import MemorySystem
-from atlas.server.api.shapes import MemoryName
+from atlas.server.names import MemoryName
 from atlas.server.problems import unknown_names
 
 SCRUBBED = "Atlas-Scrubbed"
@@ -45,9 +46,9 @@ def check_query(request: Request) -> None:
 
 
 def memory_named(memory: MemorySystem, name: MemoryName) -> Memory[Any]:
-    """Return one of the four memories."""
-    held: Memory[Any] = getattr(memory, name)
-    return held
+    """Return the memory of a name, of ATLAS or of a plug-in."""
+    records: Memory[Any] = known_kinds()[name].records(memory)
+    return records
 
 
 @contextmanager

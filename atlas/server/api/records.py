@@ -27,7 +27,6 @@ from atlas.server.api.shapes import (
     EntryResponse,
     Id,
     MarksRequest,
-    MemoryName,
     Page,
     RecordResponse,
     SearchRequest,
@@ -35,6 +34,7 @@ from atlas.server.api.shapes import (
     StrategyInput,
     UseInput,
 )
+from atlas.server.names import MemoryName
 from atlas.verbs.values import decode_fields
 
 router = APIRouter()

@@ -9,6 +9,7 @@ from atlas.core.operations import Operations
 from atlas.core.types import Outcome, Step, Strategy, Task, Trajectory, new_id
 from atlas.core.unseen import shown_id
 from atlas.infra.actor import actor_name, is_under_review
+from atlas.memory.kinds.table import known_kinds
 from atlas.server.mcp.ids import by_memory, place_of
 
 if TYPE_CHECKING:
@@ -120,9 +121,9 @@ def mark(
     }
     places = [place_of(memory, one) for one in ids]
     n_changed, operation_id = 0, None
-    for name, held in by_memory(places).items():
-        scoped = getattr(memory, name).within("mark", operation_id=operation_id)
-        n_changed, operation_id = n_changed + scoped.change_marks(held, **changes), scoped.operation_id
+    for name, record_ids in by_memory(places).items():
+        scoped = known_kinds()[name].records(memory).within("mark", operation_id=operation_id)
+        n_changed, operation_id = n_changed + scoped.change_marks(record_ids, **changes), scoped.operation_id
     return f"Marked {n_changed} of {len(places)} records.{_undo(operation_id) if n_changed else ''}"
 
 
