@@ -189,9 +189,9 @@ def _why(row: PlanRow) -> str:
 
 def safe(text: str, *, keep_lines: bool = False) -> str:
     """Return a text without characters that move the cursor or recolour the terminal."""
-    kept = "\n\t" if keep_lines else ""
-    shown = "".join(c if c.isprintable() or c in kept else " " for c in text)
-    return shown if keep_lines else " ".join(shown.split())
+    line_breaks = "\n\t" if keep_lines else ""
+    printable = "".join(c if c.isprintable() or c in line_breaks else " " for c in text)
+    return printable if keep_lines else " ".join(printable.split())
 
 
 def limit(text: str) -> int:

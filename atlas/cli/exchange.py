@@ -47,8 +47,8 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--dry-run", action="store_true", help="count what would be added, and add nothing")
     rule = "the score that says whether an attempt of a log succeeded, and from which value on, as in correctness>=0.5"
     command.add_argument("--success", type=_rule, metavar="RULE", help=rule)
-    noted = "note every tool call that failed in a log as a crash in the journal"
-    command.add_argument("--crashes", action="store_true", help=noted)
+    crashes_help = "note every tool call that failed in a log as a crash in the journal"
+    command.add_argument("--crashes", action="store_true", help=crashes_help)
     command = add_command(commands, "export", _export)
     command.epilog = (
         f"Records that are exported: {in_words([kind.page for kind in KINDS.values() if kind.is_exported])}."

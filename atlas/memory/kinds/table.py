@@ -108,8 +108,8 @@ def kind_of_item(item: Any) -> MemoryKind:
     for kind in kinds:
         if isinstance(item, kind.types):
             return kind
-    known = ", ".join(each.__name__ for kind in kinds for each in kind.types)
-    raise InvalidInput(f"expected one of {known}, got {type(item).__name__}; return another item from the importer")
+    types = ", ".join(each.__name__ for kind in kinds for each in kind.types)
+    raise InvalidInput(f"expected one of {types}, got {type(item).__name__}; return another item from the importer")
 
 
 def known_lines() -> dict[str, LineKind]:

@@ -33,12 +33,12 @@ def place_of(memory: MemorySystem, beginning: str, name: str = "") -> Place:
         InvalidInput: The beginning is empty, or there is no memory of this name.
         NotFound: No record has such an id, or several have.
     """
-    known = searchable_kinds()
-    if name and name not in known:
-        raise InvalidInput(f"a memory should be one of {', '.join(known)}, but is {name!r:.80}")
+    kinds = searchable_kinds()
+    if name and name not in kinds:
+        raise InvalidInput(f"a memory should be one of {', '.join(kinds)}, but is {name!r:.80}")
     if not beginning.strip():
         raise InvalidInput("an id should have at least one character, but is empty")
-    memories = {each: known[each].records(memory) for each in ([name] if name else known)}
+    memories = {each: kinds[each].records(memory) for each in ([name] if name else kinds)}
     places = [
         Place(each, records, record_id)
         for each, records in memories.items()

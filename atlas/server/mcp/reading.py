@@ -33,12 +33,12 @@ def recall(
     memory: MemorySystem, task: str, budget_tokens: Annotated[int, Field(ge=0, le=20_000)] = 1500, domain: str = ""
 ) -> str:
     """Call before you begin a task: what earlier attempts, strategies, code and notes say about it."""
-    return _told(memory.build_context(Task("", domain, task), budget_tokens))
+    return _block_text(memory.build_context(Task("", domain, task), budget_tokens))
 
 
 def recall_by_words(memory: MemorySystem, task: str, budget_tokens: int = 1500, domain: str = "") -> str:
     """Do as `recall` does, by words alone."""
-    return f"{_told(memory.build_context(Task('', domain, task), budget_tokens, by_words=True))}\n\n{NOT_READY}"
+    return f"{_block_text(memory.build_context(Task('', domain, task), budget_tokens, by_words=True))}\n\n{NOT_READY}"
 
 
 def search(
@@ -96,7 +96,7 @@ def read(
     max_tokens: Annotated[int, Field(ge=100, le=50_000)] = 4000,
 ) -> str:
     """Call to read records whole, by the ids that `recall` and `search` show."""
-    places = [place_of(memory, one) for one in ids]
+    places = [place_of(memory, record_id) for record_id in ids]
     room = max_tokens * TOKEN_CHARACTERS // len(places)
     return "\n\n".join(whole(place, room) for place in places)
 
@@ -123,8 +123,8 @@ def _page(found: Retrieval[Any], among: str, skipped: int, k: int) -> str:
     return "\n".join([*(lines or ["Nothing has to do with this query."]), *found.notes])
 
 
-def _told(block: ContextBlock) -> str:
-    problems = "".join(f"\n({name} could not be asked: {said})" for name, said in block.errors.items())
+def _block_text(block: ContextBlock) -> str:
+    problems = "".join(f"\n({name} could not be asked: {message})" for name, message in block.errors.items())
     return (block.text or "Nothing is remembered that has to do with this task.") + problems
 
 
@@ -145,9 +145,9 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
     if isinstance(value, dict):
-        return {key: _plain(held) for key, held in value.items() if held not in ("", None, (), [], {})}
+        return {key: _plain(part) for key, part in value.items() if part not in ("", None, (), [], {})}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(held) for held in value]
+        return [_plain(part) for part in value]
     return value.isoformat() if isinstance(value, datetime) else value
 
 

@@ -57,27 +57,36 @@ def strategy_overview(memory: MemorySystem) -> StrategyOverview:
     """Return the figures of a memory as it is now."""
     bank = memory.strategies
     n_uses, n_good = bank.column("usage.n_uses"), bank.column("usage.n_successes")
-    tried = {one: (n_good.get(one, 0), n) for one, n in n_uses.items() if n}
-    intervals = {one: credible_interval(*tries) for one, tries in tried.items() if tries[1] >= ENOUGH}
-    best = sorted(intervals, key=lambda one: -intervals[one].low)[:SHOWN]
-    worst = [one for one in sorted(intervals, key=lambda one: intervals[one].high) if one not in best][:SHOWN]
+    tried = {strategy_id: (n_good.get(strategy_id, 0), n) for strategy_id, n in n_uses.items() if n}
+    intervals = {strategy_id: credible_interval(*tries) for strategy_id, tries in tried.items() if tries[1] >= ENOUGH}
+    best = sorted(intervals, key=lambda strategy_id: -intervals[strategy_id].low)[:SHOWN]
+    worst = [
+        strategy_id
+        for strategy_id in sorted(intervals, key=lambda strategy_id: intervals[strategy_id].high)
+        if strategy_id not in best
+    ][:SHOWN]
     titles, retired = bank.titles([*best, *worst]), bank.retired()
-    rows = {one: _row(one, titles[one], tried[one], intervals[one], retired.get(one, "")) for one in titles}
+    rows = {
+        strategy_id: _row(
+            strategy_id, titles[strategy_id], tried[strategy_id], intervals[strategy_id], retired.get(strategy_id, "")
+        )
+        for strategy_id in titles
+    }
     n = bank.count()
     return StrategyOverview(
         n=n,
         n_tried=len(tried),
         n_enough=len(intervals),
         n_retired=len(retired),
-        best=tuple(rows[one] for one in best if one in rows),
-        worst=tuple(rows[one] for one in worst if one in rows),
+        best=tuple(rows[strategy_id] for strategy_id in best if strategy_id in rows),
+        worst=tuple(rows[strategy_id] for strategy_id in worst if strategy_id in rows),
         sentence=_sentence(n, len(tried), len(intervals), len(retired)),
     )
 
 
-def _row(one: str, title: str, tries: tuple[int, int], interval: Interval, retired: str) -> RatedRow:
+def _row(strategy_id: str, title: str, tries: tuple[int, int], interval: Interval, retired: str) -> RatedRow:
     bar = interval_bar(interval, tries[0] / tries[1])
-    return RatedRow(id=one, title=title, succeeded=share_text(*tries), bar=bar, retired=retired)
+    return RatedRow(id=strategy_id, title=title, succeeded=share_text(*tries), bar=bar, retired=retired)
 
 
 def _sentence(n: int, n_tried: int, n_enough: int, n_retired: int) -> str:

@@ -148,7 +148,7 @@ def test_the_command_line_names_it(memory, tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["export", "--help"])
     assert "concepts, strategies and recipes" in " ".join(capsys.readouterr().out.split())
-    atlas.open_memory(tmp_path / "empty").close()
+    atlas.open_memory(tmp_path / "empty", settings=atlas.Settings(embedding_model="all-MiniLM-L6-v2")).close()
     assert main(["--store", str(tmp_path / "empty"), "status"]) == 0
     assert "recipes          0" in capsys.readouterr().out
 
