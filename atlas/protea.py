@@ -64,17 +64,17 @@ class MemoryStore:
             ImportFailed: The file is not an SQLite file, or its content cannot be read.
             StoreError: The store cannot be opened. The message says what to do.
         """
-        given = Path(db_path)
-        is_file = given.is_file()
-        has_entries = is_file and create_table(given)
-        path = given.with_name(f"{given.name}.atlas") if is_file else given
+        location = Path(db_path)
+        is_file = location.is_file()
+        has_entries = is_file and create_table(location)
+        path = location.with_name(f"{location.name}.atlas") if is_file else location
         settings = settings or Settings.from_environment()
         self.memory = open_memory(path, embedder=embedder, settings=settings, clock=clock)
         self._journal = self.memory.journal
         self._journal.keep_noise = self._journal.keep_repetitions = True
         self._numbering = InterProcessLock(path / "protea.lock")
         if has_entries and not len(self._journal) and CLEARED not in self._journal.collection.notes():
-            self._bring_over(given, settings)
+            self._bring_over(location, settings)
 
     def add(
         self,
@@ -89,13 +89,13 @@ class MemoryStore:
         Raises:
             InvalidInput: It has no text, or a value cannot be kept.
         """
-        if entry_type not in [known.name for known in self._journal.types]:
+        if entry_type not in [kind.name for kind in self._journal.types]:
             middling = self._journal.types.of(entry_type)
             self._journal.register_type(entry_type, middling.importance, middling.half_life_days)
         with self._numbering.locked():
             number = self._last_number() + 1
-            held = {**(metadata or {}), ROW: number}
-            self._journal.add(entry_type, content, generation=generation, importance=importance, metadata=held)
+            fields = {**(metadata or {}), ROW: number}
+            self._journal.add(entry_type, content, generation=generation, importance=importance, metadata=fields)
         return number
 
     def get_recent(self, limit: int = 10) -> list[dict[str, Any]]:
@@ -173,8 +173,8 @@ def _row(entry: JournalEntry) -> dict[str, Any]:
     """Return an entry as Protea gives it. One without a number, such as a summary, has the id 0."""
     row = as_protea(entry)
     number = row["metadata"].get(ROW)
-    own = {key: value for key, value in row["metadata"].items() if not _is_ours(key)}
-    return {**row, "id": number if isinstance(number, int) else 0, "metadata": own}
+    metadata = {key: value for key, value in row["metadata"].items() if not _is_ours(key)}
+    return {**row, "id": number if isinstance(number, int) else 0, "metadata": metadata}
 
 
 def _is_ours(key: str) -> bool:

@@ -60,20 +60,20 @@ class FixedVectors:
 
     def __init__(self, queries: Sequence[Query]) -> None:
         self._queries = {query.text: query.vector for query in queries}
-        self._told: dict[str, Vector] = {}
+        self._vectors: dict[str, Vector] = {}
         self._words: dict[str, tuple[int, Vector]] = {}
         self._generator = np.random.default_rng(5)
         self.query_tokens = cache(self._tokens)
 
     def tell(self, texts: Sequence[str], vectors: Vectors) -> None:
         """Tell it the vectors of the texts that come next."""
-        self._told = dict(zip(texts, vectors, strict=True))
+        self._vectors = dict(zip(texts, vectors, strict=True))
 
     def encode(self, text: str) -> Vector:
         """Return the precomputed vector, or that of its words where there is none, as of a first sentence."""
         if text in self._queries:
             return self._queries[text]
-        return self._told[text] if text in self._told else mean_direction(self._tokens(text).vectors)
+        return self._vectors[text] if text in self._vectors else mean_direction(self._tokens(text).vectors)
 
     def encode_batch(self, texts: list[str]) -> Vectors:
         """Return the precomputed vectors."""

@@ -21,10 +21,10 @@ draw_heading("Evaluation", "How well searches find the right memories, compared 
 if not n_experiences(memory):
     draw_empty(memory, "Here you can measure how well searches find related attempts.")
 else:
-    shown = choose_part([OWN, JUDGED, COMPARE], key="evaluation_tab")
-    if shown == COMPARE:
+    part = choose_part([OWN, JUDGED, COMPARE], key="evaluation_tab")
+    if part == COMPARE:
         draw_comparison(memory)
-    elif shown == JUDGED:
+    elif part == JUDGED:
         draw_judged(memory)
     else:
         draw_own(memory)

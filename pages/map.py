@@ -62,11 +62,11 @@ def draw_nothing(memory: MemorySystem) -> None:
     if not n:
         draw_empty(memory)
         return
-    said = f"A map needs at least {FEWEST} experiences; this store has {counted(n, 'experience')}."
-    st.info(said, icon=":material/scatter_plot:")
+    sentence = f"A map needs at least {FEWEST} experiences; this store has {counted(n, 'experience')}."
+    st.info(sentence, icon=":material/scatter_plot:")
 
 
-def drawn(memory: MemorySystem) -> Sheet | None:
+def _draw_sheet(memory: MemorySystem) -> Sheet | None:
     """Draw the map as it is now. None where there is too little for one."""
     with st.spinner("Laying out the map …"):
         memory_map = page_map(memory, is_awaited=True)
@@ -95,7 +95,7 @@ memory = page_memory()
 if opened_id() is None and st.session_state.get(OPEN_DOMAIN) is None:  # else a person may be typing beside the map
     refreshing(memory)
 draw_refused_files()
-sheet = drawn(memory)
+sheet = _draw_sheet(memory)
 if sheet is not None:
     draw(memory, sheet)
 else:

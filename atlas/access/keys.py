@@ -73,7 +73,7 @@ class KeyRing:
             owner: Name of whoever runs the process, for the audit log where nobody says who they are.
         """
         self.directory = directory
-        self._held = AccessValues(directory, KEYS, _encode, _decode)
+        self._file = AccessValues(directory, KEYS, _encode, _decode)
         self._clock = clock or SystemClock()
         self.audit = AuditLog(directory, self._clock, owner)
 
@@ -102,7 +102,7 @@ class KeyRing:
             raise InvalidInput(f"the end of a key should lie ahead, but {expires_at:%Y-%m-%d %H:%M} has passed")
         if is_reviewed and role is not Role.WRITER:
             raise InvalidInput(f"only what a writer writes can wait for review, but the role is {role}; choose writer")
-        if any(look_alike(name, one) for one in (*taken, self.audit.owner)):
+        if any(look_alike(name, existing) for existing in (*taken, self.audit.owner)):
             raise InvalidInput(f"somebody is named {name!r} in the history already; choose another name for the key")
         key = Key(
             id=new_id(),
@@ -115,20 +115,20 @@ class KeyRing:
             is_reviewed=is_reviewed,
         )
         secret = PREFIX + secrets.token_urlsafe(32)
-        with self._held.changing() as held:
-            if any(other.name == name and not other.problem(now) for other in held.values()):
+        with self._file.changing() as keys:
+            if any(other.name == name and not other.problem(now) for other in keys.values()):
                 raise InvalidInput(f"there is a key named {name!r} already; revoke it first, or choose another name")
-            held[_hash(secret)] = key
+            keys[_hash(secret)] = key
         self.audit.note(KEY_MADE, who=created_by, about=f"{name}, {role}{', reviewed' if is_reviewed else ''}")
         return key, secret
 
     def keys(self) -> list[Key]:
         """Return every key that was ever made, newest first."""
-        return sorted(self._held.read().values(), key=lambda key: key.created_at, reverse=True)
+        return sorted(self._file.read().values(), key=lambda key: key.created_at, reverse=True)
 
     def names(self) -> set[str]:
         """Return the names that the history knows keys by."""
-        return {key.name for key in self._held.read().values()}
+        return {key.name for key in self._file.read().values()}
 
     def live_keys(self) -> list[Key]:
         """Return the keys that are not refused now, newest first."""
@@ -137,7 +137,7 @@ class KeyRing:
 
     def knows(self, secret: str) -> bool:
         """Return whether there ever was a key with this secret."""
-        return _hash(secret) in self._held.read()
+        return _hash(secret) in self._file.read()
 
     def recognise(self, secret: str) -> Key:
         """Return the key with this secret.
@@ -145,7 +145,7 @@ class KeyRing:
         Raises:
             NotAllowed: No key has it, or the key was revoked or has expired.
         """
-        found = self._held.read().get(_hash(secret))
+        found = self._file.read().get(_hash(secret))
         if found is None:
             raise NotAllowed("this key is not known here; ask an administrator for one: atlas keys add NAME")
         if problem := found.problem(self._clock.now()):
@@ -163,11 +163,11 @@ class KeyRing:
             NotFound: No live key has that name or id.
         """
         now = self._clock.now()
-        with self._held.changing() as held:
-            live = [hashed for hashed, key in held.items() if name in (key.name, key.id) and not key.problem(now)]
+        with self._file.changing() as keys:
+            live = [hashed for hashed, key in keys.items() if name in (key.name, key.id) and not key.problem(now)]
             if not live:
                 raise NotFound(f"no key named {name!r} is in use; list them: atlas keys list")
-            revoked = held[live[0]] = replace(held[live[0]], revoked_at=now)
+            revoked = keys[live[0]] = replace(keys[live[0]], revoked_at=now)
         self.audit.note(KEY_REVOKED, about=revoked.name)
         return revoked
 

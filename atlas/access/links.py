@@ -57,7 +57,7 @@ class Links:
             owner: Name of whoever runs the process, for the audit log where nobody says who they are.
         """
         self.directory = directory
-        self._held = AccessValues(directory, LINKS, _encode, _decode)
+        self._file = AccessValues(directory, LINKS, _encode, _decode)
         self._clock = clock or SystemClock()
         self._audit = AuditLog(directory, self._clock, owner)
 
@@ -77,18 +77,18 @@ class Links:
             raise InvalidInput(f"the end of a link should lie ahead, but {ends_at:%Y-%m-%d %H:%M} UTC has passed")
         link = Link(id=link_id or new_id(), name=plain, made_at=now, made_by=made_by, ends_at=ends_at)
         secret = secrets.token_urlsafe(32)
-        with self._held.changing() as held:
-            held[_hash(secret)] = link
+        with self._file.changing() as links:
+            links[_hash(secret)] = link
         self._audit.note(LINK_MADE, who=made_by, about=f"{plain}, until {ends_at:%Y-%m-%d %H:%M} UTC")
         return link, secret
 
     def every(self) -> list[Link]:
         """Return every link that was ever made, newest first."""
-        return sorted(self._held.read().values(), key=lambda link: link.made_at, reverse=True)
+        return sorted(self._file.read().values(), key=lambda link: link.made_at, reverse=True)
 
     def knows(self, secret: str) -> bool:
         """Return whether there ever was a link with this secret."""
-        return _hash(secret) in self._held.read()
+        return _hash(secret) in self._file.read()
 
     def recognise(self, secret: str) -> Link:
         """Return the link with this secret.
@@ -96,7 +96,7 @@ class Links:
         Raises:
             NotAllowed: No link has it, or it has ended.
         """
-        found = self._held.read().get(_hash(secret))
+        found = self._file.read().get(_hash(secret))
         if found is None:
             raise NotAllowed("this link is not known here; ask whoever gave it to you for another one")
         if problem := found.problem(self._clock.now()):
@@ -106,7 +106,7 @@ class Links:
     def find(self, link_id: str) -> Link | None:
         """Return the link of an id as long as it has not ended, or None."""
         now = self._clock.now()
-        return next((one for one in self._held.read().values() if one.id == link_id and not one.problem(now)), None)
+        return next((link for link in self._file.read().values() if link.id == link_id and not link.problem(now)), None)
 
     def end(self, link_id: str) -> Link:
         """Let a link lead nowhere from now on.
@@ -115,11 +115,11 @@ class Links:
             NotFound: There is none of this id, or it has ended.
         """
         now = self._clock.now()
-        with self._held.changing() as held:
-            live = [hashed for hashed, link in held.items() if link.id == link_id and not link.problem(now)]
+        with self._file.changing() as links:
+            live = [hashed for hashed, link in links.items() if link.id == link_id and not link.problem(now)]
             if not live:
                 raise NotFound("there is no link of this id that has not ended; look again")
-            ended = held[live[0]] = replace(held[live[0]], revoked_at=now)
+            ended = links[live[0]] = replace(links[live[0]], revoked_at=now)
         self._audit.note(LINK_ENDED, about=ended.name)
         return ended
 

@@ -23,9 +23,13 @@ def plain_name(name: str) -> str:
 
 def unique_name(name: str, taken: Iterable[str]) -> str:
     """Return a name, numbered where another one looks like it."""
-    plain, others = plain_name(name), {_looks(one) for one in taken}
-    numbered = (f"{plain} ({number})" for number in range(2, len(others) + 3))
-    return plain if _looks(plain) not in others else next(one for one in numbered if _looks(one) not in others)
+    plain, looks = plain_name(name), {_looks(candidate) for candidate in taken}
+    numbered = (f"{plain} ({number})" for number in range(2, len(looks) + 3))
+    return (
+        plain
+        if _looks(plain) not in looks
+        else next(candidate for candidate in numbered if _looks(candidate) not in looks)
+    )
 
 
 def look_alike(name: str, other: str) -> bool:

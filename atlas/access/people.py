@@ -99,7 +99,7 @@ class People:
             owner: Name of whoever runs the server, which nobody else may have in the history.
             actors: Gives the names that the history has, none of which a new person gets.
         """
-        self._held = AccessValues(directory, PEOPLE, _encode, _decode)
+        self._file = AccessValues(directory, PEOPLE, _encode, _decode)
         self._roles = roles
         self._clock = clock or SystemClock()
         self._audit = AuditLog(directory, self._clock, owner)
@@ -122,52 +122,54 @@ class People:
     def _signed_in(self, identity: Identity) -> Person:
         """Return whoever somebody is by now."""
         now = self._clock.now()
-        with self._held.changing() as held:
-            known = held.get(identity.id)
-            if known is not None and known.removed_at is not None:
-                raise NotAllowed(f"{known.name} was removed from this memory; ask an administrator")
-            name = self._name_for(identity, held)
+        with self._file.changing() as people:
+            existing = people.get(identity.id)
+            if existing is not None and existing.removed_at is not None:
+                raise NotAllowed(f"{existing.name} was removed from this memory; ask an administrator")
+            name = self._name_for(identity, people)
             role = role_of(identity.groups, self._roles)
-            if known is None and role is None:
+            if existing is None and role is None:
                 raise NotAllowed(f"{name} is in no group that may see this memory; ask an administrator")
-            if known is None:
-                known = Person(
+            if existing is None:
+                existing = Person(
                     id=identity.id, name=name, role=role or Role.VIEWER, is_role_given=False, groups=(),
                     added_at=now, seen_at=now,
                 )  # fmt: skip
-            has_role = known.is_role_given or role is not None
-            held[known.id] = person = replace(
-                known,
+            has_role = existing.is_role_given or role is not None
+            people[existing.id] = person = replace(
+                existing,
                 name=name,
-                former_names=tuple(dict.fromkeys(one for one in known.names if one != name)),
-                role=known.role if known.is_role_given else role or Role.VIEWER,
+                former_names=tuple(dict.fromkeys(former for former in existing.names if former != name)),
+                role=existing.role if existing.is_role_given else role or Role.VIEWER,
                 has_role=has_role,
                 groups=identity.groups,
                 seen_at=now,
             )
         return person
 
-    def _name_for(self, identity: Identity, held: Mapping[str, Person]) -> str:
+    def _name_for(self, identity: Identity, people: Mapping[str, Person]) -> str:
         """Return the name that the history knows somebody by: their own, numbered where it is another's already."""
-        known = held.get(identity.id)
-        own = known.names if known is not None else ()
-        others = [*_names(held.values(), but=identity.id), *self._keys.names(), self._owner]
-        if not any(look_alike(identity.name, one) for one in own):  # a name that they come with for the first time
-            others += [one for one in self._actors() if one not in own]
-        return unique_name(identity.name, others)
+        person = people.get(identity.id)
+        own_names = person.names if person is not None else ()
+        other_names = [*_names(people.values(), but=identity.id), *self._keys.names(), self._owner]
+        if not any(
+            look_alike(identity.name, other) for other in own_names
+        ):  # a name that they come with for the first time
+            other_names += [other for other in self._actors() if other not in own_names]
+        return unique_name(identity.name, other_names)
 
     def every(self) -> list[Person]:
         """Return everybody who has signed in and has a role, or was removed, whoever came last first."""
-        held = [person for person in self._held.read().values() if person.has_role]
-        return sorted(held, key=lambda person: person.seen_at, reverse=True)
+        people = [person for person in self._file.read().values() if person.has_role]
+        return sorted(people, key=lambda person: person.seen_at, reverse=True)
 
     def names(self) -> set[str]:
         """Return the names that the history knows people by, or knew them by before."""
-        return set(_names(self._held.read().values()))
+        return set(_names(self._file.read().values()))
 
     def find(self, person_id: str) -> Person | None:
         """Return the person of an id as long as they have a role and were not removed, or None."""
-        person = self._held.read().get(person_id)
+        person = self._file.read().get(person_id)
         return person if person is not None and person.removed_at is None and person.has_role else None
 
     def set_role(self, person_id: str, role: Role) -> Person:
@@ -187,10 +189,10 @@ class People:
         return self._change(person_id, READMITTED, removed_at=None)
 
     def _change(self, person_id: str, what: str, **changes: Any) -> Person:
-        with self._held.changing() as held:
-            if person_id not in held:
+        with self._file.changing() as people:
+            if person_id not in people:
                 raise NotFound("nobody of this id has signed in; look again")
-            changed = held[person_id] = replace(held[person_id], **changes)
+            changed = people[person_id] = replace(people[person_id], **changes)
         self._audit.note(what, about=changed.name)
         return changed
 

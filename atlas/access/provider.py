@@ -71,21 +71,21 @@ class Provider:
         Raises:
             InvalidInput: A part is missing or malformed, or others may read the file with the secret.
         """
-        given = os.environ if environ is None else environ
-        issuer = given.get("ATLAS_OIDC_ISSUER", "")
+        environment = os.environ if environ is None else environ
+        issuer = environment.get("ATLAS_OIDC_ISSUER", "")
         if not issuer:
             return None
         _check_issuer(issuer)
-        client, secret = given.get("ATLAS_OIDC_CLIENT", ""), _secret(given)
+        client, secret = environment.get("ATLAS_OIDC_CLIENT", ""), _secret(environment)
         if not client or not secret:
             raise InvalidInput("sign-in needs ATLAS_OIDC_CLIENT and ATLAS_OIDC_SECRET, or ATLAS_OIDC_SECRET_FILE, too")
         return cls(
             issuer=issuer.rstrip("/"),
             client=client,
             secret=secret,
-            claim=given.get("ATLAS_OIDC_CLAIM") or "groups",
-            scope=_scope(given.get("ATLAS_OIDC_SCOPE", "")),
-            public_url=given.get("ATLAS_PUBLIC_URL", "").rstrip("/"),
+            claim=environment.get("ATLAS_OIDC_CLAIM") or "groups",
+            scope=_scope(environment.get("ATLAS_OIDC_SCOPE", "")),
+            public_url=environment.get("ATLAS_PUBLIC_URL", "").rstrip("/"),
         )
 
 
@@ -108,17 +108,17 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _scope(said: str) -> str:
-    wanted = said.split() or SCOPE.split()
+def _scope(text: str) -> str:
+    wanted = text.split() or SCOPE.split()
     if "openid" not in wanted:
-        raise InvalidInput(f"ATLAS_OIDC_SCOPE should have openid, as in `{SCOPE} groups`, but is {said!r:.200}")
+        raise InvalidInput(f"ATLAS_OIDC_SCOPE should have openid, as in `{SCOPE} groups`, but is {text!r:.200}")
     return " ".join(wanted)
 
 
-def _secret(given: Mapping[str, str]) -> str:
-    if secret := given.get("ATLAS_OIDC_SECRET", ""):
+def _secret(environment: Mapping[str, str]) -> str:
+    if secret := environment.get("ATLAS_OIDC_SECRET", ""):
         return secret
-    named = given.get("ATLAS_OIDC_SECRET_FILE", "")
+    named = environment.get("ATLAS_OIDC_SECRET_FILE", "")
     if not named:
         return ""
     path = Path(named).expanduser()

@@ -40,12 +40,12 @@ class Proxy:
         Raises:
             InvalidInput: One is malformed, or there are headers to believe and no proxy.
         """
-        given = os.environ if environ is None else environ
-        user, name, groups = (given.get(f"ATLAS_PROXY_{part}", "") for part in ("USER", "NAME", "GROUPS"))
+        environment = os.environ if environ is None else environ
+        user, name, groups = (environment.get(f"ATLAS_PROXY_{part}", "") for part in ("USER", "NAME", "GROUPS"))
         for header in (user, name, groups):
             if header and not _HEADER.fullmatch(header):
                 raise InvalidInput(f"a header of a proxy should be like X-Forwarded-User, but is {header!r:.80}")
-        addresses = frozenset(map(_address, given.get("ATLAS_PROXY", "").replace(",", " ").split()))
+        addresses = frozenset(map(_address, environment.get("ATLAS_PROXY", "").replace(",", " ").split()))
         if (user or name or groups) and not (addresses and user):
             raise InvalidInput("people whom a proxy signs in need ATLAS_PROXY, its address, and ATLAS_PROXY_USER")
         return cls(addresses=addresses, user=user, name=name, groups=groups)
@@ -64,7 +64,7 @@ class Proxy:
             issuer=ISSUER,
             subject=subject,
             name=(header(self.name) if self.name else "") or subject,
-            groups=tuple(group for one in groups.split(",") if (group := one.strip())),
+            groups=tuple(group for part in groups.split(",") if (group := part.strip())),
         )
 
 

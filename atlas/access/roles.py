@@ -20,20 +20,20 @@ def roles_from_environment(environ: Mapping[str, str] | None = None) -> dict[str
         InvalidInput: It is malformed.
     """
     roles = {}
-    for one in _rules((os.environ if environ is None else environ).get("ATLAS_ROLES", "")):
-        group, sign, role = one.rpartition("=")
+    for rule in _rules((os.environ if environ is None else environ).get("ATLAS_ROLES", "")):
+        group, sign, role = rule.rpartition("=")
         if not (group and sign) or role.upper() not in Role.__members__:
-            known = ", ".join(map(str, Role))
+            role_names = ", ".join(map(str, Role))
             raise InvalidInput(
-                f"ATLAS_ROLES should be like admins=admin team=curator, of the roles {known}, but has {one!r:.60}"
+                f"ATLAS_ROLES should be like admins=admin team=curator, of the roles {role_names}, but has {rule!r:.60}"
             )
         roles[group] = Role[role.upper()]
     return roles
 
 
-def _rules(said: str) -> list[str]:
+def _rules(text: str) -> list[str]:
     """Return the rules between spaces. Spaces in quotes do not count."""
-    lexer = shlex.shlex(said, posix=True)
+    lexer = shlex.shlex(text, posix=True)
     lexer.whitespace_split = True
     lexer.commenters = ""
     lexer.escape = ""  # a group may be named DOMAIN\team
@@ -41,7 +41,7 @@ def _rules(said: str) -> list[str]:
         return list(lexer)
     except ValueError as error:
         raise InvalidInput(
-            f'ATLAS_ROLES has a quotation mark without a second one; write "ML Team"=curator, but it is {said!r:.200}'
+            f'ATLAS_ROLES has a quotation mark without a second one; write "ML Team"=curator, but it is {text!r:.200}'
         ) from error
 
 

@@ -44,11 +44,11 @@ OTHER_TOKEN = (
 )
 
 
-class Refused(NotAllowed):
+class AccessRefused(NotAllowed):
     """A refusal of somebody whom some of the stores know."""
 
-    def __init__(self, said: str, stores: Sequence[ServedStore]) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, stores: Sequence[ServedStore]) -> None:
+        super().__init__(message)
         self.stores = tuple(stores)
 
 
@@ -80,7 +80,7 @@ class ServedStore:
 
     def has_removed(self, person_id: str) -> bool:
         """Return whether an administrator has removed somebody from it."""
-        return any(one.id == person_id and one.removed_at is not None for one in self.people.every())
+        return any(person.id == person_id and person.removed_at is not None for person in self.people.every())
 
 
 class Stores:
@@ -124,7 +124,7 @@ class Stores:
             )
             for name, directory in directories.items()
         }
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
         self.first = next(iter(self._stores.values()))
 
     def __iter__(self) -> Iterator[ServedStore]:
@@ -142,8 +142,8 @@ class Stores:
 
     def is_token(self, secret: str) -> bool:
         """Return whether a secret is the token. The time that this takes says nothing of how much of it is right."""
-        asked, own = (text.encode(errors="surrogatepass") for text in (secret, self.token))
-        return bool(own) and compare_digest(asked, own)
+        secret_bytes, token_bytes = (text.encode(errors="surrogatepass") for text in (secret, self.token))
+        return bool(token_bytes) and compare_digest(secret_bytes, token_bytes)
 
     def owner_in(self, store: ServedStore) -> Actor:
         """Return whoever runs the server, in a store."""
@@ -168,12 +168,12 @@ class Stores:
             NotAllowed: No store knows the key, or it was revoked or has expired.
             StoreUnavailable: No store knows the key, and the keys of one cannot be read.
         """
-        known = [store for store, _ in self._answers(lambda store: store.ring.knows(secret))]
-        store = next(iter(known), self.first)
+        stores = [store for store, _ in self._answers(lambda store: store.ring.knows(secret))]
+        store = next(iter(stores), self.first)
         try:
             return store, store.ring.recognise(secret)
         except NotAllowed as error:
-            raise Refused(str(error) if known or not self.token else OTHER_TOKEN, known) from error
+            raise AccessRefused(str(error) if stores or not self.token else OTHER_TOKEN, stores) from error
 
     def follow(self, secret: str) -> tuple[ServedStore, Link]:
         """Return the link with a secret, and the store that it leads to a copy of.
@@ -182,17 +182,17 @@ class Stores:
             NotAllowed: No store knows the link, or it has ended.
             StoreUnavailable: No store knows the link, and the links of one cannot be read.
         """
-        known = [store for store, _ in self._answers(lambda store: store.links.knows(secret))]
-        store = next(iter(known), self.first)
+        stores = [store for store, _ in self._answers(lambda store: store.links.knows(secret))]
+        store = next(iter(stores), self.first)
         try:
             link = store.links.recognise(secret)
         except NotAllowed as error:
-            raise Refused(str(error), known) from error
+            raise AccessRefused(str(error), stores) from error
         if not store.link(link.id):
-            raise Refused(
+            raise AccessRefused(
                 "what this link led to was removed by a purge, or is on another server; ask whoever gave it to you for "
                 "another one",
-                known,
+                stores,
             )
         return store, link
 
@@ -214,7 +214,7 @@ class Stores:
             return True
 
         if not self._answers(let_in):
-            raise Refused(str(problems[0]), [store for store in self if store.has_removed(identity.id)])
+            raise AccessRefused(str(problems[0]), [store for store in self if store.has_removed(identity.id)])
         return identity.id
 
     def person(self, person_id: str) -> dict[str, Actor]:
@@ -224,7 +224,7 @@ class Stores:
             StoreUnavailable: There is none, and the people of a store cannot be read.
         """
         found = self._answers(lambda store: store.people.find(person_id))
-        return {store.name: replace(one.actor, store=store.directory) for store, one in found if one}
+        return {store.name: replace(guest.actor, store=store.directory) for store, guest in found if guest}
 
     def note_refusal(self, who: str, about: str, error: Exception | None = None) -> None:
         """Add to the audit log that somebody was refused: of the stores that know them, or else of the first one.
@@ -234,8 +234,8 @@ class Stores:
             about: Why they were refused.
             error: What was raised, which says where they are known.
         """
-        known = error.stores if isinstance(error, Refused) else ()
-        for store in known or (self.first,):
+        stores = error.stores if isinstance(error, AccessRefused) else ()
+        for store in stores or (self.first,):
             store.audit.refuse(who, about)
 
     def _answers(self, ask: Callable[[ServedStore], Answer]) -> list[tuple[ServedStore, Answer]]:
@@ -260,12 +260,12 @@ class Stores:
         return answers
 
     def _tell_once(self, problem: str) -> None:
-        if problem not in self._told:
-            self._told.add(problem)
+        if problem not in self._logged:
+            self._logged.add(problem)
             logger.error(problem)
 
 
-def named_stores(first: Path, others: list[str]) -> dict[str, Path]:
+def named_stores(first: Path, other_texts: list[str]) -> dict[str, Path]:
     """Return directories of stores by their names, the first one by its directory's.
 
     Args:
@@ -275,11 +275,11 @@ def named_stores(first: Path, others: list[str]) -> dict[str, Path]:
         InvalidInput: One of them is malformed, or two have the same name or directory.
     """
     found = {first.name.lstrip(".") or "store": first}
-    for one in others:
-        name, sign, path = one.partition("=")
+    for text in other_texts:
+        name, sign, path = text.partition("=")
         directory = Path(path).expanduser().resolve()
         if not (sign and path) or not name.replace("-", "").replace("_", "").isalnum():
-            raise InvalidInput(f"a further store should be like research=/srv/atlas/research, but got {one!r:.200}")
+            raise InvalidInput(f"a further store should be like research=/srv/atlas/research, but got {text!r:.200}")
         if name in found or directory in found.values():
             raise InvalidInput(f"there is a store of the name {name!r}, or at {directory}, already; name another one")
         found[name] = directory

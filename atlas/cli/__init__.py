@@ -28,7 +28,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "exchange": {
         "import": "import agent runs; runs that are stored already are skipped",
-        "export": "write all experiences, strategies and concepts as lines of JSON",
+        "export": "write all experiences, strategies, concepts and the like as lines of JSON",
     },
     "experiences": {
         "search": "find experiences for a task",

@@ -92,8 +92,10 @@ def print_scrubbed(found: Mapping[str, int]) -> None:
 def calibrate(memory: MemorySystem) -> None:
     """Measure the memories that a search may be asked of next, so that it need not."""
     if not memory.storage.read_only:
-        for one in (memory.experience, memory.concepts, memory.strategies, memory.journal):
-            one.calibrate()
+        from atlas.memory.kinds.table import searchable_kinds
+
+        for kind in searchable_kinds().values():
+            kind.records(memory).calibrate()
 
 
 def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:
@@ -193,9 +195,9 @@ def _why(row: PlanRow) -> str:
 
 def safe(text: str, *, keep_lines: bool = False) -> str:
     """Return a text without characters that move the cursor or recolour the terminal."""
-    kept = "\n\t" if keep_lines else ""
-    shown = "".join(c if c.isprintable() or c in kept else " " for c in text)
-    return shown if keep_lines else " ".join(shown.split())
+    line_breaks = "\n\t" if keep_lines else ""
+    printable = "".join(c if c.isprintable() or c in line_breaks else " " for c in text)
+    return printable if keep_lines else " ".join(printable.split())
 
 
 def limit(text: str) -> int:

@@ -102,10 +102,10 @@ def _of_models(options: argparse.Namespace, settings: Settings) -> int:
 @contextmanager
 def _bars() -> Iterator[Watch]:
     """Yield a function that shows a progress bar in place of the one before."""
-    with ExitStack() as shown:
+    with ExitStack() as bars:
 
         def begin(what: str) -> Progress:
-            shown.close()
-            return shown.enter_context(progress_bar(desc=what, leave=False))
+            bars.close()
+            return bars.enter_context(progress_bar(desc=what, leave=False))
 
         yield begin

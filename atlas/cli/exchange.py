@@ -25,9 +25,14 @@ from atlas.importers.marks import import_marks, is_marks_file, plan_marks
 from atlas.importers.registry import all_formats
 from atlas.importers.run import ImportReport, Sink, import_paths
 from atlas.importers.sink import CountingSink, MemorySink
+from atlas.memory.kinds.table import known_kinds
 from atlas.storage.store import LABEL, LEDGER
 from atlas.views.settings.copies import SOURCES, Export
+from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.wording import counted, in_words
+
+NOUNS = {"entry": "journal line", "turn": "conversation turn"}
+"""Words for records that mean little without the name of their memory."""
 
 MOST_CHANGES = 20
 """Changes of marks that are printed."""
@@ -42,9 +47,12 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--dry-run", action="store_true", help="count what would be added, and add nothing")
     rule = "the score that says whether an attempt of a log succeeded, and from which value on, as in correctness>=0.5"
     command.add_argument("--success", type=_rule, metavar="RULE", help=rule)
-    noted = "note every tool call that failed in a log as a crash in the journal"
-    command.add_argument("--crashes", action="store_true", help=noted)
+    crashes_help = "note every tool call that failed in a log as a crash in the journal"
+    command.add_argument("--crashes", action="store_true", help=crashes_help)
     command = add_command(commands, "export", _export)
+    command.epilog = (
+        f"Records that are exported: {in_words([kind.page for kind in KINDS.values() if kind.is_exported])}."
+    )
     command.add_argument("file", type=Path, help="a new file, or - for the terminal")
     command.add_argument("--vectors", action="store_true", help="include the vectors of experiences")
     without = f"leave out concepts from this source ({', '.join(SOURCES)}); may be repeated"
@@ -162,14 +170,8 @@ def _print_report(report: ImportReport, done: str) -> None:
 
 def _of_what(report: ImportReport) -> str:
     """Return for example `51 concepts`, or `3 experiences and 51 concepts`."""
-    named = {
-        "experience": report.added_attempts,
-        "concept": report.added_concepts,
-        "journal line": report.added_entries,
-        "strategy": report.added_strategies,
-        "conversation turn": report.added_turns,
-    }
-    return in_words([counted(n, noun) for noun, n in named.items() if n])
+    counts = {kind.noun: report.added_by.get(kind.noun, 0) for kind in known_kinds().values()}
+    return in_words([counted(n, NOUNS.get(noun, noun)) for noun, n in counts.items() if n])
 
 
 def _export(options: argparse.Namespace, settings: Settings) -> int:

@@ -131,14 +131,14 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
             print("\n    ".join(_said_of(hit)))
         hidden = hidden_text(found.n_hidden, n_shown=len(found.hits), most=options.k)
         nothing = "" if found.hits else "nothing relevant found"
-        for said in (
+        for line_text in (
             *(profile_problems(memory) if isinstance(memory, MemorySystem) else ()),
             *found.problems,
             *found.notes,
             "; ".join(filter(None, (nothing, hidden and f"{hidden}, --all shows them"))),
         ):
-            if said:
-                print(said, file=sys.stderr)
+            if line_text:
+                print(line_text, file=sys.stderr)
     return 0
 
 
@@ -202,8 +202,8 @@ def _whole(experience: Experience) -> str:
     parts = [f"{name}: {safe(value, keep_lines=True)}" for name, value in head.items() if value]
     for number, step in enumerate(experience.steps, 1):
         parts.append(f"\n--- step {number}")
-        said = (("thought", step.thought), ("action", step.action), ("observation", step.observation))
-        parts += [f"{name}: {safe(text, keep_lines=True)}" for name, text in said if text]
+        step_fields = (("thought", step.thought), ("action", step.action), ("observation", step.observation))
+        parts += [f"{name}: {safe(text, keep_lines=True)}" for name, text in step_fields if text]
     for name, text in (("solution", experience.solution_output), ("feedback", experience.feedback)):
         parts += [f"\n--- {name}\n{safe(text, keep_lines=True)}"] if text else []
     return "\n".join(parts)

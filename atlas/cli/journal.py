@@ -138,7 +138,7 @@ def _add_changing(parts: Any) -> None:
         "--keep",
         action="append",
         default=[],
-        type=_kept,
+        type=_kept_type,
         metavar="TYPE=N",
         help="also keep the latest N entries of a type",
     )
@@ -166,8 +166,8 @@ def _recent(options: argparse.Namespace, settings: Settings) -> int:
         for entry in memory.journal.recent(options.n, options.type or None, tiers=tiers):
             print(_line(entry))
         of_type = {"entry_type": {"$in": options.type}} if options.type else {}
-        told = {} if options.all else {"tier": {"$in": list(tiers)}, "marks.buried": False}
-        n_passing = memory.journal.count({**told, **of_type})
+        where = {} if options.all else {"tier": {"$in": list(tiers)}, "marks.buried": False}
+        n_passing = memory.journal.count({**where, **of_type})
         if n_passing > options.n:
             print(f"the newest {options.n} of {n_passing:,}", file=sys.stderr)
         elif not n_passing:
@@ -182,8 +182,8 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
         raise InvalidInput("a server does not search what is buried; leave --all out, or search on its pages")
     with reached(settings) as memory:
         if options.words:
-            held = memory.journal.search_words(options.text, options.k, where=where, **also_buried)
-            print("\n".join(map(_line, held)) or "nothing found")
+            hits = memory.journal.search_words(options.text, options.k, where=where, **also_buried)
+            print("\n".join(map(_line, hits)) or "nothing found")
             return 0
         found = memory.journal.retrieve(options.text, options.k, where=where, **also_buried)
         for hit in found.hits:
@@ -220,8 +220,11 @@ def _rejected(options: argparse.Namespace, settings: Settings) -> int:
             print(f"Written as {accepted[:8]}.")
             return 0
         refusals = memory.journal.rejected(options.n)
-        for one in refusals.latest:
-            print(f"{one.id[:8]}  {safe(one.refusal.gate):14}  {safe(one.content)[:80]}  ({safe(one.refusal.reason)})")
+        for rejected in refusals.latest:
+            print(
+                f"{rejected.id[:8]}  {safe(rejected.refusal.gate):14}  {safe(rejected.content)[:80]}  "
+                f"({safe(rejected.refusal.reason)})"
+            )
         gates = ", ".join(f"{n} {safe(gate)}" for gate, n in refusals.by_gate.items())
         print(f"{refusals.n_total} refused{f': {gates}' if gates else ''}", file=sys.stderr)
     return 0
@@ -279,10 +282,12 @@ def _send(options: argparse.Namespace, settings: Settings, metadata: Mapping[str
 
 
 def _gates(options: argparse.Namespace, settings: Settings) -> int:
-    asked = {name: said for name, said in ((NOISE, options.noise), (REPEATED, options.repetitions)) if said}
-    with opened(settings, read_only=not asked) as memory:
-        for name, said in asked.items():
-            memory.journal.switch_gate(name, said == SWITCHED[0])
+    thresholds = {
+        name: threshold for name, threshold in ((NOISE, options.noise), (REPEATED, options.repetitions)) if threshold
+    }
+    with opened(settings, read_only=not thresholds) as memory:
+        for name, threshold in thresholds.items():
+            memory.journal.switch_gate(name, threshold == SWITCHED[0])
         for gate in gate_views(memory):
             print(f"{gate.label:11}  {'on' if gate.is_on else 'off':3}  {gate.what}. {gate.why}")
     return 0
@@ -406,11 +411,11 @@ def _print_links(memory: MemorySystem, entry_id: str, depth: int) -> None:
 
 
 def _print_suggestions(memory: MemorySystem, suggestions: list[LinkSuggestion]) -> None:
-    named = [entry_id for one in suggestions for entry_id in (one.source_id, one.target_id)]
+    named = [entry_id for suggestion in suggestions for entry_id in (suggestion.source_id, suggestion.target_id)]
     entries = {entry.id: entry for entry in memory.journal.get_many(named)}
-    for one in suggestions:
-        print(f"{one.source_id[:8]} {one.type} {one.target_id[:8]}: {one.reason}")
-        for entry_id in (one.source_id, one.target_id):
+    for suggestion in suggestions:
+        print(f"{suggestion.source_id[:8]} {suggestion.type} {suggestion.target_id[:8]}: {suggestion.reason}")
+        for entry_id in (suggestion.source_id, suggestion.target_id):
             print(f"    {_line(entries[entry_id])}")
     if suggestions:
         print("To decide: atlas journal suggest --accept SOURCE TARGET, or --refuse SOURCE TARGET", file=sys.stderr)
@@ -437,12 +442,12 @@ def _print_plan(plan: CompactPlan, *, show_all: bool) -> None:
 
 
 def _print_changes(changes: Sequence[tuple[Move | Eviction, str]], *, show_all: bool) -> None:
-    shown = changes if show_all else changes[:SHOWN]
-    for change, tiers in shown:
+    listed = changes if show_all else changes[:SHOWN]
+    for change, tiers in listed:
         what = f"{tiers}  {safe(change.title)[:60]}  ({safe(change.reason)})"
         print(f"  {change.id[:8]}  {safe(change.entry_type)} {change.generation}  {what}")
-    if len(shown) < len(changes):
-        print(f"  … and {len(changes) - len(shown)} more (--all prints them)")
+    if len(listed) < len(changes):
+        print(f"  … and {len(changes) - len(listed)} more (--all prints them)")
 
 
 def _draft_text(draft: SummaryDraft) -> str:
@@ -452,9 +457,9 @@ def _draft_text(draft: SummaryDraft) -> str:
 
 
 def _suggested(memory: MemorySystem, source: str, target: str) -> LinkSuggestion:
-    for one in memory.journal.suggest_links(10**6):
-        if (one.source_id, one.target_id) == (source, target):
-            return one
+    for suggestion in memory.journal.suggest_links(10**6):
+        if (suggestion.source_id, suggestion.target_id) == (source, target):
+            return suggestion
     raise NotFound(f"no link {source[:8]} → {target[:8]} is suggested; see: atlas journal suggest")
 
 
@@ -464,7 +469,7 @@ def _id(memory: MemorySystem, beginning: str) -> str:
 
 def _refused_id(memory: MemorySystem, beginning: str) -> str:
     refusals = memory.journal.rejected(memory.journal.rejected(0).n_total)
-    found = [one.id for one in refusals.latest if one.id.startswith(beginning)]
+    found = [refusal.id for refusal in refusals.latest if refusal.id.startswith(beginning)]
     if len(found) != 1:
         raise NotFound(f"{'no' if not found else 'more than one'} rejected entry begins with {beginning!r}")
     return found[0]
@@ -476,7 +481,7 @@ def _line(entry: JournalEntry) -> str:
     return text[:LINE_CHARACTERS]
 
 
-def _kept(text: str) -> tuple[str, int]:
+def _kept_type(text: str) -> tuple[str, int]:
     """Return the type and number of an argument like `task=50`."""
     name, separator, number = text.partition("=")
     if not separator or not name or not number.isdecimal():

@@ -32,13 +32,13 @@ def add_commands(commands: Any) -> None:
 
 def _map(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory, progress_bar(desc="mapping", unit="%") as on_progress:
-        drawn = draw_now(
+        memory_map = draw_now(
             memory,
             engine=options.engine,
             min_domain_size=options.min_domain_size,
             on_progress=lambda done, total, what: on_progress(done, total),
         )
-        page = map_page(memory, drawn.map, drawn.titles)
+        page = map_page(memory, memory_map.map, memory_map.titles)
     with new_file(options.out) as write:
         write(page)
     print(f"Wrote {safe(str(options.out))} ({len(page) / 2**20:.1f} MB).", file=sys.stderr)

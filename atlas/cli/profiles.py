@@ -40,11 +40,11 @@ def _list(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _save(options: argparse.Namespace, settings: Settings) -> int:
-    given = {option.name: getattr(options, option.name) for option in fields(RankingWeights)}
+    values = {option.name: getattr(options, option.name) for option in fields(RankingWeights)}
     with open_storage(settings=settings, create=False) as storage:
         book = storage.profiles
         weights = (book.named(options.like) if options.like else book.in_use()).weights
-        book.save(options.name, replace(weights, **{name: x for name, x in given.items() if x is not None}))
+        book.save(options.name, replace(weights, **{name: x for name, x in values.items() if x is not None}))
         print(_line(book.named(options.name)))
     return 0
 
@@ -66,8 +66,8 @@ def _delete(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _say_used(book: ProfileBook, before: str = "") -> None:
-    said = f"; before it was {safe(before)}" if before else ""
-    print(f"Searches use {safe(book.in_use().name)}{said}.")
+    suffix = f"; before it was {safe(before)}" if before else ""
+    print(f"Searches use {safe(book.in_use().name)}{suffix}.")
 
 
 def _line(profile: Profile) -> str:

@@ -68,8 +68,8 @@ def _print_files(paths: Sequence[str], sign: str, heading: str) -> None:
 
 def _print_rows(rows: Sequence[PurgeRow], sign: str, *, show_all: bool) -> None:
     for row in rows if show_all else rows[:SHOWN]:
-        said = ", ".join(part for part in (row.kind, row.why) if part)
-        print(f"  {sign} {row.id[:8]}  {safe(row.title)[:80]}  ({said})")
+        reason = ", ".join(part for part in (row.kind, row.why) if part)
+        print(f"  {sign} {row.id[:8]}  {safe(row.title)[:80]}  ({reason})")
     if not show_all and len(rows) > SHOWN:
         print(f"  {sign} … and {len(rows) - SHOWN:,} more (--all prints them)")
 

@@ -53,8 +53,8 @@ def _refine(options: argparse.Namespace, settings: Settings) -> int:
 
 def _plan(memory: MemorySystem, file: RefinementFile, options: argparse.Namespace, settings: Settings) -> int:
     llm = None if options.no_model else _model(settings)
-    asked = {"outcome": options.outcome, "source": options.source}
-    where = {name: value for name, value in asked.items() if value is not None}
+    filters = {"outcome": options.outcome, "source": options.source}
+    where = {name: value for name, value in filters.items() if value is not None}
     with progress_bar(desc="refining", leave=False) as on_progress:
         plan = plan_now(
             memory,

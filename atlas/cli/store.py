@@ -14,6 +14,7 @@ from atlas.core.settings import Settings, at
 from atlas.embedding.cross_encoder import CrossEncoderReranker
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.importers.sample import is_new, load_sample
+from atlas.memory.kinds.kind import FURTHER
 from atlas.memory.open import open_storage, reembed_store
 from atlas.memory.system import MemorySystem
 from atlas.storage.maintenance.backup import backup, restore
@@ -98,6 +99,8 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         print(f"strategies       {len(memory.strategies)}")
         print(f"experiences      {len(memory.experience)}")
         print(f"journal entries  {len(memory.journal)}")
+        for name, kind in FURTHER.items():
+            print(f"{name:16} {kind.records(memory).count()}")
         for key in ("outcome", "source"):
             for value, count in memory.experience.values(key).items():
                 print(f"  {key:14} {safe(str(value))}: {count}")

@@ -27,8 +27,8 @@ def calibration_queries_in(languages: Sequence[str]) -> dict[str, tuple[str, ...
 
     English ones where there are none in any of them.
     """
-    own = {language: queries_in(language) for language in languages if language in OTHERS}
-    return ({ENGLISH: calibration_queries()} if ENGLISH in languages or not own else {}) | own
+    by_language = {language: queries_in(language) for language in languages if language in OTHERS}
+    return ({ENGLISH: calibration_queries()} if ENGLISH in languages or not by_language else {}) | by_language
 
 
 @cache

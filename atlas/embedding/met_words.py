@@ -30,8 +30,8 @@ MOST_SHOWN = 6
 class MetWords:
     """A word of a query, and the word of a text that comes nearest to it."""
 
-    asked: str
-    found: str
+    query_word: str
+    text_word: str
     similarity: float
     """Their cosine, each in its context."""
 
@@ -47,33 +47,33 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
     word_vectors = get_offered(embedder, WORDS)
     if word_vectors is None:
         return []
-    asked, told = word_vectors(query), word_vectors(text)
-    if not asked.words or not told.words:
+    query_words, text_words = word_vectors(query), word_vectors(text)
+    if not query_words.words or not text_words.words:
         return []
-    near, usual = asked.vectors @ told.vectors.T, _usual(embedder, word_vectors)
-    shared = {word.casefold() for word in asked.words} & {word.casefold() for word in told.words}
-    rows, columns = _telling(asked, shared), _telling(told, shared)
+    near, usual = query_words.vectors @ text_words.vectors.T, _usual(embedder, word_vectors)
+    shared = {word.casefold() for word in query_words.words} & {word.casefold() for word in text_words.words}
+    rows, columns = _telling(query_words, shared), _telling(text_words, shared)
     pairs: dict[str, MetWords] = {}
     for row in rows if columns else ():
         column = columns[int(np.argmax(near[row, columns]))]
-        met = MetWords(asked.words[row], told.words[column], float(near[row, column]))
-        if met.similarity - usual >= NEAR and met.similarity > pairs.get(met.asked.casefold(), _NONE).similarity:
-            pairs[met.asked.casefold()] = met
+        met = MetWords(query_words.words[row], text_words.words[column], float(near[row, column]))
+        if met.similarity - usual >= NEAR and met.similarity > pairs.get(met.query_word.casefold(), _NONE).similarity:
+            pairs[met.query_word.casefold()] = met
     return sorted(pairs.values(), key=lambda met: -met.similarity)[:MOST_SHOWN]
 
 
 _NONE = MetWords("", "", -1.0)
 
-_held: dict[str, float] = {}
+_usual_values: dict[str, float] = {}
 """How near words of unrelated texts usually are, by the model's name."""
 
 
 def _usual(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) -> float:
-    if embedder.model_name not in _held:
+    if embedder.model_name not in _usual_values:
         texts = [word_vectors(text).vectors for text in calibration_queries()[:UNRELATED]]
-        near = [one @ other.T for one, other in combinations(texts, 2)]
-        _held[embedder.model_name] = float(np.median(np.concatenate([cosines.ravel() for cosines in near])))
-    return _held[embedder.model_name]
+        near = [first @ other.T for first, other in combinations(texts, 2)]
+        _usual_values[embedder.model_name] = float(np.median(np.concatenate([cosines.ravel() for cosines in near])))
+    return _usual_values[embedder.model_name]
 
 
 def _telling(words: WordVectors, shared: set[str]) -> list[int]:

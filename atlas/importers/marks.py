@@ -10,6 +10,7 @@ from typing import Any
 
 from atlas.core.errors import ImportFailed, InvalidInput
 from atlas.core.operations import NO_MARKS, Marks
+from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.system import MemorySystem
 from atlas.storage.marks.codec import decode_marks
 from atlas.storage.marks.files import COPIED, TABLE
@@ -64,7 +65,7 @@ def plan_marks(memory: MemorySystem, path: Path) -> MarksImport:
     marks = _read(path)
     changes: list[MarkChange] = []
     n_present = 0
-    for records in (memory.experience, memory.concepts, memory.strategies, memory.journal):
+    for records in _memories(memory):
         titles = records.titles(list(marks))
         n_present += len(titles)
         existing = records.marks(list(titles))
@@ -83,13 +84,17 @@ def import_marks(memory: MemorySystem, path: Path) -> MarksImport:
     planned = plan_marks(memory, path)
     wanted = {change.id: change.after for change in planned.changes}
     operation_id: str | None = None
-    for records in (memory.experience, memory.concepts, memory.strategies, memory.journal):
+    for records in _memories(memory):
         present = {record_id: wanted[record_id] for record_id in records.titles(list(wanted))}
         if present:
             scoped = records.within("mark", f"imported {path.name}", operation_id=operation_id)
             scoped.mark(present)
             operation_id = scoped.operation_id
     return replace(planned, operation_id=operation_id)
+
+
+def _memories(memory: MemorySystem) -> list[Any]:
+    return [kind.records(memory) for kind in searchable_kinds().values()]
 
 
 def _changes(titles: Mapping[str, str], existing: Mapping[str, Marks], wanted: Mapping[str, Marks]) -> list[MarkChange]:

@@ -34,11 +34,11 @@ class MemorySink:
         """Store a batch."""
         items = self._recognised(items)
         added, n_purged = dict[str, int](), 0
-        for kind, taken in _by_kind(items):
+        for kind, group in _by_kind(items):
             records = kind.records(self._memory)  # a system may be without a memory as long as nothing asks for it
             scoped = records.within("import", self._reason, operation_id=self.operation_id)
-            added[kind.noun] = len(kind.add(scoped, taken))
-            n_purged += len(records.purged([kind.id_of(item) for item in taken]))
+            added[kind.noun] = len(kind.add(scoped, group))
+            n_purged += len(records.purged([kind.id_of(item) for item in group]))
         return AddCount(added=added, skipped=len(items) - sum(added.values()), purged=n_purged)
 
     def _recognised(self, items: list[Item]) -> list[Item]:
@@ -48,8 +48,8 @@ class MemorySink:
             return items
         if self._logs is None:
             self._logs = LogNames(self._memory.journal)
-        others = [item for item in items if not isinstance(item, JournalEntry)]
-        return [*others, *self._logs.recognised(entries)]
+        records = [item for item in items if not isinstance(item, JournalEntry)]
+        return [*records, *self._logs.recognised(entries)]
 
 
 def _by_kind(items: list[Item]) -> list[tuple[MemoryKind, list[Item]]]:

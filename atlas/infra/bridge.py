@@ -204,7 +204,7 @@ def _loop_for_this_call() -> asyncio.AbstractEventLoop | None:
     twin = _twin.get()
     if running is None and twin is not None and twin.loop.is_running():
         return twin.loop
-    bridge_loop = _own.loop()
+    bridge_loop = _process_threads.loop()
     return None if running is bridge_loop else bridge_loop
 
 
@@ -245,16 +245,16 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
             loop.run_forever()
 
 
-_own = _Threads()
+_process_threads = _Threads()
 
 
 def _threads() -> ThreadPoolExecutor:
-    return _own.threads
+    return _process_threads.threads
 
 
 def _after_fork() -> None:
-    global _own, _twin
-    _own = _Threads()  # a child has the parent's objects, but none of its threads
+    global _process_threads, _twin
+    _process_threads = _Threads()  # a child has the parent's objects, but none of its threads
     _twin = ContextVar("atlas_twin", default=None)  # nor do its loops run, though they say so
 
 

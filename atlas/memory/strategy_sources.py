@@ -132,9 +132,9 @@ def _merged_attempts(experience: ChromaExperienceMemory, where: Mapping[str, obj
     """Return attempts whose own experiences were merged away."""
     merging = experience.get_many(list(experience.column("merged_from", where)))
     merged = {
-        record_id: Attempt(kept.id, kept.task.id, attempt["outcome"], attempt.get("trajectory_id", ""))
-        for kept in merging
-        for record_id, attempt in merged_attempts(kept.metadata).items()
+        record_id: Attempt(run.id, run.task.id, attempt["outcome"], attempt.get("trajectory_id", ""))
+        for run in merging
+        for record_id, attempt in merged_attempts(run.metadata).items()
     }
     restored = experience.titles(list(merged))  # from the trash: they speak for themselves again
     return [attempt for record_id, attempt in merged.items() if record_id not in restored]

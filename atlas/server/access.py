@@ -145,8 +145,8 @@ class HostMiddleware:
         usual_port = {"http": ":80", "https": ":443"}.get(scheme)
         if usual_port is None:
             return False
-        own = (host.lower(), *self._public_hosts)
-        return authority.removesuffix(usual_port) in {known.removesuffix(usual_port) for known in own}
+        hosts = (host.lower(), *self._public_hosts)
+        return authority.removesuffix(usual_port) in {host_name.removesuffix(usual_port) for host_name in hosts}
 
 
 class OwnMachineOnly:
@@ -239,7 +239,7 @@ def header(scope: Scope, name: bytes) -> str:
 
     It is read as UTF-8, which proxies write names in, or as Latin-1 where it is not.
     """
-    values = [value for held, value in scope["headers"] if held == name]
+    values = [value for key, value in scope["headers"] if key == name]
     if len(values) != 1:
         return ""
     try:

@@ -98,8 +98,8 @@ class Entrance:
             if len(body) > _FORM_BYTES:
                 return self._form(request, "A key is shorter than that.", 413)
         try:
-            given = parse_qs(body.decode()).get("key", [""])[0].strip()
-            token = self._sessions.begin(given, **self._browser(request.scope))
+            key = parse_qs(body.decode()).get("key", [""])[0].strip()
+            token = self._sessions.begin(key, **self._browser(request.scope))
         except (NotAllowed, UnicodeDecodeError) as error:
             return self._refused(request, str(error), error)
         return self._with_session(request, token)

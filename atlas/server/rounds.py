@@ -23,15 +23,15 @@ def repeating(work: Callable[[], object], *, pause_seconds: float, name: str) ->
     is_over = threading.Event()
 
     def rounds() -> None:
-        told = ""
+        reported = ""
         while not is_over.wait(pause_seconds):
             try:
                 work()
-                told = ""
+                reported = ""
             except Exception as error:  # the thread has to outlive whatever one round meets
-                if repr(error) != told:
+                if repr(error) != reported:
                     logger.exception("%s failed, and is tried again", name)
-                told = repr(error)
+                reported = repr(error)
 
     thread = threading.Thread(target=rounds, name=name, daemon=True)
     thread.start()

@@ -27,21 +27,21 @@ SESSION_SECONDS = 12 * 3_600.0
 MOST_HOURS = 8_784
 
 
-def session_seconds(said: str) -> float:
+def session_seconds(text: str) -> float:
     """Return how long a session lasts, as ATLAS_SESSION_HOURS says it: nothing for twelve hours.
 
     Raises:
         InvalidInput: It is no number of hours, or of more than a year.
     """
-    if not said:
+    if not text:
         return SESSION_SECONDS
     try:
-        hours = float(said)
+        hours = float(text)
     except ValueError:
         hours = 0.0
     if not 0 < hours <= MOST_HOURS:
         raise InvalidInput(
-            f"ATLAS_SESSION_HOURS should be a number up to {MOST_HOURS:,}, like 12, but is {said!r:.100}"
+            f"ATLAS_SESSION_HOURS should be a number up to {MOST_HOURS:,}, like 12, but is {text!r:.100}"
         )
     return hours * 3_600
 
@@ -165,13 +165,13 @@ class Sessions:
 
     def _begin(self, guest: str, actors: Callable[[], Mapping[str, Actor]], before: str, vouched_id: str) -> str:
         token, now = secrets.token_urlsafe(32), self.monotonic()
-        made = _Visit(guest=guest, actors=actors, until=now + self.seconds, vouched_id=vouched_id)
+        started = _Visit(guest=guest, actors=actors, until=now + self.seconds, vouched_id=vouched_id)
         with self._lock:
             self._visits.pop(before, None)
             self._drop([token for token, visit in self._visits.items() if visit.until <= now])
             self._drop([token for token, visit in self._visits.items() if visit.guest == guest][: 1 - MOST_OF_ONE])
             self._drop([*self._visits][: 1 - MOST_SESSIONS])
-            self._visits[token] = made
+            self._visits[token] = started
         return token
 
     def _drop(self, tokens: Sequence[str]) -> None:

@@ -42,11 +42,11 @@ _ANNOUNCED = "id_token_signing_alg_values_supported"
 Vouched = Callable[[Request, Identity], Response]
 """Gives the answer to somebody for whom the provider vouches."""
 
-Refused = Callable[[Request, str], Response]
+RefusalPage = Callable[[Request, str], Response]
 """Gives the answer to somebody for whom it does not, with the reason."""
 
 
-def make_sign_in(provider: Provider, vouched: Vouched, refused: Refused) -> Starlette:
+def make_sign_in(provider: Provider, vouched: Vouched, refused: RefusalPage) -> Starlette:
     """Return the application that answers below `/signin`."""
     oauth = OAuth()
     oauth.register(
@@ -59,9 +59,9 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: Refused) -> Star
     )
 
     async def begin(request: Request) -> Response:
-        own = provider.public_url or str(request.base_url).rstrip("/")
+        base_url = provider.public_url or str(request.base_url).rstrip("/")
         try:
-            answer: Response = await oauth.oidc.authorize_redirect(request, own + CALLBACK)
+            answer: Response = await oauth.oidc.authorize_redirect(request, base_url + CALLBACK)
         except Exception as error:  # noqa: BLE001 - whatever a provider answers
             logger.warning("the provider cannot be asked: %s", _in_one_line(error))
             return refused(request, f"the provider at {provider.issuer} cannot be asked; try again later")
@@ -113,10 +113,10 @@ async def _claims(client: StarletteOAuth2App, token: Mapping[str, Any], groups: 
     claims: Mapping[str, Any] = token["userinfo"]
     if claims.get(groups) is not None or not (await client.load_server_metadata()).get("userinfo_endpoint"):
         return claims
-    told = await client.userinfo(token=token)
-    if told.get("sub") != claims["sub"]:  # or whoever holds somebody else's access token had their groups
+    userinfo = await client.userinfo(token=token)
+    if userinfo.get("sub") != claims["sub"]:  # or whoever holds somebody else's access token had their groups
         raise ValueError("the userinfo endpoint answered for another `sub` than the token has")
-    return {**told, **{name: value for name, value in claims.items() if value is not None}}
+    return {**userinfo, **{name: value for name, value in claims.items() if value is not None}}
 
 
 def _identity(claims: Mapping[str, Any], provider: Provider) -> Identity:

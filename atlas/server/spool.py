@@ -83,13 +83,13 @@ class Spool:
         for span in spans:
             by_trace.setdefault(span.trace, []).append(span.request)
         problems: list[str] = []
-        own = self._folder / hashlib.sha256(writer.name.encode()).hexdigest()[:16]
-        with self._held():
-            own.mkdir(exist_ok=True)
+        folder = self._folder / hashlib.sha256(writer.name.encode()).hexdigest()[:16]
+        with self._locked():
+            folder.mkdir(exist_ok=True)
             for trace, requests in by_trace.items():
-                path = own / f"{trace}.jsonl"
-                said = {"writer": writer.name, "is_reviewed": writer.is_reviewed}
-                text = "".join(f"{json.dumps(said | {'request': one})}\n" for one in requests)
+                path = folder / f"{trace}.jsonl"
+                header = {"writer": writer.name, "is_reviewed": writer.is_reviewed}
+                text = "".join(f"{json.dumps(header | {'request': request})}\n" for request in requests)
                 if len(text) + (path.stat().st_size if path.exists() else 0) > MAX_TRACE_BYTES:
                     problems.append(f"trace {trace} has more than {MAX_TRACE_BYTES:,} bytes, so no more of it is taken")
                     continue
@@ -111,7 +111,7 @@ class Spool:
         """
         if not (self._files() or self._refused()):
             return 0
-        with self._held():
+        with self._locked():
             for path in self._refused():
                 if time.time() - path.stat().st_mtime > KEPT_SECONDS:
                     path.unlink(missing_ok=True)
@@ -151,7 +151,7 @@ class Spool:
         return sorted(self._folder.glob(f"*/*.jsonl{_REFUSED}"))
 
     @contextmanager
-    def _held(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[None]:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         with InterProcessLock(self._folder / "lock").locked():
             yield
@@ -166,13 +166,13 @@ def _read(path: Path) -> Waiting:
     lines = [line for raw in path.read_bytes().split(b"\n") if (line := _parsed(raw))]
     if not lines:
         raise InvalidInput("the file holds no span")
-    received = [one for line in lines for one in decode_spans(line["request"], logger.warning)]
-    by_id = {one.span.id: one for one in received}
+    received = [each for line in lines for each in decode_spans(line["request"], logger.warning)]
+    by_id = {each.span.id: each for each in received}
     [trace] = traces(by_id.values())
     return Waiting(
         writer=Actor(lines[-1]["writer"], Role.WRITER, lines[-1]["is_reviewed"]),
         trace=trace,
-        has_root=any(not one.span.parent for one in received),
+        has_root=any(not each.span.parent for each in received),
     )
 
 
@@ -199,15 +199,17 @@ def _attempt(trace: Trace) -> Trajectory:
 
 def _store(memory: MemorySystem, attempt: Trajectory, trace: Trace) -> None:
     """Keep an attempt under its own id, as an import does, or add to it the spans that came since."""
-    held = memory.experience.get(attempt.id)
-    if held is None:
+    experience = memory.experience.get(attempt.id)
+    if experience is None:
         memory.experience.within("store").restore_many([as_exported(attempt)])
         return
-    known = held.metadata.get(SPANS)
-    if known is None:
+    span_ids = experience.metadata.get(SPANS)
+    if span_ids is None:
         return  # it came by an import, which had the trace as a whole
-    late = [span for span in trace.spans if span.id not in known]
+    late = [span for span in trace.spans if span.id not in span_ids]
     if late:
         steps = _attempt(replace(trace, spans=late, name=trace.name or "late spans")).steps
-        spans = sorted({*known, *(span.id for span in late)})
-        memory.experience.edit(held.id, steps=(*held.steps, *steps), metadata={**held.metadata, SPANS: spans})
+        spans = sorted({*span_ids, *(span.id for span in late)})
+        memory.experience.edit(
+            experience.id, steps=(*experience.steps, *steps), metadata={**experience.metadata, SPANS: spans}
+        )

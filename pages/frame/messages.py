@@ -65,25 +65,25 @@ class _CheckedSocket:
 
     def _judged(self, content: bytes) -> bytes | None:
         """Return a message as it is passed on, or None for one that is not."""
-        said = BackMsg()
+        message = BackMsg()
         try:
-            said.ParseFromString(content)
+            message.ParseFromString(content)
         except DecodeError:
             return None
-        kind = said.WhichOneof("type")
-        if kind not in _KINDS or (kind == "backend_operation_request" and not _is_needed(said)):
+        kind = message.WhichOneof("type")
+        if kind not in _KINDS or (kind == "backend_operation_request" and not _is_needed(message)):
             return None
         rights = self._rights()
         has_kept_rights = bool(rights) and rights == self._drawn_with
-        if kind == "rerun_script" and not (said.rerun_script.fragment_id and has_kept_rights):
+        if kind == "rerun_script" and not (message.rerun_script.fragment_id and has_kept_rights):
             # The whole page looks its person up, and says so where they are let in no more.
-            said.rerun_script.fragment_id = ""
+            message.rerun_script.fragment_id = ""
             self._drawn_with = rights
         elif kind in ("file_urls_request", "backend_operation_request") and not has_kept_rights:
             return None
-        passed_on: bytes = said.SerializeToString()
+        passed_on: bytes = message.SerializeToString()
         return passed_on
 
 
-def _is_needed(said: BackMsg) -> bool:
-    return said.backend_operation_request.WhichOneof("payload") in _REQUESTS
+def _is_needed(message: BackMsg) -> bool:
+    return message.backend_operation_request.WhichOneof("payload") in _REQUESTS

@@ -23,7 +23,7 @@ from atlas.storage.place.audit import AuditLog
 from atlas.storage.store import Store
 from tests.support.processes.purging import purge
 from tests.support.records import attempts
-from tests.support.storage.engines import asked_of, run_in
+from tests.support.storage.engines import rows_of, run_in
 from tests.support.stores import make_store, opened_store
 
 EVE = Identity(issuer="i", subject="eve", name="Eve")
@@ -119,7 +119,7 @@ def test_files_of_an_older_version_are_taken_over_from_each_machine_once(machine
         "agent of first, writer",
         "agent of second, writer",
     ]
-    assert asked_of(postgres_address, "SELECT count(*) FROM audit_lines") == [(2,)]
+    assert rows_of(postgres_address, "SELECT count(*) FROM audit_lines") == [(2,)]
     assert not [name for directory in directories for name in (KEYS, AUDIT) if (directory / name).exists()]
 
 

@@ -138,6 +138,7 @@ KIND = MemoryKind(
     types=(ExportedRecipe,),
     add=lambda book, items: book.restore_many(items),
     id_of=attrgetter("recipe.id"),
+    summary=attrgetter("text"),
     line=LINE,
     section=SECTION,
 )

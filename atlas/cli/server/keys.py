@@ -78,10 +78,10 @@ def _ring(settings: Settings) -> KeyRing:
 
 
 def _state(key: Key) -> str:
-    made = f"made {key.created_at:%Y-%m-%d} by {safe(key.created_by)}"
+    creation = f"made {key.created_at:%Y-%m-%d} by {safe(key.created_by)}"
     problem = key.problem(datetime.now(UTC))
     end = f"until {key.expires_at:%Y-%m-%d}" if key.expires_at else "without an end"
-    return f"{made}, {problem or end}{', under review' if key.is_reviewed else ''}"
+    return f"{creation}, {problem or end}{', under review' if key.is_reviewed else ''}"
 
 
 def _role(text: str) -> Role:

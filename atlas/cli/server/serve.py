@@ -35,8 +35,8 @@ def add_commands(commands: Any) -> None:
 def _serve(options: argparse.Namespace, settings: Settings) -> int:
     require("server", "`atlas serve`")
     open_storage(settings=settings).close()  # what is wrong with it is said here, and not by the first request
-    for one in options.also:  # and a mistyped path is no new store
-        directory = Path(one.rpartition("=")[2]).expanduser()
+    for text in options.also:  # and a mistyped path is no new store
+        directory = Path(text.rpartition("=")[2]).expanduser()
         open_storage(settings=at(settings, str(directory)), create=False).close()
     arguments = ["--host", options.host, "--port", str(options.port)]
     arguments += [flag for flag, is_set in (("--ask", options.ask), ("--no-token", options.no_token)) if is_set]

@@ -169,9 +169,9 @@ class LevelMeasurement:
 
     def _levels(self, weights: RankingWeights) -> dict[str, float]:
         """Return the level for queries in each language that foreign ones were asked in."""
-        foreign, own = self._best(self.answers, weights), self._own(weights)
+        foreign, own_values = self._best(self.answers, weights), self._own(weights)
         languages = np.array(self.languages or [ENGLISH] * len(foreign))
-        return {name: level_between(foreign[languages == name], own, name) for name in set(languages.tolist())}
+        return {name: level_between(foreign[languages == name], own_values, name) for name in set(languages.tolist())}
 
     def costs(self, weights: RankingWeights) -> LevelCosts | None:
         """Return what the highest level costs on each side, or None where none was measured."""
@@ -402,8 +402,10 @@ class LiveCalibration:
             logger.warning("the level of the store is the usual one, as no foreign query was embedded: %r", error)
             return {}
         found = list(map(self._found, queries, vectors))
-        own = found[len(of_queries) :]
-        itself = tuple(answers.pop(record_id, (0.0, 0.0)) for record_id, answers in zip(texts, own, strict=True))
+        own_answers = found[len(of_queries) :]
+        itself = tuple(
+            answers.pop(record_id, (0.0, 0.0)) for record_id, answers in zip(texts, own_answers, strict=True)
+        )
         best = tuple(map(_best_of, found))
         return {
             "answers": best[: len(of_queries)],

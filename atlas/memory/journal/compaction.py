@@ -50,7 +50,7 @@ MOST_LINKS = 4
 BATCH = 1_000
 """Entries that are read whole at once."""
 
-WORTH_IT, HELD = "it is worth its tier", "a new summary stands for it"
+WORTH_IT, SUMMARISED = "it is worth its tier", "a new summary stands for it"
 
 ASKED_FOR = "it is what a person asked for"
 """Reason why tasks stay, unless a number of them to keep is set. Under a cap they go last."""
@@ -118,7 +118,7 @@ def plan_compact(
     moves = {subject.entry.id: _move(subject, types, now, subject.entry.id in summarised) for subject in judged}
     for subject in judged:
         if moves[subject.entry.id] is None:
-            reasons[subject.entry.id] = HELD if _is_held(subject, types, now) else WORTH_IT
+            reasons[subject.entry.id] = SUMMARISED if _is_held(subject, types, now) else WORTH_IT
     return CompactPlan(
         moves=tuple(move for move in moves.values() if move is not None),
         summaries=tuple(drafts([[subject.entry for subject in group] for group in groups], encode, on_progress)),

@@ -34,6 +34,12 @@ class MemoryKind:
     id_of: Callable[[Any], str] = attrgetter("id")
     """The id that a stored record of the item has."""
 
+    summary: Callable[[Any], str] = lambda record: ""
+    """Function that returns the text of a record in a list of results."""
+
+    is_searchable: bool = True
+    """False if its records are only stored, so that no door offers them."""
+
     line: LineKind | None = None
     """Its lines in files, or None if it has none."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 from atlas.core.codec import encode_concept, encode_experience, encode_strategy, encode_trajectory
@@ -48,6 +49,7 @@ KINDS: Mapping[str, MemoryKind] = {
         add=_add_attempts,
         check=_check_attempt,
         id_of=lambda item: item.experience.id if isinstance(item, ExportedExperience) else item.id,
+        summary=attrgetter("task.description"),
     ),
     "concepts": MemoryKind(
         noun="concept",
@@ -56,6 +58,7 @@ KINDS: Mapping[str, MemoryKind] = {
         add=_add_concepts,
         check=lambda item: encode_concept(checked(item.concept if isinstance(item, ExportedConcept) else item)),
         id_of=lambda item: item.concept.id if isinstance(item, ExportedConcept) else item.id,
+        summary=lambda concept: f"{concept.name}: {concept.description}",
     ),
     "journal": MemoryKind(
         noun="entry",
@@ -63,6 +66,7 @@ KINDS: Mapping[str, MemoryKind] = {
         types=(JournalEntry,),
         add=lambda journal, items: journal.add_entries(items),
         check=lambda item: encode_entry(checked_entry(item)),
+        summary=attrgetter("content"),
     ),
     "strategies": MemoryKind(
         noun="strategy",
@@ -70,13 +74,15 @@ KINDS: Mapping[str, MemoryKind] = {
         types=(ExportedStrategy,),
         add=lambda bank, items: bank.restore_many(items),
         check=lambda item: encode_strategy(checked_strategy(item.strategy, datetime.now(UTC))),
-        id_of=lambda item: item.strategy.id,
+        id_of=attrgetter("strategy.id"),
+        summary=lambda strategy: strategy.title or strategy.suggestion,
     ),
     "conversations": MemoryKind(  # a turn is read field by field, and has nothing but texts
         noun="turn",
         records=lambda memory: memory.conversations,
         types=(Turn,),
         add=lambda conversations, items: conversations.add_turns(items),
+        is_searchable=False,
     ),
 }
 """The kinds of ATLAS, in the order in which a batch of an import is added."""
@@ -85,6 +91,11 @@ KINDS: Mapping[str, MemoryKind] = {
 def known_kinds() -> dict[str, MemoryKind]:
     """Return all kinds by the name of their memory, those of others last."""
     return {**KINDS, **FURTHER}
+
+
+def searchable_kinds() -> dict[str, MemoryKind]:
+    """Return the kinds whose records can be searched, by the name of their memory."""
+    return {name: kind for name, kind in known_kinds().items() if kind.is_searchable}
 
 
 def kind_of_item(item: Any) -> MemoryKind:
@@ -97,8 +108,8 @@ def kind_of_item(item: Any) -> MemoryKind:
     for kind in kinds:
         if isinstance(item, kind.types):
             return kind
-    known = ", ".join(each.__name__ for kind in kinds for each in kind.types)
-    raise InvalidInput(f"expected one of {known}, got {type(item).__name__}; return another item from the importer")
+    types = ", ".join(each.__name__ for kind in kinds for each in kind.types)
+    raise InvalidInput(f"expected one of {types}, got {type(item).__name__}; return another item from the importer")
 
 
 def known_lines() -> dict[str, LineKind]:

@@ -32,10 +32,10 @@ def draw_cells(grid: Grid, cells: list[Cell], color: int) -> Grid:
     outside = find_cells_outside(grid, cells)
     if outside:
         raise ValueError(f"a grid of shape {get_shape(grid)} has no cell {outside[0]}")
-    drawn = as_array(grid)
+    cells_drawn = as_array(grid)
     for cell in cells:
-        drawn[cell] = color
-    return as_grid(drawn)
+        cells_drawn[cell] = color
+    return as_grid(cells_drawn)
 
 
 def flood_fill(grid: Grid, start: Cell, color: int, diagonal: bool = False) -> Grid:

@@ -217,9 +217,9 @@ def shift(grid: Grid, down: int, right: int, color: int = 0) -> Grid:
     cells = as_array(grid)
     rows, cols = cells.shape
     moved = np.full_like(cells, color)
-    kept = cells[max(-down, 0) : max(rows - down, 0), max(-right, 0) : max(cols - right, 0)]
+    visible = cells[max(-down, 0) : max(rows - down, 0), max(-right, 0) : max(cols - right, 0)]
     top, left = max(down, 0), max(right, 0)
-    moved[top : top + kept.shape[0], left : left + kept.shape[1]] = kept
+    moved[top : top + visible.shape[0], left : left + visible.shape[1]] = visible
     return as_grid(moved)
 
 

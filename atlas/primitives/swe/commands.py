@@ -69,11 +69,11 @@ def run_command(
     """
     if isinstance(command, str) or not command:
         raise ValueError(f"expected a program and its arguments as a list, such as ['ls', '-l']; got {command!r}")
-    kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    variables = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     with subprocess.Popen(
         list(command),
         cwd=root,
-        env={**kept, **(environment or {})},
+        env={**variables, **(environment or {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -111,9 +111,9 @@ class _OutputEnds:
 def _follow(process: subprocess.Popen[bytes], output: _OutputEnds, errors: _OutputEnds, until: float) -> bool:
     """Read what a program prints until it ends. False where its time is over first."""
     with selectors.DefaultSelector() as selector:
-        for pipe, kept in ((process.stdout, output), (process.stderr, errors)):
+        for pipe, buffer in ((process.stdout, output), (process.stderr, errors)):
             assert pipe is not None
-            selector.register(pipe, selectors.EVENT_READ, kept)
+            selector.register(pipe, selectors.EVENT_READ, buffer)
         while selector.get_map() and (left := until - monotonic()) > 0:
             has_ended = process.poll() is not None
             ready = selector.select(0 if has_ended else min(left, 0.1))

@@ -54,8 +54,8 @@ def _output(command: Sequence[str], root: Path, seconds: float = 30.0, max_outpu
     if result["timed_out"]:
         raise TimeoutError(f"git took longer than {seconds} s")
     if result["exit_code"] != 0:
-        said = (result["errors"] or result["output"]).strip()
-        raise ValueError(f"git ended with {result['exit_code']}: {said}")
+        message = (result["errors"] or result["output"]).strip()
+        raise ValueError(f"git ended with {result['exit_code']}: {message}")
     return result["output"]
 
 

@@ -57,25 +57,25 @@ def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> AS
     key = Depends(HTTPBearer(auto_error=False, description="A key: atlas keys add NAME"))
     for routes in (context, attempts, traces, history, changes, verbs, records):
         api.include_router(routes.router, dependencies=[key, checked])
-    api.add_exception_handler(AtlasError, _told)
+    api.add_exception_handler(AtlasError, _problem_response)
     api.add_exception_handler(RequestValidationError, _invalid)
     api.add_exception_handler(HTTPException, _plain)
     return ApiKeyMiddleware(BodyLimitMiddleware(api), doors, open_paths=("/health", "/openapi.json"))
 
 
-async def _told(request: Request, error: Exception) -> Response:
+async def _problem_response(request: Request, error: Exception) -> Response:
     assert isinstance(error, AtlasError)
     return problem_of(error).response({ERROR: type(error).__name__})
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    said = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
-    return Problem(422, "Invalid input", "; ".join(said)[:1_000]).response()
+    problems = [f"{'.'.join(map(str, error_part['loc']))}: {error_part['msg']}" for error_part in error.errors()[:5]]
+    return Problem(422, "Invalid input", "; ".join(problems)[:1_000]).response()
 
 
 async def _plain(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     title = HTTPStatus(error.status_code).phrase
-    said = f"{error.detail}: {request.method} {request.url.path}" if error.detail == title else str(error.detail)
-    return Problem(error.status_code, title, said).response(error.headers)
+    detail = f"{error.detail}: {request.method} {request.url.path}" if error.detail == title else str(error.detail)
+    return Problem(error.status_code, title, detail).response(error.headers)

@@ -30,11 +30,11 @@ def store(
     Sent again with the same `Idempotency-Key`, it is stored once.
     """
     if idempotency_key is None:
-        return _told(memory, memory.store(attempt.trajectory("")))
+        return _response(memory, memory.store(attempt.trajectory("")))
     attempt_id = uuid5(_REPEATED, f"{actor_name(memory.storage.settings.actor)}\n{idempotency_key}").hex
-    return _told(memory, memory.store_once(attempt.trajectory(attempt_id)))
+    return _response(memory, memory.store_once(attempt.trajectory(attempt_id)))
 
 
-def _told(memory: MemorySystem, stored: dict[str, Any]) -> StoreResponse:
+def _response(memory: MemorySystem, stored: dict[str, Any]) -> StoreResponse:
     [operation] = memory.history(1, wanted=Operations(kind="store", of=stored["experience"]))
     return StoreResponse(**stored, operation=operation.id, is_waiting=is_under_review())

@@ -12,9 +12,9 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from atlas.core.errors import AtlasError
+from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.system import MemorySystem
 from atlas.server.api.parts import Served, memory_named
-from atlas.server.api.shapes import MEMORY_NAMES
 
 router = APIRouter()
 
@@ -44,7 +44,7 @@ async def changes(
 
 async def _events(request: Request, memory: MemorySystem, since: int | None) -> AsyncIterator[str]:
     seen = await anyio.to_thread.run_sync(memory.revision) if since is None else since
-    told_at = time.monotonic()
+    sent_at = time.monotonic()
     yield f": following from revision {seen}\n\n"
     while not await request.is_disconnected():
         if refused := await anyio.to_thread.run_sync(_refused, request):
@@ -53,10 +53,10 @@ async def _events(request: Request, memory: MemorySystem, since: int | None) -> 
         revision, event = await anyio.to_thread.run_sync(_event, memory, seen)
         if event:
             yield event
-            seen, told_at = revision, time.monotonic()
-        elif time.monotonic() - told_at > QUIET_SECONDS:
+            seen, sent_at = revision, time.monotonic()
+        elif time.monotonic() - sent_at > QUIET_SECONDS:
             yield ": nothing new\n\n"
-            told_at = time.monotonic()
+            sent_at = time.monotonic()
         await anyio.sleep(POLL_SECONDS)
 
 
@@ -79,11 +79,11 @@ def _event(memory: MemorySystem, since: int) -> tuple[int, str]:
             name: memory.storage.ledger.changed_ids(
                 memory_named(memory, name).collection_name, since, limit=MOST_IDS + 1
             )
-            for name in MEMORY_NAMES
+            for name in searchable_kinds()
         }
-    told = {
+    payload = {
         "revision": revision,
         "changed": {name: ids[:MOST_IDS] for name, ids in changed.items() if ids},
         "is_cut": any(len(ids) > MOST_IDS for ids in changed.values()),
     }
-    return revision, f"id: {revision}\nevent: changed\ndata: {json.dumps(told)}\n\n"
+    return revision, f"id: {revision}\nevent: changed\ndata: {json.dumps(payload)}\n\n"

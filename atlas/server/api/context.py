@@ -13,7 +13,7 @@ router = APIRouter()
 
 
 @router.post("/context")
-def context(asked: ContextRequest, memory: Served, is_warm: Warm) -> ContextResponse:
+def context(request: ContextRequest, memory: Served, is_warm: Warm) -> ContextResponse:
     """Return what is remembered for a task, within a budget of tokens.
 
     It is found by words alone, and says so, until the embedding model is ready.
@@ -21,12 +21,12 @@ def context(asked: ContextRequest, memory: Served, is_warm: Warm) -> ContextResp
     What is shown counts as used for the task by the next attempt at it that the same key stores.
     """
     block = memory.build_context(
-        asked.task.task(),
-        asked.budget_tokens,
-        asked.k,
-        threshold=asked.threshold,
-        distinct=asked.distinct,
-        diversity=asked.diversity,
+        request.task.task(),
+        request.budget_tokens,
+        request.k,
+        threshold=request.threshold,
+        distinct=request.distinct,
+        diversity=request.diversity,
         by_words=not is_warm,
     )
     return ContextResponse(**asdict(block))

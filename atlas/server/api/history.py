@@ -39,6 +39,6 @@ def operation(operation_id: Id, memory: Served, limit: Annotated[int, Query(ge=1
 
 
 @router.post("/{operation_id}/undo")
-def undo(operation_id: Id, memory: Served, asked: UndoRequest | None = None) -> Operation:
+def undo(operation_id: Id, memory: Served, request: UndoRequest | None = None) -> Operation:
     """Take an operation back, exactly. Undoing that one does it again."""
-    return memory.undo(operation_id, reason=asked.reason if asked else "")
+    return memory.undo(operation_id, reason=request.reason if request else "")

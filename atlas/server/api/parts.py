@@ -12,8 +12,9 @@ from fastapi.routing import APIRoute
 from atlas.core.errors import InvalidInput
 from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.memory import Memory
+from atlas.memory.kinds.table import known_kinds
 from atlas.memory.system import MemorySystem
-from atlas.server.api.shapes import MemoryName
+from atlas.server.names import MemoryName
 from atlas.server.problems import unknown_names
 
 SCRUBBED = "Atlas-Scrubbed"
@@ -39,21 +40,21 @@ Warm = Annotated[bool, Depends(is_warm)]
 def check_query(request: Request) -> None:
     """Raise `InvalidInput` where the query has a parameter that the route does not have."""
     route: APIRoute = request.scope["route"]
-    known = [parameter.alias for parameter in route.dependant.query_params]
-    if unknown := [name for name in dict(request.query_params) if name not in known]:
-        raise InvalidInput(unknown_names(unknown, known, kind="parameter", of="this address"))
+    names = [parameter.alias for parameter in route.dependant.query_params]
+    if unknown := [name for name in dict(request.query_params) if name not in names]:
+        raise InvalidInput(unknown_names(unknown, names, kind="parameter", of="this address"))
 
 
 def memory_named(memory: MemorySystem, name: MemoryName) -> Memory[Any]:
-    """Return one of the four memories."""
-    held: Memory[Any] = getattr(memory, name)
-    return held
+    """Return the memory of a name, of ATLAS or of a plug-in."""
+    records: Memory[Any] = known_kinds()[name].records(memory)
+    return records
 
 
 @contextmanager
-def counting_secrets_of(answer: Response) -> Iterator[Mapping[str, int]]:
+def counting_secrets_of(response: Response) -> Iterator[Mapping[str, int]]:
     """Yield the number of secrets, by kind, that the block replaces. A header of the answer has it too."""
     with counting_secrets() as found:
         yield found
     if found:
-        answer.headers[SCRUBBED] = ", ".join(f"{kind}={n}" for kind, n in sorted(found.items()))
+        response.headers[SCRUBBED] = ", ".join(f"{kind}={n}" for kind, n in sorted(found.items()))

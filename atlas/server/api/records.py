@@ -27,7 +27,6 @@ from atlas.server.api.shapes import (
     EntryResponse,
     Id,
     MarksRequest,
-    MemoryName,
     Page,
     RecordResponse,
     SearchRequest,
@@ -35,6 +34,7 @@ from atlas.server.api.shapes import (
     StrategyInput,
     UseInput,
 )
+from atlas.server.names import MemoryName
 from atlas.verbs.values import decode_fields
 
 router = APIRouter()
@@ -43,19 +43,19 @@ PARTS = "(uses|rate|links|versions)"
 
 
 @router.post("/{memory}/search")
-def search(memory: MemoryName, asked: SearchRequest, served: Served, is_warm: Warm) -> SearchResponse:
+def search(memory: MemoryName, request: SearchRequest, served: Served, is_warm: Warm) -> SearchResponse:
     """Return the records that have to do with a query, best first. By words alone until the model is ready."""
-    held = memory_named(served, memory)
-    if asked.by_words or not is_warm:
-        threshold = 0.0 if asked.by_words else None  # who asks for words wants whatever holds one
-        return _found(held.retrieve_words(asked.query, asked.k, where=asked.where, threshold=threshold))
-    found = held.retrieve(
-        asked.query,
-        asked.k,
-        where=asked.where,
-        threshold=asked.threshold,
-        distinct=asked.distinct,
-        diversity=asked.diversity,
+    records = memory_named(served, memory)
+    if request.by_words or not is_warm:
+        threshold = 0.0 if request.by_words else None  # who asks for words wants whatever holds one
+        return _found(records.retrieve_words(request.query, request.k, where=request.where, threshold=threshold))
+    found = records.retrieve(
+        request.query,
+        request.k,
+        where=request.where,
+        threshold=request.threshold,
+        distinct=request.distinct,
+        diversity=request.diversity,
     )
     return _found(found)
 
@@ -79,32 +79,32 @@ def mark_many(memory: MemoryName, changes: MarksRequest, served: Served, answer:
 
 
 @router.post("/strategies", status_code=201)
-def add_strategy(given: StrategyInput, served: Served, answer: Response) -> str:
+def add_strategy(strategy: StrategyInput, served: Served, answer: Response) -> str:
     """Add a strategy that somebody wrote. Return its id."""
-    fields = given.model_dump(exclude_none=True)
+    fields = strategy.model_dump(exclude_none=True)
     with counting_secrets_of(answer):
         return served.strategies.add(Strategy(**fields))
 
 
 @router.post("/concepts", status_code=201)
-def add_concept(given: ConceptInput, served: Served, answer: Response) -> str:
+def add_concept(concept: ConceptInput, served: Served, answer: Response) -> str:
     """Add reusable code. Return its id."""
-    fields = given.model_dump(exclude_none=True)
+    fields = concept.model_dump(exclude_none=True)
     with counting_secrets_of(answer):
-        return served.concepts.add(CodeConcept(**fields | {"examples": tuple(map(tuple, given.examples))}))
+        return served.concepts.add(CodeConcept(**fields | {"examples": tuple(map(tuple, concept.examples))}))
 
 
 @router.post(
     "/journal", status_code=201, responses={200: {"model": EntryResponse, "description": "Kept out by a gate"}}
 )
-def add_entry(given: EntryInput, served: Served, response: Response) -> EntryResponse:
+def add_entry(entry: EntryInput, served: Served, response: Response) -> EntryResponse:
     """Write an entry of the journal. Return its id, or why a gate kept it out."""
     with counting_secrets_of(response) as found:
-        added = served.journal.add(**given.model_dump())
+        added = served.journal.add(**entry.model_dump())
     if added is not None:
         return EntryResponse(id=added, scrubbed=dict(found))
     response.status_code = 200
-    return EntryResponse(id=None, refusal=served.journal.rejected().why(given.content), scrubbed=dict(found))
+    return EntryResponse(id=None, refusal=served.journal.rejected().why(entry.content), scrubbed=dict(found))
 
 
 @router.get("/{memory}")
@@ -117,12 +117,12 @@ def browse(
     cursor: Annotated[str, Query(pattern=r"^\d{0,9}$")] = "",
 ) -> Page:
     """Return records by the time of their adding."""
-    held, passing, offset = memory_named(served, memory), _filter(where), int(cursor or 0)
-    notes = held.filter_notes(passing)
+    memory_records, passing, offset = memory_named(served, memory), _filter(where), int(cursor or 0)
+    notes = memory_records.filter_notes(passing)
     with served.storage.reading():
-        rows = held.browse(passing, descending=order == "newest", limit=limit, offset=offset)
-        n_records = held.count(passing)
-        records = held.get_many([row["id"] for row in rows])
+        rows = memory_records.browse(passing, descending=order == "newest", limit=limit, offset=offset)
+        n_records = memory_records.count(passing)
+        records = memory_records.get_many([row["id"] for row in rows])
     following = offset + len(rows)
     return Page(
         records=records,
@@ -137,13 +137,13 @@ def read(
     memory: MemoryName,
     record_id: Id,
     served: Served,
-    answer: Response,
+    response: Response,
     with_: Annotated[str, Query(alias="with", pattern=f"^({PARTS}(,{PARTS})*)?$")] = "",
 ) -> RecordResponse:
     """Return one record with its marks and its usage, and with the parts that are asked for, such as `uses,rate`."""
-    told = _told(memory_named(served, memory), record_id, set(with_.split(",")))
-    answer.headers["ETag"] = told.etag
-    return told
+    record = _record_response(memory_named(served, memory), record_id, set(with_.split(",")))
+    response.headers["ETag"] = record.etag
+    return record
 
 
 @router.patch("/{memory}/{record_id}")
@@ -161,7 +161,7 @@ def edit(
     """
     records = memory_named(served, memory)
     with records.collection.reading():
-        before, moment = _told(records, record_id, set()), records.collection.moment()
+        before, moment = _record_response(records, record_id, set()), records.collection.moment()
     tags = [tag.strip() for tag in (if_match or "*").split(",")]
     if "*" not in tags and before.etag not in tags:
         raise RecordChanged(f"{memory} {record_id} has changed since it was read; read it again, and edit that")
@@ -169,7 +169,7 @@ def edit(
     scoped = records.within("edit" if changes.fields else "mark", unchanged_since=expected)
     with counting_secrets_of(answer):
         _write(served, scoped, before, changes)
-    after = _told(records, record_id, set())
+    after = _record_response(records, record_id, set())
     answer.headers["ETag"] = after.etag
     return after
 
@@ -180,22 +180,22 @@ def record_use(memory: MemoryName, record_id: Id, use: UseInput, served: Served)
     memory_named(served, memory).record_use(record_id, **use.model_dump())
 
 
-def _told(held: Memory[Any], record_id: str, wanted: AbstractSet[str]) -> RecordResponse:
+def _record_response(records: Memory[Any], record_id: str, wanted: AbstractSet[str]) -> RecordResponse:
     """Return a record with its marks and its usage, and the parts that are asked for, in one state of the store."""
-    with held.collection.reading():
-        record = held.get(record_id)
+    with records.collection.reading():
+        record = records.get(record_id)
         if record is None:
             raise NotFound(f"there is no record {record_id!r} here; it may have been deleted")
-        marks = held.marks([record_id])[record_id]
+        marks = records.marks([record_id])[record_id]
         return RecordResponse(
             record=record,
             marks=marks,
-            usage=held.usage([record_id])[record_id],
+            usage=records.usage([record_id])[record_id],
             etag=_etag(record, marks),
-            uses=held.collection.uses([record_id]).get(record_id, []) if "uses" in wanted else None,
-            rate=_rate(held, record_id) if "rate" in wanted else None,
-            links=_links(held, record_id) if "links" in wanted else None,
-            versions=_versions(held, record_id) if "versions" in wanted else None,
+            uses=records.collection.uses([record_id]).get(record_id, []) if "uses" in wanted else None,
+            rate=_rate(records, record_id) if "rate" in wanted else None,
+            links=_links(records, record_id) if "links" in wanted else None,
+            versions=_versions(records, record_id) if "versions" in wanted else None,
         )
 
 
@@ -230,27 +230,27 @@ def _take_back(served: Served, operation_id: str, error: AtlasError) -> None:
 
 
 def _etag(record: Any, marks: Marks) -> str:
-    said = repr((asdict(record), asdict(marks)))
-    return f'"{hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:32]}"'
+    state = repr((asdict(record), asdict(marks)))
+    return f'"{hashlib.sha256(state.encode(errors="surrogatepass")).hexdigest()[:32]}"'
 
 
-def _links(held: Memory[Any], record_id: str) -> LinkGraph:
-    if not isinstance(held, Journal):
+def _links(records: Memory[Any], record_id: str) -> LinkGraph:
+    if not isinstance(records, Journal):
         raise InvalidInput("`with=links` is for the journal alone; other records have none")
-    return held.linked(record_id)
+    return records.linked(record_id)
 
 
-def _rate(held: Memory[Any], record_id: str) -> dict[str, Any]:
+def _rate(records: Memory[Any], record_id: str) -> dict[str, Any]:
     """Return the success rate of a strategy: the only records that have one of their own."""
-    if not isinstance(held, ChromaStrategyBank):
+    if not isinstance(records, ChromaStrategyBank):
         raise InvalidInput("`with=rate` is for strategies alone; other records have `usage`")
-    return asdict(held.rate(record_id))
+    return asdict(records.rate(record_id))
 
 
-def _versions(held: Memory[Any], record_id: str) -> list[ItemVersion[Any]]:
-    if not isinstance(held, ChromaStrategyBank | ChromaConceptLibrary):
+def _versions(records: Memory[Any], record_id: str) -> list[ItemVersion[Any]]:
+    if not isinstance(records, ChromaStrategyBank | ChromaConceptLibrary):
         raise InvalidInput("`with=versions` is for strategies and concepts alone; see `GET /operations?of=` for others")
-    return list(held.versions(record_id))
+    return list(records.versions(record_id))
 
 
 def _filter(text: str) -> dict[str, Any]:

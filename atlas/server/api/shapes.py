@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from atlas.core.hits import Hit
 from atlas.core.operations import Marks, Operation, RecordChange, Usage, Use
 from atlas.core.types import (
-    CodeConcept,
-    Experience,
-    JournalEntry,
     Outcome,
     Step,
-    Strategy,
     Task,
     Trajectory,
     VerificationSpec,
@@ -25,15 +21,10 @@ from atlas.core.types import (
 from atlas.memory.base.versions import ItemVersion
 from atlas.memory.journal import LinkGraph
 
-MemoryName = Literal["experience", "strategies", "concepts", "journal"]
-MEMORY_NAMES: tuple[MemoryName, ...] = get_args(MemoryName)
-
 Text = Annotated[str, Field(max_length=1_000_000, pattern=r"^[^\x00]*$")]
 """A text that the ledger can hold."""
 
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00/]+$")]
-
-Record = Experience | Strategy | CodeConcept | JournalEntry
 
 
 class RequestBody(BaseModel):

@@ -37,10 +37,10 @@ def _call(verb: Verb, owner: str, served: Served, encoded: Any, is_warm: bool) -
     target, name = served if owner == SYSTEM else getattr(served, owner), verb.name
     if not is_warm:
         name, arguments = _by_words(verb, arguments)
-    given = inspect.signature(getattr(target, name)).bind(**arguments)
+    bound = inspect.signature(getattr(target, name)).bind(**arguments)
     answer = AsciiResponse(None)
     with counting_secrets_of(answer):
-        result = getattr(target, name)(*given.args, **given.kwargs)
+        result = getattr(target, name)(*bound.args, **bound.kwargs)
     answer.body = answer.render(encode(result))
     answer.headers["content-length"] = str(len(answer.body))
     return answer

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import InvalidInput, NotFound
+from atlas.memory.kinds.table import searchable_kinds
 
 if TYPE_CHECKING:
     from atlas.memory.base.memory import Memory
     from atlas.memory.system import MemorySystem
-
-MEMORIES = ("experience", "strategies", "concepts", "journal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,37 +23,38 @@ class Place:
     id: str
 
 
-def place_of(memory: MemorySystem, beginning: str, among: Sequence[str] = MEMORIES) -> Place:
-    """Return where the record is whose id begins so.
+def place_of(memory: MemorySystem, beginning: str, name: str = "") -> Place:
+    """Return the place of the record whose id begins with a text.
 
     Args:
-        among: Names of the memories that may hold it.
+        name: The memory to look in. Empty for all of them.
 
     Raises:
-        InvalidInput: The beginning is empty, or there is no memory of such a name.
-        NotFound: No record, or more than one, begins so.
+        InvalidInput: The beginning is empty, or there is no memory of this name.
+        NotFound: No record has such an id, or several have.
     """
-    if unknown := set(among) - set(MEMORIES):
-        raise InvalidInput(f"a memory should be one of {', '.join(MEMORIES)}, but is {min(unknown)!r:.80}")
+    kinds = searchable_kinds()
+    if name and name not in kinds:
+        raise InvalidInput(f"a memory should be one of {', '.join(kinds)}, but is {name!r:.80}")
     if not beginning.strip():
         raise InvalidInput("an id should have at least one character, but is empty")
-    found = [
-        Place(name, held, record_id)
-        for name in among
-        for held in [getattr(memory, name)]
-        for record_id in memory.storage.ledger.ids_beginning(held.collection_name, beginning.strip())
+    memories = {each: kinds[each].records(memory) for each in ([name] if name else kinds)}
+    places = [
+        Place(each, records, record_id)
+        for each, records in memories.items()
+        for record_id in memory.storage.ledger.ids_beginning(records.collection_name, beginning.strip())
     ]
-    if len(found) != 1:
+    if len(places) != 1:
         raise NotFound(
-            f"{'no record' if not found else 'more than one record'} has an id that begins with {beginning!r:.80}; "
+            f"{'more than one record' if places else 'no record'} has an id that begins with {beginning!r:.80}; "
             "take the ids from `recall` or `search`"
         )
-    return found[0]
+    return places[0]
 
 
 def by_memory(places: Sequence[Place]) -> dict[str, list[str]]:
     """Return the ids of records by the memory that holds them."""
-    held: dict[str, list[str]] = {}
+    ids: dict[str, list[str]] = {}
     for place in places:
-        held.setdefault(place.name, []).append(place.id)
-    return held
+        ids.setdefault(place.name, []).append(place.id)
+    return ids

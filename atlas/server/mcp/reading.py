@@ -6,16 +6,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, Retrieval
 from atlas.core.operations import ANY_OPERATION, Operation, Operations
-from atlas.core.types import Experience, JournalEntry, Strategy, Task
+from atlas.core.types import Experience, Task
 from atlas.core.unseen import shown_id
+from atlas.memory.kinds.table import known_kinds
 from atlas.server.mcp.ids import Place, place_of
+from atlas.server.names import MemoryName
 
 if TYPE_CHECKING:
     from atlas.memory.context import ContextBlock
@@ -31,19 +33,19 @@ def recall(
     memory: MemorySystem, task: str, budget_tokens: Annotated[int, Field(ge=0, le=20_000)] = 1500, domain: str = ""
 ) -> str:
     """Call before you begin a task: what earlier attempts, strategies, code and notes say about it."""
-    return _told(memory.build_context(Task("", domain, task), budget_tokens))
+    return _block_text(memory.build_context(Task("", domain, task), budget_tokens))
 
 
 def recall_by_words(memory: MemorySystem, task: str, budget_tokens: int = 1500, domain: str = "") -> str:
     """Do as `recall` does, by words alone."""
-    return f"{_told(memory.build_context(Task('', domain, task), budget_tokens, by_words=True))}\n\n{NOT_READY}"
+    return f"{_block_text(memory.build_context(Task('', domain, task), budget_tokens, by_words=True))}\n\n{NOT_READY}"
 
 
 def search(
     memory: MemorySystem,
     query: str = "",
     where: dict[str, Any] | None = None,
-    among: Literal["experience", "strategies", "concepts", "journal"] = "experience",
+    among: MemoryName = "experience",
     k: Annotated[int, Field(ge=1, le=50)] = 8,
     cursor: str = "",
     like: str = "",
@@ -57,7 +59,8 @@ def search(
     if not query:
         raise InvalidInput("`search` takes a `query`, or the id of a record as `like`, but got neither")
     skipped = _skipped(cursor)
-    return _page(getattr(memory, among).retrieve(query, k + skipped + 1, where=where), skipped, k)
+    found = known_kinds()[among].records(memory).retrieve(query, k + skipped + 1, where=where)
+    return _page(found, among, skipped, k)
 
 
 def search_by_words(
@@ -71,10 +74,10 @@ def search_by_words(
 ) -> str:
     """Do as `search` does, by words alone. What is like a record needs no embedding model."""
     if like or not query:
-        return search(memory, query, where, among, k, cursor, like)  # type: ignore[arg-type]
+        return search(memory, query, where, among, k, cursor, like)
     skipped = _skipped(cursor)
-    found = getattr(memory, among).retrieve_words(query, k + skipped + 1, where=where)
-    return f"{_page(found, skipped, k)}\n{NOT_READY}"
+    found = known_kinds()[among].records(memory).retrieve_words(query, k + skipped + 1, where=where)
+    return f"{_page(found, among, skipped, k)}\n{NOT_READY}"
 
 
 def _similar(
@@ -82,9 +85,9 @@ def _similar(
 ) -> str:
     if query:
         raise InvalidInput("`search` takes a `query` or `like`, but got both; leave one out")
-    skipped, place = _skipped(cursor), place_of(memory, like, among=[among])
+    skipped, place = _skipped(cursor), place_of(memory, like, among)
     hits = place.memory.similar(place.id, k + skipped + 1, where=where)
-    return _page(Retrieval(hits=hits, n_hidden=0, threshold=0.0), skipped, k)
+    return _page(Retrieval(hits=hits, n_hidden=0, threshold=0.0), among, skipped, k)
 
 
 def read(
@@ -93,7 +96,7 @@ def read(
     max_tokens: Annotated[int, Field(ge=100, le=50_000)] = 4000,
 ) -> str:
     """Call to read records whole, by the ids that `recall` and `search` show."""
-    places = [place_of(memory, one) for one in ids]
+    places = [place_of(memory, record_id) for record_id in ids]
     room = max_tokens * TOKEN_CHARACTERS // len(places)
     return "\n\n".join(whole(place, room) for place in places)
 
@@ -111,8 +114,8 @@ def history(memory: MemorySystem, limit: Annotated[int, Field(ge=1, le=100)] = 2
     return "\n".join(map(_done, memory.history(limit, wanted=wanted))) or "Nothing was done yet."
 
 
-def _page(found: Retrieval[Any], skipped: int, k: int) -> str:
-    lines = [_line(hit) for hit in found.hits[skipped : skipped + k]]
+def _page(found: Retrieval[Any], among: str, skipped: int, k: int) -> str:
+    lines = [_line(hit, among) for hit in found.hits[skipped : skipped + k]]
     if found.n_hidden:
         lines.append(f"{found.n_hidden} hidden below {found.threshold:.2f}")
     if len(found.hits) > skipped + k:
@@ -120,8 +123,8 @@ def _page(found: Retrieval[Any], skipped: int, k: int) -> str:
     return "\n".join([*(lines or ["Nothing has to do with this query."]), *found.notes])
 
 
-def _told(block: ContextBlock) -> str:
-    problems = "".join(f"\n({name} could not be asked: {said})" for name, said in block.errors.items())
+def _block_text(block: ContextBlock) -> str:
+    problems = "".join(f"\n({name} could not be asked: {message})" for name, message in block.errors.items())
     return (block.text or "Nothing is remembered that has to do with this task.") + problems
 
 
@@ -131,21 +134,10 @@ def _skipped(cursor: str) -> int:
     return int(cursor or 0)
 
 
-def _line(hit: Hit[Any]) -> str:
+def _line(hit: Hit[Any], among: str) -> str:
     outcome = f"{hit.item.outcome.label} " if isinstance(hit.item, Experience) else ""
-    return f"[{shown_id(hit.item.id)}] {outcome}{hit.relevance:.2f} · {_first_words(hit.item)}"
-
-
-def _first_words(item: Any) -> str:
-    if isinstance(item, Experience):
-        text = item.task.description
-    elif isinstance(item, Strategy):
-        text = item.title or item.suggestion
-    elif isinstance(item, JournalEntry):
-        text = item.content
-    else:
-        text = f"{item.name}: {item.description}"
-    return " ".join(text.split())[:LINE_CHARACTERS]
+    summary = " ".join(known_kinds()[among].summary(hit.item).split())[:LINE_CHARACTERS]
+    return f"[{shown_id(hit.item.id)}] {outcome}{hit.relevance:.2f} · {summary}"
 
 
 def _plain(value: Any) -> Any:
@@ -153,9 +145,9 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
     if isinstance(value, dict):
-        return {key: _plain(held) for key, held in value.items() if held not in ("", None, (), [], {})}
+        return {key: _plain(part) for key, part in value.items() if part not in ("", None, (), [], {})}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(held) for held in value]
+        return [_plain(part) for part in value]
     return value.isoformat() if isinstance(value, datetime) else value
 
 

@@ -33,12 +33,12 @@ class Relay:
 
     async def list_tools(self, context: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """Return the tools that the key may use."""
-        return await self._asked(lambda there: there.list_tools(cursor=_cursor(params)))
+        return await self._request(lambda there: there.list_tools(cursor=_cursor(params)))
 
     async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         """Call a tool there. What fails on the way is told as the tool's own failure."""
         try:
-            return await self._asked(lambda there: there.call_tool(params.name, params.arguments))
+            return await self._request(lambda there: there.call_tool(params.name, params.arguments))
         except MCPError as error:
             return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
 
@@ -46,35 +46,35 @@ class Relay:
         self, context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         """Return the resources."""
-        return await self._asked(lambda there: there.list_resources(cursor=_cursor(params)))
+        return await self._request(lambda there: there.list_resources(cursor=_cursor(params)))
 
     async def list_templates(
         self, context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         """Return the templates of resources."""
-        return await self._asked(lambda there: there.list_resource_templates(cursor=_cursor(params)))
+        return await self._request(lambda there: there.list_resource_templates(cursor=_cursor(params)))
 
     async def read_resource(self, context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """Read a resource."""
-        return await self._asked(lambda there: there.read_resource(params.uri))
+        return await self._request(lambda there: there.read_resource(params.uri))
 
     async def list_prompts(self, context: Any, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         """Return the prompts."""
-        return await self._asked(lambda there: there.list_prompts(cursor=_cursor(params)))
+        return await self._request(lambda there: there.list_prompts(cursor=_cursor(params)))
 
     async def get_prompt(self, context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         """Return a prompt, filled in."""
-        return await self._asked(lambda there: there.get_prompt(params.name, params.arguments))
+        return await self._request(lambda there: there.get_prompt(params.name, params.arguments))
 
-    async def _asked(self, ask: Callable[[Client], Awaitable[T]]) -> T:
+    async def _request(self, ask: Callable[[Client], Awaitable[T]]) -> T:
         """Return what the server answers, or raise `MCPError` with a sentence that says what to do."""
         try:
             async with self._connected() as there:
                 return await ask(there)
         except BaseExceptionGroup as group:
-            raise self._told(_first(group)) from group
+            raise self._to_mcp_error(_first(group)) from group
         except (MCPError, httpx2.HTTPError, OSError) as error:
-            raise self._told(error) from error
+            raise self._to_mcp_error(error) from error
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Client]:
@@ -85,7 +85,7 @@ class Relay:
         ):
             yield there
 
-    def _told(self, error: BaseException) -> MCPError:
+    def _to_mcp_error(self, error: BaseException) -> MCPError:
         if isinstance(error, MCPError):
             return error
         return MCPError(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atlas.server.mcp.ids import MEMORIES, place_of
+from atlas.memory.kinds.table import searchable_kinds
+from atlas.server.mcp.ids import place_of
 from atlas.server.mcp.reading import history, whole
 
 if TYPE_CHECKING:
@@ -15,13 +16,13 @@ RESOURCE_CHARACTERS = 200_000
 
 def overview(memory: MemorySystem) -> str:
     """Return how much the memory holds, and what was done to it lately."""
-    held = "\n".join(f"- {name}: {getattr(memory, name).count():,}" for name in MEMORIES)
-    return f"# ATLAS memory\n\n{held}\n\n## Lately\n\n{history(memory, 10)}"
+    counts = "\n".join(f"- {name}: {kind.records(memory).count():,}" for name, kind in searchable_kinds().items())
+    return f"# ATLAS memory\n\n{counts}\n\n## Lately\n\n{history(memory, 10)}"
 
 
 def record(memory: MemorySystem, name: str, id: str) -> str:
-    """Return one record whole, of `experience`, `strategies`, `concepts` or `journal`, by the beginning of its id."""
-    place = place_of(memory, id, among=[name])
+    """Return one record whole, by the name of its memory, such as `experience`, and the beginning of its id."""
+    place = place_of(memory, id, name)
     return whole(place, RESOURCE_CHARACTERS)
 
 

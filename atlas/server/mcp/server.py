@@ -91,18 +91,18 @@ class _Server(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        known = PARAMETERS.get(name, tuple(arguments))  # a tool that does not exist is refused as such
-        if unknown := [argument for argument in arguments if argument not in known]:
-            raise ToolError(unknown_names(unknown, known, kind="argument", of=f"`{name}`"))
+        names = PARAMETERS.get(name, tuple(arguments))  # a tool that does not exist is refused as such
+        if unknown := [argument for argument in arguments if argument not in names]:
+            raise ToolError(unknown_names(unknown, names, kind="argument", of=f"`{name}`"))
         return await super().call_tool(name, arguments, context)
 
 
 def _untitled(schema: Any) -> Any:
     """Return a schema without the titles that repeat the names of its parameters: each costs tokens."""
     if isinstance(schema, dict):
-        kept = {name: held for name, held in schema.items() if name != "title" or not isinstance(held, str)}
-        return {name: _untitled(held) for name, held in kept.items()}
-    return [_untitled(one) for one in schema] if isinstance(schema, list) else schema
+        parts = {name: part for name, part in schema.items() if name != "title" or not isinstance(part, str)}
+        return {name: _untitled(part) for name, part in parts.items()}
+    return [_untitled(each) for each in schema] if isinstance(schema, list) else schema
 
 
 def _bound(
@@ -121,8 +121,8 @@ def _bound(
             raise ToolError(str(error)) from error
 
     signature = inspect.signature(tool, eval_str=True, locals={"MemorySystem": Any})  # imported when it is opened
-    asked = [parameter for name, parameter in signature.parameters.items() if name != "memory"]
-    called.__signature__ = signature.replace(parameters=asked)  # type: ignore[attr-defined]
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in asked} | {"return": str}
+    parameters = [parameter for name, parameter in signature.parameters.items() if name != "memory"]
+    called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": str}
     called.__doc__ = inspect.cleandoc(tool.__doc__ or "")
     return called

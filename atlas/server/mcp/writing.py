@@ -9,6 +9,7 @@ from atlas.core.operations import Operations
 from atlas.core.types import Outcome, Step, Strategy, Task, Trajectory, new_id
 from atlas.core.unseen import shown_id
 from atlas.infra.actor import actor_name, is_under_review
+from atlas.memory.kinds.table import known_kinds
 from atlas.server.mcp.ids import by_memory, place_of
 
 if TYPE_CHECKING:
@@ -38,11 +39,11 @@ def store_attempt(
     trajectory_id = uuid5(_ATTEMPTS, f"{actor}\n{attempt_id}").hex if attempt_id else new_id()
     metadata: dict[str, Any] = {"solution": solution} if solution else {}
     if used is not None:
-        metadata["used"] = by_memory([place_of(memory, one) for one in used])
+        metadata["used"] = by_memory([place_of(memory, record_id) for record_id in used])
     stored = memory.store_once(
         Trajectory(
             task=Task(task_id, domain, task),
-            steps=tuple(_step(one) for one in steps),
+            steps=tuple(_step(step) for step in steps),
             outcome=Outcome(success=success, error_info=error or None),
             agent_id=actor,
             metadata=metadata,
@@ -68,7 +69,7 @@ def note(
 
     `links` are pairs of a type, such as `caused_by` or `fixed_by`, and the id of another entry.
     """
-    linked = [(kind, place_of(memory, one).id) for kind, one in links or []]
+    linked = [(kind, place_of(memory, record_id).id) for kind, record_id in links or []]
     journal = memory.journal.within("store")
     entry_id = journal.add(entry_type, content, generation=generation, links=linked)
     if entry_id is None:
@@ -85,7 +86,7 @@ def add_strategy(
     sources: list[str] | None = None,
 ) -> str:
     """Call when you learned what to do in a kind of situation. Its success rate comes from later attempts."""
-    attempts = [place_of(memory, one) for one in sources or []]
+    attempts = [place_of(memory, record_id) for record_id in sources or []]
     ids = tuple(getattr(place.memory.get(place.id), "trajectory_id", place.id) for place in attempts)
     bank = memory.strategies.within("store")
     added = bank.add(
@@ -118,11 +119,11 @@ def mark(
         "buried": buried,
         "note": note,
     }
-    places = [place_of(memory, one) for one in ids]
+    places = [place_of(memory, record_id) for record_id in ids]
     n_changed, operation_id = 0, None
-    for name, held in by_memory(places).items():
-        scoped = getattr(memory, name).within("mark", operation_id=operation_id)
-        n_changed, operation_id = n_changed + scoped.change_marks(held, **changes), scoped.operation_id
+    for name, record_ids in by_memory(places).items():
+        scoped = known_kinds()[name].records(memory).within("mark", operation_id=operation_id)
+        n_changed, operation_id = n_changed + scoped.change_marks(record_ids, **changes), scoped.operation_id
     return f"Marked {n_changed} of {len(places)} records.{_undo(operation_id) if n_changed else ''}"
 
 
@@ -132,17 +133,17 @@ def undo(memory: MemorySystem, operation_id: str, reason: str = "") -> str:
     return f"Undone. To do it again: undo {undone.id[:8]}."
 
 
-def _step(given: str | dict[str, Any]) -> Step:
-    if isinstance(given, str):
-        return Step(action=given)
-    known = {name: str(given[name]) for name in ("thought", "action", "observation") if given.get(name) is not None}
-    return Step(**known, metadata={name: value for name, value in given.items() if name not in known})
+def _step(step: str | dict[str, Any]) -> Step:
+    if isinstance(step, str):
+        return Step(action=step)
+    texts = {name: str(step[name]) for name in ("thought", "action", "observation") if step.get(name) is not None}
+    return Step(**texts, metadata={name: value for name, value in step.items() if name not in texts})
 
 
 def _after(operation_id: str | None) -> str:
     """Return what an agent should know of what it has added: who finds it, and how to take it back."""
-    held = " It waits for review: until a curator accepts it, only you find it." if is_under_review() else ""
-    return f"{held}{_undo(operation_id)}"
+    review = " It waits for review: until a curator accepts it, only you find it." if is_under_review() else ""
+    return f"{review}{_undo(operation_id)}"
 
 
 def _undo(operation_id: str | None) -> str:

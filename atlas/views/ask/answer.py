@@ -121,8 +121,8 @@ def counts(memory: MemorySystem) -> dict[str, int]:
 def found_for(memory: MemorySystem, text: str, configuration: Configuration) -> MemoryQueryResult:
     """Return what the memories give for a task. Nothing counts as retrieved or used."""
     names = [name for name in SECTIONS if name not in configuration.off]
-    asked = memory.ranked_with(configuration.weights, names)
-    return asked.query_sync(_task(text), configuration.k, **configuration.choice, count_retrieval=False)
+    ranked = memory.ranked_with(configuration.weights, names)
+    return ranked.query_sync(_task(text), configuration.k, **configuration.choice, count_retrieval=False)
 
 
 def block_of(memory: MemorySystem, result: MemoryQueryResult, budget_tokens: int) -> ContextBlock:
@@ -131,7 +131,7 @@ def block_of(memory: MemorySystem, result: MemoryQueryResult, budget_tokens: int
 
 
 def answered(
-    result: MemoryQueryResult, block: ContextBlock, configuration: Configuration, held: Mapping[str, int]
+    result: MemoryQueryResult, block: ContextBlock, configuration: Configuration, n_records: Mapping[str, int]
 ) -> Answer:
     """Return an answer as it is drawn.
 
@@ -139,7 +139,7 @@ def answered(
         held: How many records each memory holds.
     """
     return Answer(
-        parts=tuple(_part(name, result, block, configuration, held[name]) for name in SECTIONS),
+        parts=tuple(_part(name, result, block, configuration, n_records[name]) for name in SECTIONS),
         block=block,
         block_sentence=_block_sentence(block),
     )
@@ -156,8 +156,8 @@ def agents_call(configuration: Configuration, budget_tokens: int, in_use: Rankin
     Args:
         in_use: The weights that searches rank with.
     """
-    given = {"budget_tokens": (budget_tokens, BUDGET_TOKENS), "k": (configuration.k, EACH)}
-    named = {name: value for name, (value, usual) in given.items() if value != usual} | configuration.choice
+    arguments = {"budget_tokens": (budget_tokens, BUDGET_TOKENS), "k": (configuration.k, EACH)}
+    named = {name: value for name, (value, usual) in arguments.items() if value != usual} | configuration.choice
     call = f"build_context({', '.join(['task', *(f'{name}={value!r}' for name, value in named.items())])})"
     if configuration.off:
         return "No agent gets exactly this, because memories are left out here."
@@ -168,8 +168,8 @@ def agents_call(configuration: Configuration, budget_tokens: int, in_use: Rankin
 
 def block_difference(left: Answer, right: Answer) -> str:
     """Return the lines in which the block of B differs from that of A. Empty where they are the same."""
-    one, other = (answer.block.text.splitlines() for answer in (left, right))
-    return "\n".join(difflib.unified_diff(one, other, "A", "B", lineterm="", n=0))
+    left_lines, right_lines = (answer.block.text.splitlines() for answer in (left, right))
+    return "\n".join(difflib.unified_diff(left_lines, right_lines, "A", "B", lineterm="", n=0))
 
 
 def settings_differing(left: Configuration, right: Configuration) -> str:
@@ -189,15 +189,17 @@ def settings_differing(left: Configuration, right: Configuration) -> str:
 def difference_sentence(left: Answer, right: Answer) -> str:
     """Return how far two answers agree, in what was found and in what the blocks show."""
     found = [{(part.name, hit.id) for part in side.parts for hit in part.hits} for side in (left, right)]
-    shown = [{(name, one) for name, ids in side.block.shown.items() for one in ids} for side in (left, right)]
-    return f"Hits: {_overlap(found)} Blocks: {_overlap(shown)}"
+    shown_records = [
+        {(name, record_id) for name, ids in side.block.shown.items() for record_id in ids} for side in (left, right)
+    ]
+    return f"Hits: {_overlap(found)} Blocks: {_overlap(shown_records)}"
 
 
 def _overlap(sides: list[set[tuple[str, str]]]) -> str:
-    one, other = sides
-    if one == other:
-        return f"the same {_memories(len(one))} in A and B." if one else "none in A or B."
-    return f"{_memories(len(one & other))} in both, {len(one - other):,} only in A, {len(other - one):,} only in B."
+    left, right = sides
+    if left == right:
+        return f"the same {_memories(len(left))} in A and B." if left else "none in A or B."
+    return f"{_memories(len(left & right))} in both, {len(left - right):,} only in A, {len(right - left):,} only in B."
 
 
 def _against(side: Answer, other: Answer) -> Answer:
@@ -217,11 +219,11 @@ def _part_against(part: Part, other: Mapping[tuple[str, str], RankedHit]) -> Par
 
 def _part(name: str, result: MemoryQueryResult, block: ContextBlock, configuration: Configuration, n_held: int) -> Part:
     found = result.hits[name]
-    shown = {*block.shown.get(name, ())}
+    shown_ids = {*block.shown.get(name, ())}
     return Part(
         name=name,
         hits=tuple(
-            RankedHit(id=hit.item.id, rank=rank, hit=hit, is_shown=hit.item.id in shown)
+            RankedHit(id=hit.item.id, rank=rank, hit=hit, is_shown=hit.item.id in shown_ids)
             for rank, hit in enumerate(found, start=1)
         ),
         sentence=_sentence(name, result, configuration, n_held),

@@ -134,12 +134,14 @@ def compare(
     embedder = CachedEmbedder(memory.experience.embedder)
     memories = [memory.experience.ranked_with(weights, embedder=embedder) for weights in (left, right)]
     found = [each.retrieve(query, LOOKED_FOR, where=where, count_retrieval=False) for each in memories]
-    one = _side(memories[0], query, found[0], found[1])
-    other = _side(memories[1], query, found[1], found[0])
-    shown = [[hit.id for hit in side.hits] for side in (one, other)]
-    n_both = len({*shown[0]} & {*shown[1]})
-    said = "Both rankings are the same." if shown[0] == shown[1] else f"{counted(n_both, 'hit')} on both sides."
-    return Comparison(left=one, right=other, caption=said)
+    first = _side(memories[0], query, found[0], found[1])
+    second = _side(memories[1], query, found[1], found[0])
+    ranked_ids = [[hit.id for hit in side.hits] for side in (first, second)]
+    n_both = len({*ranked_ids[0]} & {*ranked_ids[1]})
+    sentence = (
+        "Both rankings are the same." if ranked_ids[0] == ranked_ids[1] else f"{counted(n_both, 'hit')} on both sides."
+    )
+    return Comparison(left=first, right=second, caption=sentence)
 
 
 def _side(memory: ChromaExperienceMemory, query: str, of: Retrieval[Experience], other: Retrieval[Experience]) -> Side:

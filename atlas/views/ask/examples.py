@@ -25,15 +25,17 @@ SHORTEST, LONGEST = 20, 120
 def example_questions(memory: MemorySystem, n: int = EXAMPLES) -> tuple[str, ...]:
     """Return questions like those that the store's tasks ask, each about something else. All are untrusted texts."""
     rows = memory.experience.collection.get(_spread(memory.experience.ids(), SAMPLED))
-    asked: dict[str, Vectors] = {}
+    vectors_by_question: dict[str, Vectors] = {}
     for row in rows:
         question = _question(row["document"])
         if len(question) >= SHORTEST:
-            asked.setdefault(question, np.atleast_2d(row["embedding"])[0])
-    if not asked:
+            vectors_by_question.setdefault(question, np.atleast_2d(row["embedding"])[0])
+    if not vectors_by_question:
         return ()
-    order = maximal_marginal_relevance(np.stack([*asked.values()]), [0.0] * len(asked), diversity=1.0)
-    questions = [*asked]
+    order = maximal_marginal_relevance(
+        np.stack([*vectors_by_question.values()]), [0.0] * len(vectors_by_question), diversity=1.0
+    )
+    questions = [*vectors_by_question]
     return tuple(questions[place] for place in order[:n])
 
 

@@ -23,8 +23,8 @@ class ReportedSide:
     title: str
     """`A` or `B`, or empty where there is one alone."""
 
-    asked: str
-    """How it was asked, in a sentence."""
+    call: str
+    """The call that an agent would make, in a sentence."""
 
     answer: Answer
     cards: Cards
@@ -66,21 +66,21 @@ def report_page(report: Report) -> str:
 def _side(side: ReportedSide) -> str:
     heading = f"Configuration {side.title}" if side.title else "What an agent is told"
     block = side.answer.block.text
-    told = f"<pre>{html.escape(block)}</pre>" if block else ""
+    code_block = f"<pre>{html.escape(block)}</pre>" if block else ""
     hits = "".join(_part(part, side.cards) for part in side.answer.parts)
     return (
-        f"<section><h2>{html.escape(heading)}</h2>{_p(side.asked, 'grey')}{_p(side.answer.block_sentence)}{told}"
+        f"<section><h2>{html.escape(heading)}</h2>{_p(side.call, 'grey')}{_p(side.answer.block_sentence)}{code_block}"
         f"<h2>Hits</h2>{hits}</section>"
     )
 
 
 def _part(part: Part, cards: Cards) -> str:
-    shown = [
+    rows = [
         _hit(cards[part.name, hit.id], hit.rank, is_in_block=hit.is_shown)
         for hit in part.hits
         if (part.name, hit.id) in cards
     ]
-    return f"<h3>{html.escape(part.title)}</h3>{_p(part.sentence, 'grey')}{''.join(shown)}"
+    return f"<h3>{html.escape(part.title)}</h3>{_p(part.sentence, 'grey')}{''.join(rows)}"
 
 
 def _hit(card: HitCard, rank: int, *, is_in_block: bool) -> str:
@@ -113,10 +113,10 @@ def _trial(trial: Trial) -> str:
 
 
 def _reply(title: str, reply: Reply) -> str:
-    told = f"<pre>{html.escape(reply.text or reply.problem)}</pre>"
-    return f"<section><h3>{html.escape(title)}</h3>{_p(reply.cost, 'grey')}{told}</section>"
+    reply_block = f"<pre>{html.escape(reply.text or reply.problem)}</pre>"
+    return f"<section><h3>{html.escape(title)}</h3>{_p(reply.cost, 'grey')}{reply_block}</section>"
 
 
 def _p(text: str, kind: str = "") -> str:
-    told = re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
-    return f'<p class="{kind}">{told}</p>' if kind else f"<p>{told}</p>"
+    paragraph = re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
+    return f'<p class="{kind}">{paragraph}</p>' if kind else f"<p>{paragraph}</p>"

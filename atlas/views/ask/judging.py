@@ -24,9 +24,9 @@ def judged_hits(memory: MemorySystem, text: str) -> Judged:
     """Return what was judged for a task."""
     names = {getattr(memory, name).collection_name: name for name in SECTIONS}
     return {
-        (names[one.collection], one.record_id): RIGHT if one.is_right else WRONG
-        for one in memory.judgements()
-        if one.query == text.strip() and one.collection in names
+        (names[judgement.collection], judgement.record_id): RIGHT if judgement.is_right else WRONG
+        for judgement in memory.judgements()
+        if judgement.query == text.strip() and judgement.collection in names
     }
 
 

@@ -14,6 +14,6 @@ NOUNS = {"strategies": "strategy", "experience": "experience", "concepts": "conc
 
 def about_store(memory: MemorySystem) -> str:
     """Return how much a store holds, which model embeds it, and when it was asked, in one line."""
-    held = in_words([counted(n, NOUNS[name]) for name, n in counts(memory).items()])
+    contents = in_words([counted(n, NOUNS[name]) for name, n in counts(memory).items()])
     model = memory.storage.model.name if memory.storage.model else "no embedding model"
-    return f"A store of {held}. Embedding model {model}. Asked {moment(datetime.now(UTC))}."
+    return f"A store of {contents}. Embedding model {model}. Asked {moment(datetime.now(UTC))}."

@@ -90,20 +90,22 @@ def _bars(bars: Sequence[Day]) -> list[Chart]:
 
 
 def _rate(bars: Sequence[Day]) -> list[Chart]:
-    known = [(bar, interval) for bar in bars if (interval := bar.until_then.interval) is not None]
+    measured = [(bar, interval) for bar in bars if (interval := bar.until_then.interval) is not None]
     line: Chart = {"type": "scatter", "mode": "lines", "yaxis": "y2", "showlegend": False}
-    line["x"] = [bar.on.isoformat() for bar, _ in known]
+    line["x"] = [bar.on.isoformat() for bar, _ in measured]
     edge = {**line, "line": {"width": 0}, "hoverinfo": "skip"}
-    said = [f"{rate_text(b.until_then)}, {interval_text(b.until_then)}, n = {b.until_then.n_known:,}" for b, _ in known]
+    labels = [
+        f"{rate_text(b.until_then)}, {interval_text(b.until_then)}, n = {b.until_then.n_known:,}" for b, _ in measured
+    ]
     return [
-        {**edge, "y": [interval.low for _, interval in known]},
-        {**edge, "y": [interval.high for _, interval in known], "fill": "tonexty", "fillcolor": BAND_COLOUR},
+        {**edge, "y": [interval.low for _, interval in measured]},
+        {**edge, "y": [interval.high for _, interval in measured], "fill": "tonexty", "fillcolor": BAND_COLOUR},
         {
             **line,
-            "mode": "lines" if len(known) > 1 else "markers",
-            "y": [bar.until_then.share for bar, _ in known],
+            "mode": "lines" if len(measured) > 1 else "markers",
+            "y": [bar.until_then.share for bar, _ in measured],
             "line": {"color": RATE_COLOUR, "width": 2},
-            "text": said,
+            "text": labels,
             "hovertemplate": "until %{x|%Y-%m-%d}: %{text}<extra></extra>",
         },
     ]

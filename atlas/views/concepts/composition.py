@@ -103,8 +103,8 @@ def _types(concept: CodeConcept) -> str:
         found = typed_concept(concept)
     except InvalidInput:
         return f"{concept.name}: defines no function"
-    taken = ", ".join(_written(parameter.type) for parameter in found.parameters) or "nothing"
-    return f"{concept.name}: takes {taken}; returns {_written(found.returns)}"
+    arguments = ", ".join(_written(parameter.type) for parameter in found.parameters) or "nothing"
+    return f"{concept.name}: takes {arguments}; returns {_written(found.returns)}"
 
 
 def _written(kind: ast.expr | None) -> str:

@@ -190,20 +190,20 @@ def headline(found: CompressionResult) -> str:
 
 def notes(found: CompressionResult) -> list[str]:
     """Return what else a person should know before choosing. It comes from a file, so it is shown as text."""
-    verdicts = [one.does_the_same for one in found.rewritings]
+    verdicts = [rewriting.does_the_same for rewriting in found.rewritings]
     n_run = len(verdicts) - verdicts.count(None)
-    said = []
+    sentences = []
     if verdicts:
-        said.append(
+        sentences.append(
             f"{counted(len(verdicts), 'program')} rewritten. Tests run the new code in {n_run:,} of them, and "
             f"{verdicts.count(True):,} of those did the same as before."
         )
-    said += [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
+    sentences += [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
     if found.dropped:
-        said.append(f"Left out of {counted(found.n_attempts, 'attempt')}: {reasons(found.dropped)}.")
+        sentences.append(f"Left out of {counted(found.n_attempts, 'attempt')}: {reasons(found.dropped)}.")
     if found.refused:
-        said.append(f"Refused: {reasons(found.refused)}.")
-    return said
+        sentences.append(f"Refused: {reasons(found.refused)}.")
+    return sentences
 
 
 def reasons(counts: Mapping[str, int]) -> str:
@@ -229,41 +229,41 @@ def staleness(memory: MemorySystem, found: CompressionResult, where: Mapping[str
 
 def found_rows(memory: MemorySystem, found: CompressionResult) -> tuple[FunctionRow, ...]:
     """Return the functions that were found, the largest saving first, and whether the library has them now."""
-    held = {concept.id for concept in memory.concepts.get_many([one.concept.id for one in found.learned])}
-    by_saving = sorted(found.learned, key=lambda one: one.saving, reverse=True)
-    return tuple(_row(one, found, one.concept.id in held) for one in by_saving)
+    stored = {concept.id for concept in memory.concepts.get_many([learned.concept.id for learned in found.learned])}
+    by_saving = sorted(found.learned, key=lambda learned: learned.saving, reverse=True)
+    return tuple(_row(learned, found, learned.concept.id in stored) for learned in by_saving)
 
 
-def _row(one: LearnedConcept, found: CompressionResult, is_there: bool) -> FunctionRow:
-    proven = "" if one.is_proven else NOT_PROVEN
-    state = "in the library" if is_there else "was in the library" if one.is_known else proven
+def _row(learned: LearnedConcept, found: CompressionResult, is_there: bool) -> FunctionRow:
+    proven = "" if learned.is_proven else NOT_PROVEN
+    state = "in the library" if is_there else "was in the library" if learned.is_known else proven
     return FunctionRow(
-        id=one.concept.id,
-        name=one.concept.name,
-        saving=one.saving,
-        n_programs=len(found.rewritings_with(one.concept.id)),
-        n_tasks=one.n_tasks,
-        arity=one.arity,
-        verified=f"{one.n_verified:,} of {one.n_checked:,}" if one.n_checked else "no test runs it",
+        id=learned.concept.id,
+        name=learned.concept.name,
+        saving=learned.saving,
+        n_programs=len(found.rewritings_with(learned.concept.id)),
+        n_tasks=learned.n_tasks,
+        arity=learned.arity,
+        verified=f"{learned.n_verified:,} of {learned.n_checked:,}" if learned.n_checked else "no test runs it",
         state=state,
-        is_new=not (is_there or one.is_known),
-        is_proven=one.is_proven,
+        is_new=not (is_there or learned.is_known),
+        is_proven=learned.is_proven,
     )
 
 
 def found_function(memory: MemorySystem, found: CompressionResult, concept_id: str) -> FunctionDetails:
     """Return a function with the programs that it came from, before and after, those that call it first."""
-    concept = next(one.concept for one in found.learned if one.concept.id == concept_id)
-    names = {one.concept.id: one.concept.name for one in found.learned}
+    concept = next(learned.concept for learned in found.learned if learned.concept.id == concept_id)
+    names = {learned.concept.id: learned.concept.name for learned in found.learned}
     calls_it = re.compile(rf"\b{re.escape(concept.name)}\(")
-    rewritings = sorted(found.rewritings_with(concept_id), key=lambda one: not calls_it.search(one.after))
-    there = memory.experience.titles([one.program.id for one in rewritings])
+    rewritings = sorted(found.rewritings_with(concept_id), key=lambda rewriting: not calls_it.search(rewriting.after))
+    there = memory.experience.titles([rewriting.program.id for rewriting in rewritings])
     return FunctionDetails(
         description=Text(concept.description),
         code=Text(concept.code, "python"),
         callees=tuple(names[called] for called in concept.calls if called in names),
         examples=Text(examples_text(concept.examples), "python") if concept.examples else None,
-        programs=tuple(_before_after(one, one.program.id in there) for one in rewritings),
+        programs=tuple(_before_after(rewriting, rewriting.program.id in there) for rewriting in rewritings),
     )
 
 
@@ -287,5 +287,5 @@ def added_with(found: CompressionResult, ids: Sequence[str]) -> list[str]:
 def plan_adding(memory: MemorySystem, found: CompressionResult, ids: Sequence[str]) -> CompressPlan:
     """Return the plan that adds these of the functions that were found, and those that they call."""
     along = [concept.id for concept in found.with_callees(ids)]
-    held = {concept.id for concept in memory.concepts.get_many(along)}
-    return CompressPlan(found=found, ids=tuple(ids), n_all=len(along), n_new=len({*along} - held))
+    stored = {concept.id for concept in memory.concepts.get_many(along)}
+    return CompressPlan(found=found, ids=tuple(ids), n_all=len(along), n_new=len({*along} - stored))

@@ -40,11 +40,11 @@ class Example:
     """A call and its result. Both are untrusted."""
 
     call: Text
-    given: tuple[Grid, ...]
+    inputs: tuple[Grid, ...]
     """The grids that are handed to the call."""
 
     result: Text
-    made: Grid | None
+    output: Grid | None
     """The result, where it is a grid."""
 
 
@@ -215,9 +215,9 @@ def example_view(concept: CodeConcept, call: str, result: str) -> Example:
     """Return an example of a concept, with the grids that stand in it."""
     return Example(
         call=_code(call, concept.language),
-        given=grids_in_call(call),
+        inputs=grids_in_call(call),
         result=_code(result, concept.language),
-        made=grid_in(result),
+        output=grid_in(result),
     )
 
 

@@ -24,7 +24,7 @@ class RanExample:
     actual: Text
     """The result of the call, or the error that it raised."""
 
-    made: Grid | None
+    output: Grid | None
     """The same, where it is a grid."""
 
 
@@ -46,12 +46,12 @@ def ran_examples(memory: MemorySystem, concept_id: str, path: Sequence[Path] = (
     else:
         results = run_concept_examples(concept, memory.concepts.get, path=path)
     return tuple(
-        RanExample(has_passed=one.passed, actual=Text(one.actual, "python"), made=grid_in(one.actual))
-        for one in results
+        RanExample(has_passed=result.passed, actual=Text(result.actual, "python"), output=grid_in(result.actual))
+        for result in results
     )
 
 
 def verdict(run_concept_examples: Sequence[RanExample]) -> str:
     """Return `3 of 3 examples gave what they should`."""
-    n = sum(one.has_passed for one in run_concept_examples)
+    n = sum(result.has_passed for result in run_concept_examples)
     return f"{n:,} of {counted(len(run_concept_examples), 'example')} gave what they should"

@@ -52,12 +52,12 @@ def lineage_of(memory: MemorySystem, concept: CodeConcept, uses: ConceptUses) ->
     kinds = {CALLS: concept.calls, CALLED_BY: uses.called_by, COMPOSED_OF: concept.composed_of, PART_OF: uses.part_of}
     found = {how: memory.concepts.get_many(list(ids)) for how, ids in kinds.items()}
     named = {*concept.calls, *concept.composed_of}
-    relations = tuple(_relation(how, other) for how, others in found.items() for other in others)
-    n_hidden = sum(max(0, len(others) - DRAWN) for others in found.values())
+    relations = tuple(_relation(how, other) for how, related in found.items() for other in related)
+    n_hidden = sum(max(0, len(related) - DRAWN) for related in found.values())
     return Lineage(
         relations=relations,
         n_missing=len(named - {other.id for other in (*found[CALLS], *found[COMPOSED_OF])}),
-        dot="\n".join(_dot(concept, {how: others[:DRAWN] for how, others in found.items()})) if relations else "",
+        dot="\n".join(_dot(concept, {how: related[:DRAWN] for how, related in found.items()})) if relations else "",
         caption=_caption(n_hidden) if relations else _nothing(concept),
     )
 
@@ -87,10 +87,10 @@ def _relation(how: str, other: CodeConcept) -> Relation:
 def _dot(concept: CodeConcept, found: dict[str, Sequence[CodeConcept]]) -> Iterator[str]:
     """Return a picture from left to right: callers, the concept, its callees. Parts it was composed of are dashed."""
     numbers = {concept.id: 0}
-    for others in found.values():
-        for other in others:
+    for related in found.values():
+        for other in related:
             numbers.setdefault(other.id, len(numbers))
-    named = {concept.id: concept.name} | {other.id: other.name for others in found.values() for other in others}
+    named = {concept.id: concept.name} | {other.id: other.name for related in found.values() for other in related}
     yield "digraph {"
     yield 'graph [rankdir=LR, bgcolor="transparent", pad=0.1, nodesep=0.15]'
     yield (
@@ -99,10 +99,10 @@ def _dot(concept: CodeConcept, found: dict[str, Sequence[CodeConcept]]) -> Itera
     )
     yield f'edge [color="{GREY}", arrowsize=0.6]'
     for other_id, number in numbers.items():
-        own = f', color="{PALETTE[0]}", fillcolor="{PALETTE[0]}"' if number == 0 else ""
-        yield f"n{number} [label={quoted(named[other_id])}{own}]"
-    for how, others in found.items():
-        for other in others:
+        colour = f', color="{PALETTE[0]}", fillcolor="{PALETTE[0]}"' if number == 0 else ""
+        yield f"n{number} [label={quoted(named[other_id])}{colour}]"
+    for how, related in found.items():
+        for other in related:
             there = numbers[other.id]
             ends = f"n{there} -> n0" if how in (CALLED_BY, PART_OF) else f"n0 -> n{there}"
             yield ends + (" [style=dashed]" if how in (COMPOSED_OF, PART_OF) else "")

@@ -17,14 +17,14 @@ class PrimitiveRow:
     """One primitive that a loader brings."""
 
     state: str
-    """`NEW`, `NEWER` or `HELD`."""
+    """`NEW`, `NEWER` or `LOADED`."""
 
     name: str
     signature: str
     description: str
 
 
-NEW, NEWER, HELD = "new", "update available", "loaded"
+NEW, NEWER, LOADED = "new", "update available", "loaded"
 """The states of a primitive here: missing, older and not edited by anybody, or as it should be."""
 
 
@@ -65,17 +65,20 @@ def primitive_rows(memory: MemorySystem, name: str) -> tuple[PrimitiveRow, ...]:
     """
     loader = _loader(name)
     brought = {concept.id: concept for concept in loader.load().values()}
-    held, newer = memory.concepts.titles(list(brought)), {one.id for one in memory.concepts.primitive_updates(loader)}
+    stored, newer = (
+        memory.concepts.titles(list(brought)),
+        {update.id for update in memory.concepts.primitive_updates(loader)},
+    )
     rows = [
         PrimitiveRow(
-            state=NEW if record_id not in held else NEWER if record_id in newer else HELD,
+            state=NEW if record_id not in stored else NEWER if record_id in newer else LOADED,
             name=concept.name,
             signature=concept.signature,
             description=concept.description,
         )
         for record_id, concept in brought.items()
     ]
-    return tuple(sorted(rows, key=lambda row: (NEW, NEWER, HELD).index(row.state)))
+    return tuple(sorted(rows, key=lambda row: (NEW, NEWER, LOADED).index(row.state)))
 
 
 def n_missing(memory: MemorySystem, name: str) -> int:

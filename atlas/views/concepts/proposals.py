@@ -27,8 +27,10 @@ def merge_view(plan: ConceptMergePlan, n_gone: int) -> PlanView:
     """
     rows = [row for group in plan.groups for row in _group_rows(group)]
     rows += [
-        PlanRow(id=one.id, title=one.name, goes=False, why=f"its code calls {', '.join(one.lacks)}; change it")
-        for one in plan.lacking
+        PlanRow(
+            id=concept.id, title=concept.name, goes=False, why=f"its code calls {', '.join(concept.lacks)}; change it"
+        )
+        for concept in plan.lacking
     ]
     return merging_view(
         plan,
@@ -55,20 +57,20 @@ def _merge_notes(plan: ConceptMergePlan) -> Iterator[str]:
 def _group_rows(group: ConceptMergeGroup) -> Iterator[PlanRow]:
     why = f"stays: {group.why_kept}; {_uses(group.merged)}"
     yield PlanRow(id=group.kept_id, title=group.merged.name, goes=False, why=why)
-    for one in group.removed:
-        yield PlanRow(id=one.id, title=one.name, goes=True, why=_uses(one))
+    for removed in group.removed:
+        yield PlanRow(id=removed.id, title=removed.name, goes=True, why=_uses(removed))
 
 
 def _delete_view(going: Sequence[CodeConcept], lacking: Sequence[CodeConcept], n_total: int, n_asked: int) -> PlanView:
-    gone = {one.id: one.name for one in going}
-    calling = [one for one in lacking if any(called in gone for called in one.calls)]
+    gone = {concept.id: concept.name for concept in going}
+    calling = [concept for concept in lacking if any(called in gone for called in concept.calls)]
     notes = [*gone_notes(n_asked - len(going))]
     if calling:
         many = f"{counted(len(calling), 'concept')} {'calls' if len(calling) == 1 else 'call'}"
         notes.append(f"{many} a concept that would be removed, and would not run without it.")
     rows = [
-        *(PlanRow(id=one.id, title=one.name, goes=True, why=_uses(one)) for one in going),
-        *(PlanRow(id=one.id, title=one.name, goes=False, why=_lack(one, gone)) for one in lacking),
+        *(PlanRow(id=concept.id, title=concept.name, goes=True, why=_uses(concept)) for concept in going),
+        *(PlanRow(id=concept.id, title=concept.name, goes=False, why=_lack(concept, gone)) for concept in lacking),
     ]
     return deleting_view(rows, CONCEPT.noun, n_total, caption="What is removed, and what depends on it", notes=notes)
 
@@ -78,7 +80,7 @@ def _uses(concept: CodeConcept) -> str:
 
 
 def _lack(concept: CodeConcept, gone: dict[str, str]) -> str:
-    calls = [gone[one] for one in concept.calls if one in gone]
-    parts = [gone[one] for one in concept.composed_of if one in gone]
-    said = [f"its code calls {', '.join(calls)}"] if calls else []
-    return "; ".join([*said, *([f"was composed of {', '.join(parts)}"] if parts else [])])
+    calls = [gone[concept_id] for concept_id in concept.calls if concept_id in gone]
+    parts = [gone[concept_id] for concept_id in concept.composed_of if concept_id in gone]
+    reasons = [f"its code calls {', '.join(calls)}"] if calls else []
+    return "; ".join([*reasons, *([f"was composed of {', '.join(parts)}"] if parts else [])])

@@ -11,7 +11,7 @@ _SENTENCE = re.compile(r"(?:`[^`]*`|[^.!?\n]|[.!?](?!\s|$))+[.!?]?")
 
 def purpose_of(description: str) -> tuple[str, str]:
     """Return the first sentence of a description, and the rest without the note that rules wrote it."""
-    told = description.strip()
-    found = _SENTENCE.match(told)
-    purpose = found.group().strip() if found else told
-    return purpose, told[len(found.group()) if found else len(told) :].replace(DERIVED, "").strip()
+    text = description.strip()
+    found = _SENTENCE.match(text)
+    purpose = found.group().strip() if found else text
+    return purpose, text[len(found.group()) if found else len(text) :].replace(DERIVED, "").strip()

@@ -136,7 +136,7 @@ def queue_ids(
     Args:
         inside: The ids in scope; None where nothing is left out. The same holds for `groups_within`.
     """
-    held: dict[str, Sequence[str]] = {
+    ids_by_queue: dict[str, Sequence[str]] = {
         NEVER: found.never,
         STALE: found.stale,
         UNKNOWN: memory.experience.ids({"outcome": "unknown"}),
@@ -144,15 +144,15 @@ def queue_ids(
     }
     return {
         queue: tuple(ids if inside is None else (record_id for record_id in ids if record_id in inside))
-        for queue, ids in held.items()
+        for queue, ids in ids_by_queue.items()
     }
 
 
 def queue_page(memory: MemorySystem, ids: Sequence[str], page: int = 1) -> tuple[ExperienceRow, ...]:
     """Return one page of a queue, counted from 1, in its order and without records that are gone meanwhile."""
-    shown = ids[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
-    places = {record_id: place for place, record_id in enumerate(shown)}
-    rows = listed_page(memory, EXPERIENCES, Query(where={"id": {"$in": list(shown)}})).rows
+    page_ids = ids[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
+    places = {record_id: place for place, record_id in enumerate(page_ids)}
+    rows = listed_page(memory, EXPERIENCES, Query(where={"id": {"$in": list(page_ids)}})).rows
     return tuple(sorted(rows, key=lambda row: places[row.id]))
 
 
@@ -184,11 +184,11 @@ def tabs(counts: Mapping[str, int], n_waiting: int = 0) -> dict[str, str]:
 
 def group_lines(memory: MemorySystem, groups: Sequence[tuple[str, ...]], page: int = 1) -> tuple[GroupLine, ...]:
     """Return one page of groups with their members, counted from 1."""
-    shown = groups[(page - 1) * GROUPS_SHOWN : page * GROUPS_SHOWN]
-    ids = [record_id for group in shown for record_id in group]
+    page_groups = groups[(page - 1) * GROUPS_SHOWN : page * GROUPS_SHOWN]
+    ids = [record_id for group in page_groups for record_id in group]
     where = {"id": {"$in": ids}}
     outcomes, tasks = memory.experience.column("outcome", where), memory.experience.column("task_id", where)
-    return tuple(_line(memory, group, outcomes, tasks) for group in shown)
+    return tuple(_line(memory, group, outcomes, tasks) for group in page_groups)
 
 
 def _line(
@@ -200,20 +200,20 @@ def _line(
         ids=tuple(there),
         label=f"{_size(there, tasks)}: {outcomes_text(Counter(outcomes[record_id] for record_id in there))}",
         title=shortened(" ".join(read[0].task.description.split()), TITLE_CHARACTERS) if read else "",
-        members=tuple(_member(one, read[0]) for one in read),
+        members=tuple(_member(experience, read[0]) for experience in read),
     )
 
 
-def _member(one: Experience, first: Experience) -> MemberRow:
-    is_first = one is first
-    task, solution = one.task.description, one.solution_output
+def _member(experience: Experience, first: Experience) -> MemberRow:
+    is_first = experience is first
+    task, solution = experience.task.description, experience.solution_output
     return MemberRow(
-        outcome=signed(one.outcome.label),
+        outcome=signed(experience.outcome.label),
         task=shortened(task, TITLE_CHARACTERS) if is_first else word_diff(first.task.description, task),
         solution=shortened(solution, TITLE_CHARACTERS) if is_first else word_diff(first.solution_output, solution),
-        agent=one.agent_id,
-        created_at=one.created_at,
-        id=one.id,
+        agent=experience.agent_id,
+        created_at=experience.created_at,
+        id=experience.id,
     )
 
 

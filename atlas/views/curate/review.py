@@ -140,7 +140,7 @@ def accept(memory: MemorySystem, rows: Sequence[WaitingRow]) -> str:
     operation_id: str | None = None
     for kind, ids in _by_kind(rows):
         scoped = kind.records(memory).within("accept", "accepted in review", operation_id=operation_id)
-        oldest = min((moments[one] for one in ids), key=lambda moment: moment.change)
+        oldest = min((moments[record_id] for record_id in ids), key=lambda moment: moment.change)
         scoped.release(ids, unchanged_since=oldest)
         operation_id = scoped.operation_id
     return str(operation_id)
@@ -162,15 +162,15 @@ def _rows(memory: MemorySystem, kind: Kind) -> list[WaitingRow]:
     titles = records.titles(ids)
     return [
         WaitingRow(
-            id=one,
+            id=record_id,
             noun=kind.noun,
-            title=shortened(" ".join(titles[one].split()), TITLE_CHARACTERS),
-            writer=writers[one],
-            stored_at=stored_instant(stored, one),
+            title=shortened(" ".join(titles[record_id].split()), TITLE_CHARACTERS),
+            writer=writers[record_id],
+            stored_at=stored_instant(stored, record_id),
             moment=moment,
         )
-        for one in ids
-        if one in titles and one in writers and one in stored
+        for record_id in ids
+        if record_id in titles and record_id in writers and record_id in stored
     ]
 
 

@@ -32,8 +32,8 @@ def judged_rows(memory: MemorySystem) -> list[JudgedRow]:
     rows = [
         JudgedRow(
             query=query,
-            right=_nouns(memory, [one for one in of_it if one.is_right]),
-            wrong=_nouns(memory, [one for one in of_it if not one.is_right]),
+            right=_nouns(memory, [judgement for judgement in of_it if judgement.is_right]),
+            wrong=_nouns(memory, [judgement for judgement in of_it if not judgement.is_right]),
             judged_at=of_it[-1].judged_at,
         )
         for query, of_it in by_query(memory.judgements()).items()
@@ -47,5 +47,5 @@ def forgotten_sentence(n_queries: int) -> str:
 
 
 def _nouns(memory: MemorySystem, judgements: list[Judgement]) -> str:
-    nouns = [kind_of(memory, one.collection).noun for one in judgements]
+    nouns = [kind_of(memory, judgement.collection).noun for judgement in judgements]
     return in_words([counted(nouns.count(noun), noun) for noun in dict.fromkeys(nouns)])

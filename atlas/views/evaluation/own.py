@@ -86,7 +86,7 @@ class MeasureRow:
     share_verbatim: float = 0.0
     """Of the attempts: those whose text is, word for word, that of another at the same task."""
 
-    told: str = ""
+    note: str = ""
     """How often the current search finds nothing, wrongly and rightly. Empty where attempts were asked for."""
 
     @property
@@ -96,8 +96,8 @@ class MeasureRow:
             f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from the "
             "same search with nothing hidden."
         )
-        if self.told:
-            return f"On {counted(self.n, 'judged query')}, with 95 % intervals over queries. {dotted} {self.told}"
+        if self.note:
+            return f"On {counted(self.n, 'judged query')}, with 95 % intervals over queries. {dotted} {self.note}"
         trivial = (
             f" {self.share_verbatim:.0%} of the attempts have exactly the text of another at the same task: "
             "finding those proves nothing."
@@ -210,14 +210,14 @@ def measured_caption(found: OwnEvaluation) -> str:
 
 def foreign_sentence(found: OwnEvaluation) -> str:
     """Return how many queries on other subjects were given a hit. Empty where that was not measured."""
-    asked = _foreign(found, SHIPPED)
-    if asked is None:
+    shipped = _foreign(found, SHIPPED)
+    if shipped is None:
         return ""
-    told = asked.told_something[AGENT]
-    between = f" ({told.interval.low:.0%}–{told.interval.high:.0%})" if told.interval else ""
+    rate = shipped.told_something[AGENT]
+    between = f" ({rate.interval.low:.0%}–{rate.interval.high:.0%})" if rate.interval else ""
     return (
-        f"Foreign queries: {counted(asked.n_queries, 'query')} on many other subjects, to which the right answer is "
-        f"nothing. {told.mean:.0%} of them found something anyway{between}."
+        f"Foreign queries: {counted(shipped.n_queries, 'query')} on many other subjects, to which the right answer is "
+        f"nothing. {rate.mean:.0%} of them found something anyway{between}."
     )
 
 
@@ -259,11 +259,11 @@ def _found(found: OwnEvaluation, measure: str, on: str) -> MeasureRow | None:
         n_tasks=task.n_groups,
         is_less_better=measure == TOLD_NOTHING,
         share_verbatim=task.share_verbatim,
-        told=_told(found, task) if on == JUDGED_TASK else "",
+        note=_foreign_rate(found, task) if on == JUDGED_TASK else "",
     )
 
 
-def _told(found: OwnEvaluation, task: TaskResult) -> str:
+def _foreign_rate(found: OwnEvaluation, task: TaskResult) -> str:
     """Return how often an agent is told that nothing is relevant, where something is and where nothing is."""
     now = next((row for row in task.rows if row.name == AGENT), None)
     if now is None:
@@ -279,7 +279,9 @@ def _told(found: OwnEvaluation, task: TaskResult) -> str:
 
 def _foreign(found: OwnEvaluation, source: str) -> ForeignResult | None:
     """Return the answers to the foreign queries of a source, if an agent's were measured."""
-    return next((one for one in found.report.foreign if one.source == source and AGENT in one.told_something), None)
+    return next(
+        (result for result in found.report.foreign if result.source == source and AGENT in result.told_something), None
+    )
 
 
 def _foretold(found: OwnEvaluation) -> MeasureRow | None:

@@ -153,7 +153,7 @@ def _facts(experience: Experience, marks: Marks, domain: str) -> tuple[Fact, ...
         "Steps": f"{len(experience.steps):,}",
         "Note": marks.note,
     }
-    return _said(named)
+    return _facts_of(named)
 
 
 def _more_facts(experience: Experience, usage: Usage) -> tuple[Fact, ...]:
@@ -164,10 +164,10 @@ def _more_facts(experience: Experience, usage: Usage) -> tuple[Fact, ...]:
         "Retrieved": _retrieved(usage),
         "Used": _used(usage),
     }
-    return _said(named)
+    return _facts_of(named)
 
 
-def _said(named: Mapping[str, str]) -> tuple[Fact, ...]:
+def _facts_of(named: Mapping[str, str]) -> tuple[Fact, ...]:
     return tuple(Fact(name, value) for name, value in named.items() if value)
 
 

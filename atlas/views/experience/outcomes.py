@@ -107,8 +107,8 @@ def _view(plan: OutcomePlan, figure: Figure) -> PlanView:
         button=f"Set {counted(n, EXPERIENCE.noun)} to {label}" if n else "",
         notes=gone_notes(plan.n_gone),
         rows=tuple(
-            PlanRow(id=one.id, title=one.title, goes=False, why=f"set to {label}", outcome=one.before)
-            for one in plan.changes
+            PlanRow(id=change.id, title=change.title, goes=False, why=f"set to {label}", outcome=change.before)
+            for change in plan.changes
         ),
         subject="Task",
         figures=(figure,) if n else (),

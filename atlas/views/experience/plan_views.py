@@ -25,10 +25,10 @@ MISSING = {
 def prune_plan_view(plan: PrunePlan) -> PlanView:
     """Return the view of pruning."""
     n_going, n_saved = len(plan.removals), len(plan.saved)
-    kept = f", {n_saved:,} {'is' if n_saved == 1 else 'are'} protected" if n_saved else ""
+    exempt = f", {n_saved:,} {'is' if n_saved == 1 else 'are'} protected" if n_saved else ""
     return PlanView(
         title="Prune",
-        headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would be removed ({plan.share:.1%}){kept}.",
+        headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would be removed ({plan.share:.1%}){exempt}.",
         button=f"Prune {counted(n_going, 'experience')}" if n_going else "",
         notes=tuple(_prune_notes(plan)),
         rows=tuple(_prune_row(decision) for decision in (*plan.removals, *plan.saved)),
@@ -75,14 +75,20 @@ def refine_words(plan: RefinePlan) -> str:
 def _refine_rows(plan: RefinePlan) -> Iterator[PlanRow]:
     """Yield the rows of those that are dropped, then each kept one before those that it replaces."""
     by_id = {decision.id: decision for decision in plan.decisions}
-    for one in plan.dropped:
-        yield PlanRow(id=one.id, title=one.title, goes=True, why=f"dropped: {one.reason}", outcome=one.outcome)
-    for kept, *others in plan.groups:
-        stays = by_id[kept]
-        yield PlanRow(id=kept, title=stays.title, goes=False, why=f"stays: {stays.reason}", outcome=stays.outcome)
-        for one in (by_id[other] for other in others):
-            why = f"merged into {kept[:8]}: {one.reason}"
-            yield PlanRow(id=one.id, title=one.title, goes=True, why=why, outcome=one.outcome)
+    for experience in plan.dropped:
+        yield PlanRow(
+            id=experience.id,
+            title=experience.title,
+            goes=True,
+            why=f"dropped: {experience.reason}",
+            outcome=experience.outcome,
+        )
+    for kept_id, *other_ids in plan.groups:
+        stays = by_id[kept_id]
+        yield PlanRow(id=kept_id, title=stays.title, goes=False, why=f"stays: {stays.reason}", outcome=stays.outcome)
+        for experience in (by_id[other] for other in other_ids):
+            why = f"merged into {kept_id[:8]}: {experience.reason}"
+            yield PlanRow(id=experience.id, title=experience.title, goes=True, why=why, outcome=experience.outcome)
 
 
 def _prune_notes(plan: PrunePlan) -> Iterator[str]:
@@ -91,8 +97,8 @@ def _prune_notes(plan: PrunePlan) -> Iterator[str]:
     yield from gone_notes(plan.n_gone)
     for criterion, count in plan.missing.items():
         lack, so = MISSING[criterion]
-        one = count == 1
-        yield f"{count:,} {'has' if one else 'have'} {lack}, so {so} {'it' if one else 'them'}."
+        is_single = count == 1
+        yield f"{count:,} {'has' if is_single else 'have'} {lack}, so {so} {'it' if is_single else 'them'}."
 
 
 def _prune_row(decision: PruneDecision) -> PlanRow:

@@ -87,23 +87,23 @@ def made_caption(plan: RefinePlan) -> str:
 
 def notes(plan: RefinePlan) -> tuple[str, ...]:
     """Return what else a person should know, in our own words."""
-    said = []
+    sentences = []
     n_judged = len(plan.decisions)
     if plan.failures:
         was = "was" if len(plan.failures) == 1 else "were"
-        said.append(
+        sentences.append(
             f"{len(plan.failures):,} of {counted(plan.n_sets, 'set')} {was} not judged. "
             "All experiences of these sets are kept."
         )
     if plan.n_in_scope > n_judged:
-        said.append(f"Only the newest {n_judged:,} of {plan.n_in_scope:,} in scope were judged.")
+        sentences.append(f"Only the newest {n_judged:,} of {plan.n_in_scope:,} in scope were judged.")
     if plan.n_moved:
-        one = plan.n_moved == 1
-        said.append(
-            f"{counted(plan.n_moved, 'experience')} that {'stays' if one else 'stay'} would be read in another order. "
+        lone = plan.n_moved == 1
+        sentences.append(
+            f"{counted(plan.n_moved, 'experience')} that {'stays' if lone else 'stay'} would be read in another order. "
             "That order is shown but not stored, because every search ranks by its own query."
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
 def staleness(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) -> str:
@@ -133,30 +133,38 @@ def choices(plan: RefinePlan) -> dict[str, str]:
     return {name: f"{titles[name]} {n:,}" for name, n in counts.items() if n or name == ALL}
 
 
-def decision_rows(plan: RefinePlan, shown: str = ALL) -> tuple[DecisionRow, ...]:
+def decision_rows(plan: RefinePlan, action: str = ALL) -> tuple[DecisionRow, ...]:
     """Return the decisions to show: dropped, then merged, then kept, each set by set."""
     order = {DROP: 0, MERGE: 1, KEEP: 2}
-    wanted = sorted(_chosen(plan, shown), key=lambda one: (order[one.action], one.set_number, one.after))
-    return tuple(_row(one) for one in wanted)
+    wanted = sorted(
+        _chosen(plan, action), key=lambda decision: (order[decision.action], decision.set_number, decision.after)
+    )
+    return tuple(_row(decision) for decision in wanted)
 
 
-def _chosen(plan: RefinePlan, shown: str) -> list[PlannedDecision]:
+def _chosen(plan: RefinePlan, action: str) -> list[PlannedDecision]:
     return [
-        one
-        for one in plan.decisions
-        if shown == ALL or (shown == GOES and one.goes) or (shown == MOVED and one.is_moved)
+        decision
+        for decision in plan.decisions
+        if action == ALL or (action == GOES and decision.goes) or (action == MOVED and decision.is_moved)
     ]
 
 
-def _row(one: PlannedDecision) -> DecisionRow:
-    decision = f"merge into {one.into[:8]}" if one.action == MERGE else "reorder" if one.is_moved else one.action
+def _row(planned: PlannedDecision) -> DecisionRow:
+    decision = (
+        f"merge into {planned.into[:8]}"
+        if planned.action == MERGE
+        else "reorder"
+        if planned.is_moved
+        else planned.action
+    )
     return DecisionRow(
-        id=one.id,
+        id=planned.id,
         decision=decision,
-        outcome=signed(one.outcome),
-        task=one.title[:TITLE_CHARACTERS],
-        reason=one.reason,
-        set_number=one.set_number,
-        before=one.before,
-        after=f"{one.after:,}" if one.after else "–",
+        outcome=signed(planned.outcome),
+        task=planned.title[:TITLE_CHARACTERS],
+        reason=planned.reason,
+        set_number=planned.set_number,
+        before=planned.before,
+        after=f"{planned.after:,}" if planned.after else "–",
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from atlas.core.statistics import SuccessRate
 from atlas.memory.system import MemorySystem
-from atlas.views.lists.selection import Chosen, chosen_of
+from atlas.views.lists.selection import SelectionSummary, chosen_of
 from atlas.views.shared.texts import Text, text_of
 from atlas.views.shared.wording import counted, moment, signed
 
@@ -47,7 +47,7 @@ class ChosenRow:
     id: str
 
 
-def chosen(memory: MemorySystem, ids: Sequence[str], origin: str) -> Chosen:
+def chosen(memory: MemorySystem, ids: Sequence[str], origin: str) -> SelectionSummary:
     """Return a selection as it is now.
 
     Args:
@@ -55,9 +55,9 @@ def chosen(memory: MemorySystem, ids: Sequence[str], origin: str) -> Chosen:
         origin: The place of the selection, in our own words.
     """
     outcomes = _outcomes(memory, ids)
-    kept = tuple(record_id for record_id in ids if record_id in outcomes)
-    rate = SuccessRate.of(Counter(outcomes[record_id] for record_id in kept))
-    return chosen_of(memory.experience, ids, kept, rate, origin)
+    present = tuple(record_id for record_id in ids if record_id in outcomes)
+    rate = SuccessRate.of(Counter(outcomes[record_id] for record_id in present))
+    return chosen_of(memory.experience, ids, present, rate, origin)
 
 
 def _outcomes(memory: MemorySystem, ids: Sequence[str]) -> dict[str, str]:
@@ -84,13 +84,13 @@ def compared(memory: MemorySystem, ids: Sequence[str]) -> tuple[ComparisonColumn
 
 def chosen_rows(memory: MemorySystem, ids: Sequence[str]) -> tuple[ChosenRow, ...]:
     """Return the first of these experiences, as lines of a list."""
-    shown = list(ids[:LISTED])
-    titles = memory.experience.titles(shown)
-    outcomes = memory.experience.column("outcome", {"id": {"$in": shown}})
+    listed = list(ids[:LISTED])
+    titles = memory.experience.titles(listed)
+    outcomes = memory.experience.column("outcome", {"id": {"$in": listed}})
     return tuple(
         ChosenRow(
             outcome=signed(outcomes.get(record_id, "unknown")), task=titles[record_id][:TITLE_CHARACTERS], id=record_id
         )
-        for record_id in shown
+        for record_id in listed
         if record_id in titles
     )

@@ -97,8 +97,8 @@ def neighbouring_error(errors: Sequence[int], number: int, *, is_next: bool) -> 
     if not errors:
         return None
     if is_next:
-        return next((one for one in errors if one > number), errors[0])
-    return next((one for one in reversed(errors) if one < number), errors[-1])
+        return next((error for error in errors if error > number), errors[0])
+    return next((error for error in reversed(errors) if error < number), errors[-1])
 
 
 def _is_marked(metadata: Mapping[str, Any]) -> bool:
@@ -110,13 +110,13 @@ def _is_marked(metadata: Mapping[str, Any]) -> bool:
 
 def _line(number: int, step: Step, words: str) -> StepLine | None:
     texts = [step.action, step.thought, step.observation]
-    told = next((text for text in texts if text.strip()), "")
+    line = next((text for text in texts if text.strip()), "")
     if words:
-        held = next((text for text in [*texts, str(step.metadata or "")] if words.lower() in text.lower()), None)
-        if held is None:
+        match = next((text for text in [*texts, str(step.metadata or "")] if words.lower() in text.lower()), None)
+        if match is None:
             return None
-        told = held[max(0, held.lower().index(words.lower()) - LEAD_CHARACTERS) :]
-    return StepLine(number=number, summary=_short(told), is_error=has_error(step))
+        line = match[max(0, match.lower().index(words.lower()) - LEAD_CHARACTERS) :]
+    return StepLine(number=number, summary=_short(line), is_error=has_error(step))
 
 
 def _short(text: str) -> str:

@@ -320,7 +320,11 @@ def _kind_alone(memory: MemorySystem, operation: Operation, first: RecordChange 
     kind = kind_of(memory, first.collection) if first else EXPERIENCE
     if first is None or kind is EXPERIENCE:
         return None
-    return kind if {kind_of(memory, one) for one in memory.storage.collections_of(operation.id)} == {kind} else None
+    return (
+        kind
+        if {kind_of(memory, collection) for collection in memory.storage.collections_of(operation.id)} == {kind}
+        else None
+    )
 
 
 def _meaning(operation: Operation, kind: Kind | None) -> str:

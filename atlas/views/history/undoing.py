@@ -63,8 +63,8 @@ def _view(memory: MemorySystem, plan: UndoneMany) -> PlanView:
         headline=f"{counted(n, 'operation')} would be undone, the newest first.{stays}",
         button=f"Undo {counted(n, 'operation')}" if n else "",
         rows=(
-            *(_row(memory, one, goes=True, why="would be undone") for one in plan.undone),
-            *(_row(memory, one, goes=False, why=why) for one, why in plan.refused),
+            *(_row(memory, operation, goes=True, why="would be undone") for operation in plan.undone),
+            *(_row(memory, operation, goes=False, why=why) for operation, why in plan.refused),
         ),
         subject="Operation",
         caption="What was done, newest first",
@@ -75,5 +75,5 @@ def _view(memory: MemorySystem, plan: UndoneMany) -> PlanView:
 
 def _row(memory: MemorySystem, operation: Operation, *, goes: bool, why: str) -> PlanRow:
     row = operation_row(memory, operation)
-    told = f"{row.at:%Y-%m-%d %H:%M} UTC · {row.what}: {row.counts}"
-    return PlanRow(id=operation.id, title=told, goes=goes, why=why)
+    title = f"{row.at:%Y-%m-%d %H:%M} UTC · {row.what}: {row.counts}"
+    return PlanRow(id=operation.id, title=title, goes=goes, why=why)

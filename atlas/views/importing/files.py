@@ -56,7 +56,7 @@ class Sample:
 class ImportPreview:
     """The effect of an import before anything is added."""
 
-    asked: ImportRequest
+    request: ImportRequest
     headline: str
     facts: tuple[Fact, ...]
     n_refused: int
@@ -83,7 +83,7 @@ class ImportResult:
     """Rows and files that were refused, and why. They quote what the files hold."""
 
 
-def asked_of(
+def request_of(
     files: Sequence[tuple[str, bytes]], path: str = "", *, format: str = TELL, success: str = "", crashes: bool = False
 ) -> ImportRequest:
     """Return a person's wish, to be closed once it is met or given up.
@@ -101,12 +101,12 @@ def asked_of(
     return ImportRequest(sources=_sources(files, path.strip()), format=format, success=rule, crashes=crashes)
 
 
-def preview_import(memory: MemorySystem, asked: ImportRequest, on_progress: Progress | None = None) -> ImportPreview:
+def preview_import(memory: MemorySystem, request: ImportRequest, on_progress: Progress | None = None) -> ImportPreview:
     """Return what an import would do. Nothing is added."""
     sink = CountingSink(memory)
-    report = _run(memory, sink, asked, on_progress)
+    report = _run(memory, sink, request, on_progress)
     return ImportPreview(
-        asked=asked,
+        request=request,
         headline=f"{counted(report.added, 'record')} of {counted(report.files, 'file')} would be added.",
         facts=_facts(report),
         n_refused=report.rejected,
@@ -117,21 +117,21 @@ def preview_import(memory: MemorySystem, asked: ImportRequest, on_progress: Prog
     )
 
 
-def import_asked(memory: MemorySystem, asked: ImportRequest, on_progress: Progress | None = None) -> ImportResult:
+def import_request(memory: MemorySystem, request: ImportRequest, on_progress: Progress | None = None) -> ImportResult:
     """Import as one operation. A row that is refused stops no other."""
     sink = MemorySink(memory, "import from the dashboard")
-    report = _run(memory, sink, asked, on_progress)
+    report = _run(memory, sink, request, on_progress)
     sentence = f"Imported {counted(report.added, 'record')} from {counted(report.files, 'file')}"
     done = CompletedAct(sink.operation_id, sentence) if report.added and sink.operation_id else None
     return ImportResult(done, _problems(report))
 
 
-def _run(memory: MemorySystem, sink: Sink, asked: ImportRequest, on_progress: Progress | None) -> ImportReport:
+def _run(memory: MemorySystem, sink: Sink, request: ImportRequest, on_progress: Progress | None) -> ImportReport:
     return import_paths(
         sink,
-        asked.sources.paths,
-        format=asked.format,
-        log_options=LogOptions(success=asked.success, crashes=asked.crashes),
+        request.sources.paths,
+        format=request.format,
+        log_options=LogOptions(success=request.success, crashes=request.crashes),
         settings=memory.storage.settings,
         on_progress=on_progress,
     )
@@ -153,8 +153,8 @@ def _facts(report: ImportReport) -> tuple[Fact, ...]:
         "Journal entries": report.added_entries,
         "Turns of conversations": report.added_turns,
     }
-    shown = {name: n for name, n in named.items() if n} | {"Here already": report.skipped, "Refused": report.rejected}
-    return tuple(Fact(name, f"{n:,}") for name, n in shown.items())
+    facts = {name: n for name, n in named.items() if n} | {"Here already": report.skipped, "Refused": report.rejected}
+    return tuple(Fact(name, f"{n:,}") for name, n in facts.items())
 
 
 def _notes(report: ImportReport) -> list[str]:
@@ -165,20 +165,20 @@ def _notes(report: ImportReport) -> list[str]:
     ]
     judged = [f"Outcomes from the score {rule}: {counted(n, 'attempt')}." for rule, n in report.judged.items()]
     kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.scrubbed.items()))
-    taken = [f"Secrets that are taken out of the texts: {kinds}."] if kinds else []
+    secrets = [f"Secrets that are taken out of the texts: {kinds}."] if kinds else []
     purged = [f"{counted(report.purged, 'record')} had been purged here, and are not taken again."]
-    return [*judged, *unknown, *taken, *(purged if report.purged else [])]
+    return [*judged, *unknown, *secrets, *(purged if report.purged else [])]
 
 
 def _problems(report: ImportReport) -> tuple[str, ...]:
     left = report.rejected - len(report.rejections)
     more = (f"and {left:,} more",) if left > 0 else ()
-    return (*(_refusal(one) for one in report.rejections), *more)
+    return (*(_refusal(rejection) for rejection in report.rejections), *more)
 
 
-def _refusal(one: Rejection) -> str:
-    row = f", row {one.row}" if one.row else ""
-    return f"{one.path.name}{row}: {one.reason}"
+def _refusal(rejection: Rejection) -> str:
+    row = f", row {rejection.row}" if rejection.row else ""
+    return f"{rejection.path.name}{row}: {rejection.reason}"
 
 
 def _sample(item: Item) -> Sample:
@@ -200,13 +200,13 @@ def _of_attempt(item: Trajectory | ExportedExperience) -> Sample:
 
 
 def _of_strategy(item: ExportedStrategy) -> Sample:
-    one = item.strategy
-    return Sample(kind="Strategy", title=_short(one.situation), text=_short(one.suggestion), about="")
+    strategy = item.strategy
+    return Sample(kind="Strategy", title=_short(strategy.situation), text=_short(strategy.suggestion), about="")
 
 
 def _of_concept(item: CodeConcept | ExportedConcept) -> Sample:
-    one = item.concept if isinstance(item, ExportedConcept) else item
-    return Sample(kind="Concept", title=_short(one.name), text=_short(one.description), about="")
+    concept = item.concept if isinstance(item, ExportedConcept) else item
+    return Sample(kind="Concept", title=_short(concept.name), text=_short(concept.description), about="")
 
 
 def _of_entry(item: JournalEntry) -> Sample:

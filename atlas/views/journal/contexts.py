@@ -68,22 +68,22 @@ def context_view(memory: MemorySystem, query: ContextQuery) -> ContextView:
     Raises:
         InvalidInput: It has neither a limit nor a token budget.
     """
-    told = _told(memory, query)
-    rows = entry_rows(memory, told)
-    sizes = [tokens_of(entry.content) for entry in told]
+    entries = _entries_of(memory, query)
+    rows = entry_rows(memory, entries)
+    sizes = [tokens_of(entry.content) for entry in entries]
     n_tokens = sum(sizes)
     of_budget = f" of {query.token_budget:,}" if query.token_budget is not None else ""
     return ContextView(
         entries=tuple(
             ToldEntry(row=row, text=Text(entry.content), n_tokens=size)
-            for row, entry, size in zip(rows, told, sizes, strict=True)
+            for row, entry, size in zip(rows, entries, sizes, strict=True)
         ),
         n_tokens=n_tokens,
-        caption=f"{counted(len(told), 'entry')}, about {n_tokens:,}{of_budget} tokens, the most urgent first",
+        caption=f"{counted(len(entries), 'entry')}, about {n_tokens:,}{of_budget} tokens, the most urgent first",
     )
 
 
-def _told(memory: MemorySystem, query: ContextQuery) -> list[JournalEntry]:
+def _entries_of(memory: MemorySystem, query: ContextQuery) -> list[JournalEntry]:
     journal, bounds = memory.journal, {"limit": query.limit, "token_budget": query.token_budget}
     if query.purpose == FOR_TASK:
         return journal.context_for_task(query.task, **bounds, count_retrieval=False)

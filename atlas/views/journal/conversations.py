@@ -66,7 +66,7 @@ def found_turns(memory: MemorySystem, text: str, name: str | None) -> tuple[Turn
     where = None if name is None else {"conversation": name}
     found = memory.conversations.retrieve(text, FOUND_SHOWN, where=where, count_retrieval=False)
     names = {hit.item.conversation for hit in found.hits}
-    live = {turn.id for one in names for turn in memory.conversations.window(one)}
+    live = {turn.id for conversation in names for turn in memory.conversations.window(conversation)}
     return tuple(_turn(hit.item, live, explain(hit)) for hit in found.hits)
 
 

@@ -120,12 +120,12 @@ def metadata_in(text: str) -> dict[str, Any]:
         InvalidInput: It is no JSON object.
     """
     try:
-        held = json.loads(text) if text.strip() else {}
+        metadata = json.loads(text) if text.strip() else {}
     except ValueError as error:
         raise InvalidInput(f'the metadata should be JSON such as {{"file": "a.py"}}, but are not: {error}') from error
-    if not isinstance(held, dict):
+    if not isinstance(metadata, dict):
         raise InvalidInput(f'the metadata should be a JSON object such as {{"file": "a.py"}}, but are {text[:80]!r}')
-    return held
+    return metadata
 
 
 def metadata_text(metadata: Mapping[str, Any]) -> str:
@@ -153,19 +153,19 @@ def _facts(entry: JournalEntry, usage: Usage) -> tuple[Fact, ...]:
 def _worth(entry: JournalEntry, usage: Usage, types: EntryTypes) -> list[str]:
     kind = types.of(entry.entry_type)
     computed = importance_of(kind, entry.content, entry.metadata)
-    said = [f"Entries of this type start at {kind.importance:.2f}. What this one says makes it {computed:.2f}."]
+    sentences = [f"Entries of this type start at {kind.importance:.2f}. What this one says makes it {computed:.2f}."]
     if abs(computed - entry.importance) >= 0.005:
-        said.append(f"It was set to {entry.importance:.2f} when it was written, imported or edited.")
+        sentences.append(f"It was set to {entry.importance:.2f} when it was written, imported or edited.")
     now = with_feedback(entry.importance, usage)
     if usage.n_uses:
-        said.append(f"The outcomes of the tasks that it was used for make it {now:.2f}.")
+        sentences.append(f"The outcomes of the tasks that it was used for make it {now:.2f}.")
     if kind.half_life_days is None:
-        said.append("Entries of this type are never forgotten.")
+        sentences.append("Entries of this type are never forgotten.")
     elif entry.created_at is not None:
         recency = recency_of(entry, types, datetime.now(UTC))
         half_life = f"half of it is left after {kind.half_life_days:g} days"
-        said.append(f"Age leaves {recency:.0%} of that ({half_life}): {now * recency:.2f}.")
-    return said
+        sentences.append(f"Age leaves {recency:.0%} of that ({half_life}): {now * recency:.2f}.")
+    return sentences
 
 
 def _around(memory: MemorySystem, entry: JournalEntry, *, is_before: bool) -> tuple[EntryRow, ...]:

@@ -24,8 +24,8 @@ def writers(settings: Settings) -> dict[bool, str]:
 def made_caption(plan: CompactPlan) -> str:
     """Return when it was planned, what it keeps, and what it cost. It may name a type, which is untrusted text."""
     at = moment_of(plan.made_at)
-    kept = ", ".join(_stored_file(plan.keep_recent, plan.keep_types, plan.max_entries))
-    return f"Planned{f' {at}' if at else ''}, keeping {kept}{f'; {plan.spent}' if plan.spent else ''}."
+    kept_settings = ", ".join(_stored_file(plan.keep_recent, plan.keep_types, plan.max_entries))
+    return f"Planned{f' {at}' if at else ''}, keeping {kept_settings}{f'; {plan.spent}' if plan.spent else ''}."
 
 
 def staleness(memory: MemorySystem, plan: CompactPlan) -> str:

@@ -97,11 +97,11 @@ def entry_links(memory: MemorySystem, entry_id: str, depth: int = 1) -> EntryLin
     nearest = sorted(graph.entries, key=lambda other: graph.depths[other.id])[:SHOWN]
     how = {other.id: _how(graph, entry_id, other.id) for other in nearest}
     rows = {row.id: row for row in entry_rows(memory, nearest, how=how)}
-    drawn = [entry, *nearest[:DRAWN]] if entry is not None else []
+    drawn_entries = [entry, *nearest[:DRAWN]] if entry is not None else []
     return EntryLinks(
         direct=tuple(_direct(edge, entry_id, rows) for edge in graph.edges if _other(edge, entry_id) in rows),
         rows=tuple(rows.values()),
-        dot="\n".join(_dot(drawn, graph)) if rows and drawn else "",
+        dot="\n".join(_dot(drawn_entries, graph)) if rows and drawn_entries else "",
         caption=_caption(len(graph.entries)),
     )
 
@@ -109,19 +109,19 @@ def entry_links(memory: MemorySystem, entry_id: str, depth: int = 1) -> EntryLin
 def suggested_links(memory: MemorySystem) -> tuple[SuggestedLink, ...]:
     """Return suggested links, the most alike first."""
     suggestions = memory.journal.suggest_links(SUGGESTIONS)
-    ids = {end for one in suggestions for end in (one.source_id, one.target_id)}
+    ids = {end for suggestion in suggestions for end in (suggestion.source_id, suggestion.target_id)}
     entries = {entry.id: entry for entry in memory.journal.get_many(list(ids))}
     rows = {row.id: row for row in entry_rows(memory, list(entries.values()))}
     return tuple(
         SuggestedLink(
-            suggestion=one,
-            source=rows[one.source_id],
-            source_text=Text(entries[one.source_id].content),
-            target=rows[one.target_id],
-            target_text=Text(entries[one.target_id].content),
+            suggestion=suggestion,
+            source=rows[suggestion.source_id],
+            source_text=Text(entries[suggestion.source_id].content),
+            target=rows[suggestion.target_id],
+            target_text=Text(entries[suggestion.target_id].content),
         )
-        for one in suggestions
-        if {one.source_id, one.target_id} <= {*rows}
+        for suggestion in suggestions
+        if {suggestion.source_id, suggestion.target_id} <= {*rows}
     )
 
 
@@ -135,7 +135,7 @@ def candidates(memory: MemorySystem, entry_id: str, text: str, by: str = BEST_MA
         found = [hit.item for hit in hits.hits]
     else:
         found = memory.journal.search_words(text, CANDIDATES + 1, with_buried=True)
-    return entry_rows(memory, [one for one in found if one.id != entry_id][:CANDIDATES])
+    return entry_rows(memory, [entry for entry in found if entry.id != entry_id][:CANDIDATES])
 
 
 def _other(edge: Edge, entry_id: str) -> str:
@@ -158,8 +158,8 @@ def _direct(edge: Edge, entry_id: str, rows: dict[str, EntryRow]) -> DirectLink:
 def _how(graph: LinkGraph, entry_id: str, other_id: str) -> str:
     if graph.depths[other_id] > 1:
         return f"{counted(graph.depths[other_id], 'link')} away"
-    said = [WORDS[edge.type][edge.source_id != entry_id] for edge in graph.edges if _other(edge, entry_id) == other_id]
-    return ", ".join(dict.fromkeys(said))
+    words = [WORDS[edge.type][edge.source_id != entry_id] for edge in graph.edges if _other(edge, entry_id) == other_id]
+    return ", ".join(dict.fromkeys(words))
 
 
 def _caption(n: int) -> str:

@@ -72,11 +72,11 @@ class PromoteProposal:
     @property
     def parts(self) -> tuple[Part, ...]:
         """The texts that would be written, each under our own name for it."""
-        made = self.promotion.becomes
-        if isinstance(made, Experience):
-            texts = {"Task": made.task.description, "Solution": made.solution_output or ""}
+        becomes = self.promotion.becomes
+        if isinstance(becomes, Experience):
+            texts = {"Task": becomes.task.description, "Solution": becomes.solution_output or ""}
         else:
-            texts = {"When": made.situation, "What to do": made.suggestion, "Why": made.rationale}
+            texts = {"When": becomes.situation, "What to do": becomes.suggestion, "Why": becomes.rationale}
         return tuple(Part(name, Text(text)) for name, text in texts.items() if text)
 
     def apply(self, memory: MemorySystem) -> str | None:
@@ -121,7 +121,9 @@ def became(memory: MemorySystem, entry: JournalEntry) -> tuple[Became, ...]:
 def made_of(memory: MemorySystem, kind: Kind, record_id: str) -> tuple[Became, ...]:
     """Return the journal's entries that became this memory."""
     ids = memory.journal.ids({f"meta.{PROMOTED_TO}": f"{kind.noun}:{record_id}"})
-    return tuple(Became(kind=JOURNAL, id=one, title=title) for one, title in memory.journal.titles(ids).items())
+    return tuple(
+        Became(kind=JOURNAL, id=entry_id, title=title) for entry_id, title in memory.journal.titles(ids).items()
+    )
 
 
 def _kind_of(promotion: Promotion) -> Kind:
@@ -150,8 +152,8 @@ def _view(promotion: Promotion, n_before: int) -> PlanView:
         if is_experience
         else "It starts without tries. Attempts that use it count as tries."
     )
-    first, *others = promotion.entries
-    rows = [_row(first, "the crash" if is_experience else "the reflection"), *(_row(one, "its fix") for one in others)]
+    first, *fixes = promotion.entries
+    rows = [_row(first, "the crash" if is_experience else "the reflection"), *(_row(fix, "its fix") for fix in fixes)]
     task = [] if promotion.task is None else [_row(promotion.task, "the task that it was about", goes=False)]
     return PlanView(
         title="Promote",

@@ -74,7 +74,7 @@ class RefusedListing:
     by_gate: tuple[tuple[str, int], ...]
     """In our own words, most first."""
 
-    shown: tuple[RefusedView, ...]
+    entries: tuple[RefusedView, ...]
     """The latest, newest first."""
 
     caption: str
@@ -105,22 +105,22 @@ def _gate_view(gate: Gate) -> GateView:
 def refused_listing(memory: MemorySystem, limit: int = SHOWN) -> RefusedListing:
     """Return how much the gates refused, and the latest entries of it."""
     refusals = memory.journal.rejected(limit)
-    there = memory.journal.titles([one.refusal.like_id for one in refusals.latest if one.refusal.like_id])
+    there = memory.journal.titles([refused.refusal.like_id for refused in refusals.latest if refused.refusal.like_id])
     n, n_shown = refusals.n_total, len(refusals.latest)
     return RefusedListing(
         n=n,
         by_gate=tuple((GATES.get(gate, gate), count) for gate, count in refusals.by_gate.items()),
-        shown=tuple(
+        entries=tuple(
             RefusedView(
-                id=one.id,
-                entry_type=one.entry_type,
-                generation=one.generation,
-                when=moment(datetime.fromisoformat(one.refused_at)),
-                text=Text(one.content),
-                reason=_reason(one.refusal),
-                like_id=one.refusal.like_id if one.refusal.like_id in there else "",
+                id=refused.id,
+                entry_type=refused.entry_type,
+                generation=refused.generation,
+                when=moment(datetime.fromisoformat(refused.refused_at)),
+                text=Text(refused.content),
+                reason=_reason(refused.refusal),
+                like_id=refused.refusal.like_id if refused.refusal.like_id in there else "",
             )
-            for one in refusals.latest
+            for refused in refusals.latest
         ),
         caption=f"The latest {n_shown:,} of {counted(n, 'refused entry')}" if n > n_shown else "",
     )

@@ -93,39 +93,39 @@ def timeline(memory: MemorySystem, query: Query) -> Timeline:
         for name in sorted(names, key=lambda name: (name != CRASH, -names[name]))[:LANES_SHOWN]
     ]
     if len(names) > LANES_SHOWN:
-        known = [lane.name for lane in lanes]
-        rest = [name for name in names if name not in known]
+        lane_names = [lane.name for lane in lanes]
+        rest = [name for name in names if name not in lane_names]
         lanes.append(
             Lane(OTHERS, memory.journal.values("generation", {"$and": [where, {"entry_type": {"$in": rest}}]}))
         )
     return Timeline(tuple(lane for lane in lanes if lane.counts))
 
 
-def timeline_chart(shown: Timeline, since: int | None = None, until: int | None = None) -> Chart:
+def timeline_chart(timeline: Timeline, since: int | None = None, until: int | None = None) -> Chart:
     """Return a strip of bars for each type, each to its own scale, the first on top. A brush takes generations.
 
     Args:
         since: The first generation that is asked for, from which on the strips are shaded; None for no bound.
         until: The last one.
     """
-    n = len(shown.lanes)
+    n = len(timeline.lanes)
     return {
-        "data": [_bars(shown, lane, n - 1 - position) for position, lane in enumerate(shown.lanes)],
-        "layout": {**_layout(shown), "shapes": _shade(shown, since, until)},
+        "data": [_bars(timeline, lane, n - 1 - position) for position, lane in enumerate(timeline.lanes)],
+        "layout": {**_layout(timeline), "shapes": _shade(timeline, since, until)},
     }
 
 
-def timeline_caption(shown: Timeline) -> str:
+def timeline_caption(timeline: Timeline) -> str:
     """Return what the chart shows, in one line that holds no text of an entry."""
-    n = sum(lane.n for lane in shown.lanes)
-    crashes = sum(lane.n for lane in shown.lanes if lane.name == CRASH)
-    span = f"{counted(n, 'entry')} of generations {shown.first:,} to {shown.last:,}"
-    said = f", {crashes:,} of them {'crash' if crashes == 1 else 'crashes'}" if crashes else ""
-    bar = "" if shown.width == 1 else f" A bar stands for {shown.width:,} generations."
-    return f"{span}{said}. Each row is drawn to its own scale.{bar} Drag across the chart to narrow the list."
+    n = sum(lane.n for lane in timeline.lanes)
+    crashes = sum(lane.n for lane in timeline.lanes if lane.name == CRASH)
+    span = f"{counted(n, 'entry')} of generations {timeline.first:,} to {timeline.last:,}"
+    crash_text = f", {crashes:,} of them {'crash' if crashes == 1 else 'crashes'}" if crashes else ""
+    bar = "" if timeline.width == 1 else f" A bar stands for {timeline.width:,} generations."
+    return f"{span}{crash_text}. Each row is drawn to its own scale.{bar} Drag across the chart to narrow the list."
 
 
-def brushed(selection: Mapping[str, Any], shown: Timeline) -> tuple[int, int] | None:
+def brushed(selection: Mapping[str, Any], timeline: Timeline) -> tuple[int, int] | None:
     """Return the generations that a brush covers, as the chart reports it, or None without a brush.
 
     Args:
@@ -135,47 +135,47 @@ def brushed(selection: Mapping[str, Any], shown: Timeline) -> tuple[int, int] | 
     if not boxes or len(boxes[0].get("x") or []) < 2:
         return None
     low, high = sorted(float(end) for end in boxes[0]["x"][:2])
-    first = max(shown.first, _rounded_up(low))
-    return first, max(first, min(shown.last, int(high // 1)))
+    first = max(timeline.first, _rounded_up(low))
+    return first, max(first, min(timeline.last, int(high // 1)))
 
 
-def _bars(shown: Timeline, lane: Lane, base: int) -> Chart:
+def _bars(timeline: Timeline, lane: Lane, base: int) -> Chart:
     counts: dict[int, int] = {}
     for generation, n in lane.counts.items():
-        number = (generation - shown.first) // shown.width
+        number = (generation - timeline.first) // timeline.width
         counts[number] = counts.get(number, 0) + n
-    starts = {number: shown.first + number * shown.width for number in counts}
+    starts = {number: timeline.first + number * timeline.width for number in counts}
     highest = max(counts.values())
     return {
         "type": "bar",
         "name": html.escape(lane.name),
-        "x": [starts[number] + (shown.width - 1) / 2 for number in counts],
+        "x": [starts[number] + (timeline.width - 1) / 2 for number in counts],
         "y": [HEIGHT * n / highest for n in counts.values()],
         "base": base,
-        "width": shown.width * 0.9,
+        "width": timeline.width * 0.9,
         "marker": {"color": COLOURS.get(lane.name, GREY)},
-        "customdata": [[_span(starts[number], shown), n] for number, n in counts.items()],
+        "customdata": [[_span(starts[number], timeline), n] for number, n in counts.items()],
         "hovertemplate": f"{_plain(lane.name)}<br>%{{customdata[0]}}: %{{customdata[1]:,}}<extra></extra>",
     }
 
 
-def _shade(shown: Timeline, since: int | None, until: int | None) -> list[Chart]:
+def _shade(timeline: Timeline, since: int | None, until: int | None) -> list[Chart]:
     """Return a band behind the generations that are asked for."""
     if since is None and until is None:
         return []
-    start = shown.first if since is None else since
-    end = shown.last if until is None else until
+    start = timeline.first if since is None else since
+    end = timeline.last if until is None else until
     band = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "x0": start - 0.5, "x1": end + 0.5}
     return [{**band, "layer": "below", "line": {"width": 0}, "fillcolor": GREY, "opacity": 0.25}]
 
 
-def _span(start: int, shown: Timeline) -> str:
-    end = min(start + shown.width - 1, shown.last)
+def _span(start: int, timeline: Timeline) -> str:
+    end = min(start + timeline.width - 1, timeline.last)
     return f"generation {start:,}" if start == end else f"generations {start:,} to {end:,}"
 
 
-def _layout(shown: Timeline) -> Chart:
-    n, margin = len(shown.lanes), shown.width / 2
+def _layout(timeline: Timeline) -> Chart:
+    n, margin = len(timeline.lanes), timeline.width / 2
     return {
         "barmode": "overlay",
         "height": LANE_PIXELS * n + 60,
@@ -187,13 +187,13 @@ def _layout(shown: Timeline) -> Chart:
         "uirevision": "timeline",
         "xaxis": {
             "title": {"text": "generation"},
-            "range": [shown.first - margin, shown.last + margin],
+            "range": [timeline.first - margin, timeline.last + margin],
             "showgrid": False,
             "zeroline": False,
         },
         "yaxis": {
             "tickvals": [n - 1 - position + 0.4 for position in range(n)],
-            "ticktext": [f"{html.escape(_short(lane.name))} ({lane.n:,})" for lane in shown.lanes],
+            "ticktext": [f"{html.escape(_short(lane.name))} ({lane.n:,})" for lane in timeline.lanes],
             "range": [-0.1, n],
             "fixedrange": True,
             "showgrid": False,

@@ -23,8 +23,8 @@ def shared_pairs(records: Records) -> dict[str, int]:
     for row in records.browse(limit=LOOKED_AT):
         for name, value in row["metadata"].items():
             if name.startswith(METADATA) and isinstance(value, str | int | float):
-                shown = str(value).lower() if isinstance(value, bool) else str(value)
-                pairs[f"{name.removeprefix(METADATA)}={shown}"] += 1
+                text = str(value).lower() if isinstance(value, bool) else str(value)
+                pairs[f"{name.removeprefix(METADATA)}={text}"] += 1
     return {pair: n for pair, n in pairs.most_common(PAIRS_OFFERED) if n > 1}
 
 

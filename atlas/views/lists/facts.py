@@ -41,8 +41,8 @@ def plain_facts(metadata: Mapping[str, Any], *above: str) -> Iterator[Fact]:
         if isinstance(value, Mapping):
             yield from plain_facts(value, *above, name)
         else:
-            said = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            yield Fact(", ".join((*above, name)).replace("_", " "), said)
+            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            yield Fact(", ".join((*above, name)).replace("_", " "), text)
 
 
 def parts_of(*named: tuple[str, Text | None]) -> tuple[Part, ...]:

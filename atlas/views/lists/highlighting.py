@@ -83,10 +83,10 @@ class Passage:
 
 def matched_spans(text: str, query: str) -> tuple[Span, ...]:
     """Return the spans of a text's beginning that are words of a question, in order and apart from each other."""
-    asked = _asked(query)
-    if not asked:
+    query_words = _query_words(query)
+    if not query_words:
         return ()
-    return tuple(_united(span for token in _TOKEN.finditer(text[:LOOKED_AT]) for span in _in_token(token, asked)))
+    return tuple(_united(span for token in _TOKEN.finditer(text[:LOOKED_AT]) for span in _in_token(token, query_words)))
 
 
 def passage_of(sources: Sequence[Source], query: str) -> Passage:
@@ -116,18 +116,18 @@ def _best_passage(source: Source, query: str) -> Passage:
 
 def _first_looked_at(text: str, query: str) -> int:
     """Return where to begin to look: at the start, unless the first term stands only later."""
-    asked = _asked(query)
-    if len(text) <= LOOKED_AT or not asked or matched_spans(text, query):
+    query_words = _query_words(query)
+    if len(text) <= LOOKED_AT or not query_words or matched_spans(text, query):
         return 0
-    for near in islice(_like(asked).finditer(text, LOOKED_AT), MOST_TRIED):
+    for near in islice(_like(query_words).finditer(text, LOOKED_AT), MOST_TRIED):
         if matched_spans(text[near.start() - LEAD_CHARACTERS : near.end() + LEAD_CHARACTERS], query):
             return near.start() - PASSAGE_CHARACTERS
     return 0
 
 
-def _like(asked: frozenset[str]) -> re.Pattern[str]:
+def _like(query_words: frozenset[str]) -> re.Pattern[str]:
     """Return a pattern for the places that may hold a term. Forms of a word can differ in their last letter."""
-    stems = {term[:-1] if len(term) >= LONG_WORD and term.isascii() else term for term in asked}
+    stems = {term[:-1] if len(term) >= LONG_WORD and term.isascii() else term for term in query_words}
     return re.compile("|".join(map(re.escape, sorted(stems))), re.IGNORECASE)
 
 
@@ -174,60 +174,60 @@ def _end(text: str, earliest: int, latest: int) -> int:
     return latest if place <= earliest else place
 
 
-def _asked(query: str) -> frozenset[str]:
+def _query_words(query: str) -> frozenset[str]:
     """Return the terms of a question, without words that tell nothing unless there are no others."""
     terms = frozenset(_folded(term.text) for term in query_terms(query) if " " not in term.text)
     return terms - TELL_NOTHING or terms
 
 
-def _in_token(token: re.Match[str], asked: frozenset[str]) -> Iterator[Span]:
+def _in_token(token: re.Match[str], query_words: frozenset[str]) -> Iterator[Span]:
     """Return the terms of one word or identifier."""
     start, text = token.start(), token[0]
     words = [word.span() for word in _WORD.finditer(text)]
     if not text.isascii() and any(map(_is_cjk, text)):
         for first, last in words:
-            yield from _in_mixed(text[first:last], start + first, asked)
-    elif len(words) > 1 and _terms(text).difference(*(_terms(text[a:b]) for a, b in words)) & asked:
+            yield from _in_mixed(text[first:last], start + first, query_words)
+    elif len(words) > 1 and _terms(text).difference(*(_terms(text[a:b]) for a, b in words)) & query_words:
         yield token.span()
     else:
-        yield from ((start + a, start + b) for a, b in words if _terms(text[a:b]) & asked)
+        yield from ((start + a, start + b) for a, b in words if _terms(text[a:b]) & query_words)
 
 
-def _in_mixed(text: str, start: int, asked: frozenset[str]) -> Iterator[Span]:
+def _in_mixed(text: str, start: int, query_words: frozenset[str]) -> Iterator[Span]:
     """Return the terms of a run in which CJK and other characters may follow each other without a space."""
-    if all(term.isascii() for term in asked) and not any(letter.isascii() for letter in text):
+    if all(term.isascii() for term in query_words) and not any(letter.isascii() for letter in text):
         return
     in_run = _in_characters if _MARKS.search(text) or not unicodedata.is_normalized("NFKC", text) else _in_letters
-    yield from ((start + a, start + b) for a, b in in_run(text, asked))
+    yield from ((start + a, start + b) for a, b in in_run(text, query_words))
 
 
-def _in_letters(text: str, asked: frozenset[str]) -> Iterator[Span]:
+def _in_letters(text: str, query_words: frozenset[str]) -> Iterator[Span]:
     """Return `_in_characters` for a text that no normalisation changes, so that CJK terms stand in it as they are.
 
     A long text has as many pairs as characters, hardly any of them twice, and `_terms` takes 20 µs for each.
     """
-    yield from (match.span(1) for match in _in_cjk(asked).finditer(text))
+    yield from (match.span(1) for match in _in_cjk(query_words).finditer(text))
     if CJK_RUN.fullmatch(text):
         return
     ends = [place for run in CJK_RUN.finditer(text) for place in run.span()]
     for a, b in zip([0, *ends[1::2]], [*ends[::2], len(text)], strict=True):
-        if a < b and _terms(text[a:b]) & asked:
+        if a < b and _terms(text[a:b]) & query_words:
             yield a, b
 
 
-def _in_characters(text: str, asked: frozenset[str]) -> Iterator[Span]:
+def _in_characters(text: str, query_words: frozenset[str]) -> Iterator[Span]:
     characters = [match.span() for match in _CHARACTER.finditer(text)]
     for is_cjk, group in groupby(characters, key=lambda span: _is_cjk(text[span[0]])):
         run = list(group)
         pairs = [(a, b) for (a, _), (_, b) in pairwise(run)]
         candidates = [*run, *pairs] if is_cjk else [(run[0][0], run[-1][1])]
-        yield from ((a, b) for a, b in candidates if _terms(text[a:b]) & asked)
+        yield from ((a, b) for a, b in candidates if _terms(text[a:b]) & query_words)
 
 
 @lru_cache(maxsize=2**6)
-def _in_cjk(asked: frozenset[str]) -> re.Pattern[str]:
+def _in_cjk(query_words: frozenset[str]) -> re.Pattern[str]:
     """Return a pattern for CJK terms, pairs before single characters, that also finds terms which overlap."""
-    terms = sorted((term for term in asked if CJK_RUN.fullmatch(term) and len(term) <= 2), key=len, reverse=True)
+    terms = sorted((term for term in query_words if CJK_RUN.fullmatch(term) and len(term) <= 2), key=len, reverse=True)
     return re.compile(f"(?=({'|'.join(terms)}))" if terms else "(?!)()")
 
 
@@ -252,13 +252,13 @@ def _folded(text: str) -> str:
 
 def _united(spans: Iterable[Span]) -> Iterator[Span]:
     """Return the spans in order, with those that touch joined."""
-    held: Span | None = None
+    current: Span | None = None
     for start, end in sorted(spans):
-        if held and start <= held[1]:
-            held = held[0], max(end, held[1])
+        if current and start <= current[1]:
+            current = current[0], max(end, current[1])
             continue
-        if held:
-            yield held
-        held = start, end
-    if held:
-        yield held
+        if current:
+            yield current
+        current = start, end
+    if current:
+        yield current

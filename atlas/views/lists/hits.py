@@ -129,7 +129,7 @@ class CardText:
 def record_card(
     records: Memory[Any],
     record_id: str,
-    shown: CardText,
+    card_text: CardText,
     *,
     hit: Hit[Any] | None,
     text: str,
@@ -147,9 +147,9 @@ def record_card(
     return hit_card(
         hit,
         id=record_id,
-        title=shown.title,
-        outcome=shown.outcome,
-        sources=[*nearest, *(Source(name, source) for name, source in shown.sources.items())],
+        title=card_text.title,
+        outcome=card_text.outcome,
+        sources=[*nearest, *(Source(name, source) for name, source in card_text.sources.items())],
         query=text,
         weights=weights,
         met=records.met_words(record_id, text) if hit else (),
@@ -194,7 +194,9 @@ def hit_card(
 
 def met_sentence(met: Sequence[MetWords]) -> str:
     """Return `Words that met: refund ↔ reimbursement, client ↔ customer.`, or nothing where none did."""
-    pairs = [f"{shortened(one.asked, MET_CHARACTERS)} ↔ {shortened(one.found, MET_CHARACTERS)}" for one in met]
+    pairs = [
+        f"{shortened(pair.query_word, MET_CHARACTERS)} ↔ {shortened(pair.text_word, MET_CHARACTERS)}" for pair in met
+    ]
     return f"Words that met: {', '.join(pairs)}." if pairs else ""
 
 

@@ -14,7 +14,7 @@ from atlas.views.kinds.kind import Kind
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.hits import CardText, HitCard, record_card
 from atlas.views.lists.queries import Count, Listing, Query, R, SearchResult
-from atlas.views.lists.selection import Chosen, chosen_used
+from atlas.views.lists.selection import SelectionSummary, chosen_used
 from atlas.views.shared.plans import PlanRequest
 from atlas.views.shared.state import uses_seen
 from atlas.views.shared.versions import version_changes
@@ -99,14 +99,14 @@ class KindViews(Generic[R]):
     acts: Sequence[Act]
     """Acts on a selection, in their order. The one that deletes is offered for a single record too."""
 
-    selection: Callable[[MemorySystem, Sequence[str], str], Chosen] | None = None
+    selection: Callable[[MemorySystem, Sequence[str], str], SelectionSummary] | None = None
     """A selection as it is now, given its ids and its origin. Without it, its rate is that of its uses."""
 
     def act(self, name: str) -> Act:
         """Return the act of a name."""
         return next(act for act in self.acts if act.name == name)
 
-    def chosen(self, memory: MemorySystem, ids: Sequence[str], origin: str) -> Chosen:
+    def chosen(self, memory: MemorySystem, ids: Sequence[str], origin: str) -> SelectionSummary:
         """Return a selection as it is now, given its ids, of which some may be gone, and its origin."""
         if self.selection is not None:
             return self.selection(memory, ids, origin)
@@ -125,8 +125,8 @@ class KindViews(Generic[R]):
             hit: None for a search that ranks by words alone.
             weights: What it was ranked with.
         """
-        shown = self.card(memory, record, text)
-        return record_card(self.kind.records(memory), record.id, shown, hit=hit, text=text, weights=weights)
+        card_text = self.card(memory, record, text)
+        return record_card(self.kind.records(memory), record.id, card_text, hit=hit, text=text, weights=weights)
 
     def found_card(self, memory: MemorySystem, query: Query, result: SearchResult, record_id: str) -> HitCard | None:
         """Return the card of a record among the results of a question, or None if it is not in the store.

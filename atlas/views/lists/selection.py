@@ -13,7 +13,7 @@ from atlas.views.shared.rates import rate_sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class SelectionSummary:
     """A selection, as the store is now."""
 
     ids: tuple[str, ...]
@@ -33,7 +33,7 @@ class Chosen:
     """The sentence on how well they went, and how many are gone."""
 
 
-def chosen_used(memory: MemorySystem, ids: Sequence[str], origin: str, kind: Kind) -> Chosen:
+def chosen_used(memory: MemorySystem, ids: Sequence[str], origin: str, kind: Kind) -> SelectionSummary:
     """Return a selection whose success rate is that of the tasks that its records were used for.
 
     Args:
@@ -42,33 +42,35 @@ def chosen_used(memory: MemorySystem, ids: Sequence[str], origin: str, kind: Kin
     """
     records = kind.records(memory)
     there = records.titles(ids)
-    kept = tuple(record_id for record_id in ids if record_id in there)
-    usage = records.usage(kept).values()
+    present = tuple(record_id for record_id in ids if record_id in there)
+    usage = records.usage(present).values()
     n_uses, n_successes = sum(used.n_uses for used in usage), sum(used.n_successes for used in usage)
     rate = SuccessRate(n_succeeded=n_successes, n_failed=n_uses - n_successes)
-    return chosen_of(records, ids, kept, rate, origin)
+    return chosen_of(records, ids, present, rate, origin)
 
 
-def chosen_of(records: Records, ids: Sequence[str], kept: tuple[str, ...], rate: SuccessRate, origin: str) -> Chosen:
+def chosen_of(
+    records: Records, ids: Sequence[str], present: tuple[str, ...], rate: SuccessRate, origin: str
+) -> SelectionSummary:
     """Return a selection of which these are still there and went so well."""
-    marks = records.marks(kept).values()
-    n_gone = len(ids) - len(kept)
-    return Chosen(
-        ids=kept,
+    marks = records.marks(present).values()
+    n_gone = len(ids) - len(present)
+    return SelectionSummary(
+        ids=present,
         n_gone=n_gone,
         rate=rate,
-        tags=tuple(dict.fromkeys(tag for held in marks for tag in held.tags)),
-        is_all_pinned=bool(kept) and all(held.pinned for held in marks),
-        is_all_buried=bool(kept) and all(held.buried for held in marks),
+        tags=tuple(dict.fromkeys(tag for mark in marks for tag in mark.tags)),
+        is_all_pinned=bool(present) and all(mark.pinned for mark in marks),
+        is_all_buried=bool(present) and all(mark.buried for mark in marks),
         sentence=f"{len(ids):,} selected from {origin}" if origin else f"{len(ids):,} selected",
-        figures=_figures(rate, n_gone, len(kept)),
+        figures=_figures(rate, n_gone, len(present)),
     )
 
 
 def _figures(rate: SuccessRate, n_gone: int, n_there: int) -> str:
-    said = []
+    figures = []
     if n_gone:
-        said.append(f"{n_there:,} still there, {n_gone:,} gone since")
+        figures.append(f"{n_there:,} still there, {n_gone:,} gone since")
     if rate.n:
-        said.append(rate_sentence(rate))
-    return " · ".join(said)
+        figures.append(rate_sentence(rate))
+    return " · ".join(figures)

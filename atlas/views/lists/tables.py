@@ -53,9 +53,9 @@ def _csv(frame: Any) -> bytes:
 
 def _parquet(frame: Any) -> bytes:
     require("tables", "a Parquet file")
-    held = io.BytesIO()
-    frame.to_parquet(held, index=False)
-    return held.getvalue()
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    return buffer.getvalue()
 
 
 FORMS: Mapping[str, Callable[[Any], bytes]] = {"CSV": _csv, "Parquet": _parquet}

@@ -55,13 +55,13 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
             yield f"{space}{_change(removed.strip(), added.strip())}"
 
 
-def _around(kept: Sequence[str], *, is_first: bool, is_last: bool) -> str:
+def _around(words: Sequence[str], *, is_first: bool, is_last: bool) -> str:
     """Return the end of what comes before a change and the beginning of what follows one."""
     before = 0 if is_last else CONTEXT_WORDS
     after = 0 if is_first else CONTEXT_WORDS
-    if len(kept) <= before + after:
-        return "".join(kept)
-    return "".join([*kept[:after], " …", *kept[len(kept) - before :]])
+    if len(words) <= before + after:
+        return "".join(words)
+    return "".join([*words[:after], " …", *words[len(words) - before :]])
 
 
 def _change(removed: str, added: str) -> str:

@@ -56,8 +56,8 @@ class Entry:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as the renderer takes it."""
-        drawn = {"shade": self.shade} if self.shade is not None else {"colour": self.colour}
-        return {"name": self.name, "n": self.n, **drawn}
+        paint = {"shade": self.shade} if self.shade is not None else {"colour": self.colour}
+        return {"name": self.name, "n": self.n, **paint}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +75,12 @@ class Colouring:
 
 def by_domain(memory_map: MemoryMap) -> Colouring:
     """Return a colour for each domain, which it keeps from map to map. Grey for what lies in none."""
-    shown = memory_map.domains[: ENTRIES - 1]
-    places = {domain.number: place for place, domain in enumerate(shown)}
-    others = len(shown)
-    category = np.array([places.get(label, others) for label in memory_map.labels.tolist()], np.uint8)
-    entries = [Entry(name=domain.name, n=domain.n, colour=max(domain.number, 0)) for domain in shown]
-    n_rest = int((category == others).sum())
+    named = memory_map.domains[: ENTRIES - 1]
+    places = {domain.number: place for place, domain in enumerate(named)}
+    rest = len(named)
+    category = np.array([places.get(label, rest) for label in memory_map.labels.tolist()], np.uint8)
+    entries = [Entry(name=domain.name, n=domain.n, colour=max(domain.number, 0)) for domain in named]
+    n_rest = int((category == rest).sum())
     unclustered = int((memory_map.labels == UNCLUSTERED).sum())
     if n_rest:
         name = "Unclustered" if n_rest == unclustered else "Unclustered and smaller domains"
@@ -104,10 +104,10 @@ def by_value(title: str, values: Sequence[Any]) -> Colouring:
     rest, nothing = len(most), len(most) + 1
     named = (nothing if value in (None, "") else places.get(str(value), rest) for value in values)
     category = np.fromiter(named, np.uint8, len(values))
-    held = np.bincount(category, minlength=nothing + 1)
+    per_value = np.bincount(category, minlength=nothing + 1)
     entries = [Entry(name=name, n=counts[name], colour=place) for place, name in enumerate(most)]
     entries += [
-        Entry(name=name, n=int(held[place]), colour=GREY) for name, place in ((OTHERS, rest), (NOT_SAID, nothing))
+        Entry(name=name, n=int(per_value[place]), colour=GREY) for name, place in ((OTHERS, rest), (NOT_SAID, nothing))
     ]
     return _without_empty(Colouring(title=title, entries=tuple(entries), category=category))
 
@@ -130,19 +130,19 @@ def by_use(n_retrieved: Sequence[int | None]) -> Colouring:
 
 
 def _ramp(title: str, names: Sequence[str], steps: npt.NDArray[Any], *, is_rising: bool) -> Colouring:
-    held, last = np.bincount(steps, minlength=len(names)), len(names) - 1
+    counts, last = np.bincount(steps, minlength=len(names)), len(names) - 1
     shades = [place / last if is_rising else 1 - place / last for place in range(len(names))]
-    entries = tuple(Entry(name=name, n=int(held[i]), shade=shades[i]) for i, name in enumerate(names))
+    entries = tuple(Entry(name=name, n=int(counts[i]), shade=shades[i]) for i, name in enumerate(names))
     return _without_empty(Colouring(title=title, entries=entries, category=steps.astype(np.uint8)))
 
 
 def _without_empty(colouring: Colouring) -> Colouring:
-    kept = [place for place, entry in enumerate(colouring.entries) if entry.n]
+    filled = [place for place, entry in enumerate(colouring.entries) if entry.n]
     places = np.zeros(len(colouring.entries) + 1, np.uint8)
-    places[kept] = np.arange(len(kept))
+    places[filled] = np.arange(len(filled))
     return Colouring(
         title=colouring.title,
-        entries=tuple(colouring.entries[place] for place in kept),
+        entries=tuple(colouring.entries[place] for place in filled),
         category=places[colouring.category],
     )
 

@@ -74,12 +74,15 @@ def difference_of(
         columns: Values by id, for `outcome`, `source`, `agent_id` and `created_at`.
     """
     chosen = set(selected)
-    inside = [one for one in ids if one in chosen]
-    outside = [one for one in ids if one not in chosen]
+    inside = [record_id for record_id in ids if record_id in chosen]
+    outside = [record_id for record_id in ids if record_id not in chosen]
     if not inside or not outside:
         return None
     outcome = columns["outcome"]
-    rates = [rate_line(SuccessRate.of(Counter(str(outcome.get(one)) for one in ids))) for ids in (inside, outside)]
+    rates = [
+        rate_line(SuccessRate.of(Counter(str(outcome.get(record_id)) for record_id in ids)))
+        for ids in (inside, outside)
+    ]
     days = [_middle_day(columns["created_at"], ids) for ids in (inside, outside)]
     return Difference(
         words=_words(*(list(tasks_of(_spread(of)).values()) for of in (inside, outside))),
@@ -109,8 +112,8 @@ def log_odds(n_inside: Mapping[str, int], n_outside: Mapping[str, int]) -> dict[
     prior = PRIOR * (sum(both.values()) + 1)  # with one for a word that nobody wrote: there may be but a single one
     scores = {}
     for word, n in both.items():
-        own = PRIOR * n
-        counts = [of.get(word, 0) + own for of in (n_inside, n_outside)]
+        weight = PRIOR * n
+        counts = [of.get(word, 0) + weight for of in (n_inside, n_outside)]
         odds = [math.log(count / (total + prior - count)) for count, total in zip(counts, sums, strict=True)]
         scores[word] = (odds[0] - odds[1]) / math.sqrt(1 / counts[0] + 1 / counts[1])
     return scores
@@ -128,13 +131,13 @@ def _words(inside: Sequence[str], outside: Sequence[str]) -> tuple[Share, ...]:
 
 def _values(title: str, column: Mapping[str, Any], inside: Sequence[str], outside: Sequence[str]) -> tuple[Share, ...]:
     """Return the values whose shares surely differ, the most frequent first: their intervals do not overlap."""
-    held = [Counter(str(column.get(one) or NOT_SAID) for one in ids) for ids in (inside, outside)]
+    counts = [Counter(str(column.get(left) or NOT_SAID) for left in ids) for ids in (inside, outside)]
     sizes = (len(inside), len(outside))
     found = []
-    for name, _ in (held[0] + held[1]).most_common():
-        one, other = (wilson_interval(of[name], n) for of, n in zip(held, sizes, strict=True))
-        if one.low > other.high or other.low > one.high:
-            shares = [_share(of[name], n) for of, n in zip(held, sizes, strict=True)]
+    for name, _ in (counts[0] + counts[1]).most_common():
+        left, right = (wilson_interval(of[name], n) for of, n in zip(counts, sizes, strict=True))
+        if left.low > right.high or right.low > left.high:
+            shares = [_share(of[name], n) for of, n in zip(counts, sizes, strict=True)]
             found.append(Share(name=f"{title}: {name}", selected=shares[0], rest=shares[1]))
     return tuple(found[:SOURCES_SHOWN])
 
@@ -145,7 +148,7 @@ def _share(n: int, of: int) -> str:
 
 
 def _middle_day(created_at: Mapping[str, Any], ids: Iterable[str]) -> str:
-    days = sorted(str(created_at[one])[:10] for one in ids if created_at.get(one))
+    days = sorted(str(created_at[record_id])[:10] for record_id in ids if created_at.get(record_id))
     return median_low(days) if days else "–"
 
 

@@ -102,9 +102,10 @@ def domain_sentence(row: DomainRow) -> str:
 
 def typical_lines(row: DomainRow, points: Points, titles: Mapping[str, str]) -> tuple[TypicalLine, ...]:
     """Return what is typical of a domain, as far as it is still there."""
-    held = [one for one in row.typical if one in titles and one in points.places]
+    ids = [record_id for record_id in row.typical if record_id in titles and record_id in points.places]
     return tuple(
-        TypicalLine(id=one, outcome=_sign(one, points), task=shortened(titles[one], TASK_CHARACTERS)) for one in held
+        TypicalLine(id=record_id, outcome=_sign(record_id, points), task=shortened(titles[record_id], TASK_CHARACTERS))
+        for record_id in ids
     )
 
 
@@ -126,9 +127,14 @@ class RankLine:
 def rank_lines(ids: Sequence[str], points: Points, titles: Mapping[str, str]) -> tuple[RankLine, ...]:
     """Return what a question found, as far as it is still there and on the map."""
     return tuple(
-        RankLine(id=one, rank=rank, outcome=_sign(one, points), task=shortened(titles[one], TASK_CHARACTERS))
-        for rank, one in enumerate(ids, 1)
-        if one in titles and one in points.places
+        RankLine(
+            id=record_id,
+            rank=rank,
+            outcome=_sign(record_id, points),
+            task=shortened(titles[record_id], TASK_CHARACTERS),
+        )
+        for rank, record_id in enumerate(ids, 1)
+        if record_id in titles and record_id in points.places
     )
 
 

@@ -26,22 +26,22 @@ def map_figure(sheet: Sheet, colours: Colours, marks: Marks, *, height: int) -> 
 
     points, xy = sheet.points, sheet.map.coordinates
     inside = np.ones(len(points.ids), np.bool_) if marks.inside is None else points.bits_of(marks.inside)
-    shown = np.flatnonzero(inside)
+    places = np.flatnonzero(inside)
     palette = np.array([_colour(entry.colour, entry.shade) for entry in colours.colouring.entries])
-    selected = np.flatnonzero(points.bits_of(marks.chosen)[shown]) if marks.chosen else None
+    selected = np.flatnonzero(points.bits_of(marks.chosen)[places]) if marks.chosen else None
     trace = go.Scattergl(
-        x=xy[shown, 0],
-        y=xy[shown, 1],
-        customdata=shown.astype(np.int32),
+        x=xy[places, 0],
+        y=xy[places, 1],
+        customdata=places.astype(np.int32),
         mode="markers",
         hoverinfo="none",
         selectedpoints=selected,
         selected={"marker": CHOSEN},
         unselected={"marker": LEFT_OUT},
         marker={
-            "size": 7 if len(shown) < 3_000 else 4,
-            "color": palette[colours.colouring.category[shown]],
-            "symbol": SYMBOLS[points.outcomes[shown]] if len(shown) < 3_000 else "circle",
+            "size": 7 if len(places) < 3_000 else 4,
+            "color": palette[colours.colouring.category[places]],
+            "symbol": SYMBOLS[points.outcomes[places]] if len(places) < 3_000 else "circle",
         },
     )
     figure = go.Figure([trace, _hits(sheet, marks)])

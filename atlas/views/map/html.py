@@ -36,7 +36,7 @@ def map_page(memory: MemorySystem, memory_map: MemoryMap, titles: Mapping[str, s
     content = {
         "points": _packed(sheet.points.packet),
         "colours": {by: _packed(colours_of(memory.experience.column, sheet, by).packet) for by in COLOURED_BY},
-        "titles": [titles.get(one, "")[:longest] for one in memory_map.ids],
+        "titles": [titles.get(record_id, "")[:longest] for record_id in memory_map.ids],
         "outcomes": OUTCOMES,
         "domains": domains,
         "labels": memory_map.labels.tolist(),

@@ -78,12 +78,12 @@ def mask_text(bits: Bits) -> str:
 def mask_bits(text: str, n: int) -> Bits:
     """Return the bits of a mask. What a browser sends is trusted for nothing, so any text gives n bits."""
     try:
-        held = np.frombuffer(base64.b64decode(text, validate=True), np.uint8)
+        packed = np.frombuffer(base64.b64decode(text, validate=True), np.uint8)
     except ValueError:
-        held = np.zeros(0, np.uint8)
+        packed = np.zeros(0, np.uint8)
     bits = np.zeros(n, np.bool_)
-    given = np.unpackbits(held, bitorder="little")[:n].astype(np.bool_)
-    bits[: len(given)] = given
+    mask = np.unpackbits(packed, bitorder="little")[:n].astype(np.bool_)
+    bits[: len(mask)] = mask
     return bits
 
 

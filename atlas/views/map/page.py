@@ -103,7 +103,7 @@ def colouring_of(memory_map: MemoryMap, points: Points, by: str, column: Mapping
         by: One of `COLOURED_BY`.
         column: The values of `COLUMNS[by]` by id; unused for domains and outcomes.
     """
-    values = [column.get(one) for one in points.ids]
+    values = [column.get(record_id) for record_id in points.ids]
     makers: dict[str, Callable[[], Colouring]] = {
         DOMAIN: lambda: by_domain(memory_map),
         OUTCOME: lambda: by_outcome(points.outcomes),
@@ -160,9 +160,9 @@ def marks_packet(memory_map: MemoryMap, points: Points, marks: Marks) -> bytes:
 def query_place(memory_map: MemoryMap, points: Points, hits: Hits) -> list[float] | None:
     """Return where a question would lie: amid its nearest hits, nearer ones counting more. None without any."""
     near = [
-        (points.places[one], weight)
-        for one, weight in zip(hits.ids, hits.weights, strict=False)
-        if one in points.places
+        (points.places[record_id], weight)
+        for record_id, weight in zip(hits.ids, hits.weights, strict=False)
+        if record_id in points.places
     ]
     near = near[:QUERY_HITS]
     if not near:
@@ -180,7 +180,7 @@ def hits_of(memory: MemorySystem, scope: Scope, where: Mapping[str, Any]) -> Hit
         found = memory.experience.retrieve(scope.text, HITS, where=dict(where), count_retrieval=False, with_buried=True)
         return Hits(ids=tuple(hit.item.id for hit in found.hits), weights=tuple(hit.similarity for hit in found.hits))
     named = memory.experience.search_words(scope.text, HITS, where=dict(where), with_buried=True)
-    return Hits(ids=tuple(one.id for one in named))
+    return Hits(ids=tuple(each.id for each in named))
 
 
 def neighbours_of(memory: MemorySystem, experience_id: str) -> tuple[str, ...]:
@@ -191,7 +191,7 @@ def neighbours_of(memory: MemorySystem, experience_id: str) -> tuple[str, ...]:
     return tuple(hit.item.id for hit in memory.experience.similar(experience_id, NEIGHBOURS, with_buried=True))
 
 
-def selected_after(before: Sequence[str], drawn: Sequence[str], mode: str) -> list[str]:
+def selected_after(before: Sequence[str], drawn_ids: Sequence[str], mode: str) -> list[str]:
     """Return what is selected after something was drawn around points.
 
     Args:
@@ -200,11 +200,11 @@ def selected_after(before: Sequence[str], drawn: Sequence[str], mode: str) -> li
         mode: `add` and `remove` change what was selected, anything else takes its place.
     """
     if mode == "add":
-        return list(dict.fromkeys([*before, *drawn]))
+        return list(dict.fromkeys([*before, *drawn_ids]))
     if mode == "remove":
-        taken = set(drawn)
-        return [one for one in before if one not in taken]
-    return list(drawn)
+        removed = set(drawn_ids)
+        return [record_id for record_id in before if record_id not in removed]
+    return list(drawn_ids)
 
 
 QUALITY_HELP = (
@@ -217,6 +217,6 @@ def quality_text(memory_map: MemoryMap) -> str:
     """Return how far the map can be trusted, and what made it."""
     n_placed = int(memory_map.is_placed.sum())
     placed = f" · {n_placed:,} placed since the map was made" if n_placed else ""
-    made = ENGINES.get(memory_map.recipe.engine, "made elsewhere")
+    engine = ENGINES.get(memory_map.recipe.engine, "made elsewhere")
     n, true = counted(len(memory_map.ids), "experience"), percent(memory_map.trustworthiness)
-    return f"{n} · {true} of neighbours true · {made}, seed {memory_map.recipe.seed}{placed}"
+    return f"{n} · {true} of neighbours true · {engine}, seed {memory_map.recipe.seed}{placed}"

@@ -40,12 +40,12 @@ class Points:
 
     def id_of(self, point: object) -> str | None:
         """Return the id of a point. None for anything that is no number of one."""
-        known = isinstance(point, int) and 0 <= point < len(self.ids)
-        return self.ids[point] if known and isinstance(point, int) else None
+        is_place = isinstance(point, int) and 0 <= point < len(self.ids)
+        return self.ids[point] if is_place and isinstance(point, int) else None
 
     def places_of(self, ids: Iterable[str]) -> list[int]:
         """Return the numbers of the points of these ids. Ids that are not on the map are left out."""
-        return [self.places[one] for one in ids if one in self.places]
+        return [self.places[record_id] for record_id in ids if record_id in self.places]
 
     def bits_of(self, ids: Sequence[str]) -> Bits:
         """Return which points these ids are."""
@@ -61,11 +61,11 @@ def points_of(memory_map: MemoryMap, columns: Mapping[str, Mapping[str, Any]]) -
         memory_map: Where each experience lies.
         columns: Values by id, for `outcome` and `created_at`.
     """
-    known, n = {name: place for place, name in enumerate(OUTCOMES)}, len(memory_map.ids)
+    codes, n = {name: place for place, name in enumerate(OUTCOMES)}, len(memory_map.ids)
     outcome, created_at = columns["outcome"], columns["created_at"]
-    named = (known.get(outcome.get(one, ""), 2) for one in memory_map.ids)
+    named = (codes.get(outcome.get(record_id, ""), 2) for record_id in memory_map.ids)
     outcomes = np.fromiter(named, np.uint8, n)
-    first, days = _days([created_at.get(one) for one in memory_map.ids])
+    first, days = _days([created_at.get(record_id) for record_id in memory_map.ids])
     xy = np.ascontiguousarray(memory_map.coordinates, np.float32)
     header = {
         "n": n,
@@ -79,17 +79,17 @@ def points_of(memory_map: MemoryMap, columns: Mapping[str, Mapping[str, Any]]) -
         ids=memory_map.ids,
         outcomes=outcomes,
         packet=pack({"key": key, **header}, xy=xy.ravel(), outcome=outcomes, day=days),
-        places={one: place for place, one in enumerate(memory_map.ids)},
+        places={record_id: place for place, record_id in enumerate(memory_map.ids)},
     )
 
 
 def _days(created_at: Sequence[Any]) -> tuple[date, npt.NDArray[np.uint16]]:
     """Return the first day, and each record's day counted from it. What has no date counts as of the first."""
     texts = [str(text or "")[:10] for text in created_at]
-    known = {text: _ordinal(text) for text in set(texts)}
-    held = [ordinal for ordinal in known.values() if ordinal]
-    first = min(held, default=date(1970, 1, 1).toordinal())
-    days = [min(max((known[text] or first) - first, 0), LATEST_DAY) for text in texts]
+    ordinals = {text: _ordinal(text) for text in set(texts)}
+    dated = [ordinal for ordinal in ordinals.values() if ordinal]
+    first = min(dated, default=date(1970, 1, 1).toordinal())
+    days = [min(max((ordinals[text] or first) - first, 0), LATEST_DAY) for text in texts]
     return date.min + timedelta(days=first - 1), np.array(days, np.uint16)
 
 

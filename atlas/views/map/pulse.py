@@ -63,7 +63,7 @@ def pulse_after(memory: MemorySystem, before: Pulse | None) -> Pulse:
     stored = memory.storage.ledger.changed_ids(COLLECTION, before.revision, limit=MOST) if is_changed else []
     if not times and not stored:
         return replace(before, revision=position.revision)
-    retrieved = sorted(times, key=lambda one: (times[one], one), reverse=True)[:MOST]
+    retrieved = sorted(times, key=lambda record_id: (times[record_id], record_id), reverse=True)[:MOST]
     return replace(
         before,
         revision=position.revision,
@@ -72,7 +72,7 @@ def pulse_after(memory: MemorySystem, before: Pulse | None) -> Pulse:
         turn=before.turn + 1,
         retrieved=tuple(retrieved),
         stored=tuple(stored),
-        lines=(*_said(memory, before, times, stored), *before.lines)[:LINES_KEPT],
+        lines=(*_sentences(memory, before, times, stored), *before.lines)[:LINES_KEPT],
     )
 
 
@@ -89,25 +89,25 @@ def pulse_packet(points: Points, pulse: Pulse) -> bytes:
     )
 
 
-def _said(memory: MemorySystem, before: Pulse, retrieved: Mapping[str, str], stored: Sequence[str]) -> list[str]:
+def _sentences(memory: MemorySystem, before: Pulse, retrieved: Mapping[str, str], stored: Sequence[str]) -> list[str]:
     """Return `Retrieved 3 experiences: Cancel the flight …` and `fred stored 1 experience: …`, without what is not."""
-    said = []
+    sentences = []
     if retrieved:
-        first = max(retrieved, key=lambda one: (retrieved[one], one))
+        first = max(retrieved, key=lambda record_id: (retrieved[record_id], record_id))
         when = retrieved[first][11:19]
-        said.append(f"{when} · Retrieved {counted(len(retrieved), 'experience')}{_titled(memory, [first])}")
-    said += _operations_said(memory, before, stored)
-    return said
+        sentences.append(f"{when} · Retrieved {counted(len(retrieved), 'experience')}{_titled(memory, [first])}")
+    sentences += _operation_sentences(memory, before, stored)
+    return sentences
 
 
-def _operations_said(memory: MemorySystem, before: Pulse, stored: Sequence[str]) -> list[str]:
-    said = []
+def _operation_sentences(memory: MemorySystem, before: Pulse, stored: Sequence[str]) -> list[str]:
+    sentences = []
     for operation in memory.history(OPERATIONS_SEEN):
         n = operation.counts.get("added", 0)
         if operation.id not in before.operations and n and stored:
             who = f"{operation.created_at:%H:%M:%S} · {_agent(memory, operation)}"
-            said.append(f"{who} stored {counted(n, 'experience')}{_titled(memory, stored)}")
-    return said
+            sentences.append(f"{who} stored {counted(n, 'experience')}{_titled(memory, stored)}")
+    return sentences
 
 
 def _agent(memory: MemorySystem, operation: Operation) -> str:

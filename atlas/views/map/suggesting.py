@@ -42,11 +42,11 @@ def suggested(llm: LLMClient, memory: MemorySystem, memory_map: MemoryMap) -> Na
     Raises:
         LLMError: The model could not be asked, or gave no usable names.
     """
-    typical = [one for domain in memory_map.domains for one in domain.typical]
+    typical = [record_id for domain in memory_map.domains for record_id in domain.typical]
     unnamed = unnamed_domains(memory_map, memory.experience.titles(typical))
-    taken = [domain.name for domain in memory_map.domains if domain.is_named_by_person]
+    person_names = [domain.name for domain in memory_map.domains if domain.is_named_by_person]
     with operation() as account:
-        names = run(suggest_names(llm, unnamed, taken))
+        names = run(suggest_names(llm, unnamed, person_names))
     return NameSuggestions(names=names, model=model_name(llm), by=authorship(llm, DOMAIN_NAMES), spent=account.spent)
 
 

@@ -28,14 +28,16 @@ def talk_packet(memory: MemorySystem, sheet: Sheet, hovered: object, wanted: obj
     """
     points = sheet.points
     under = points.id_of(hovered)
-    asked = [points.id_of(point) for point in wanted[:TITLES]] if isinstance(wanted, list) else []
-    shown = list(filter(None, asked))
-    titles = memory.experience.titles([*shown, *filter(None, [under])])
-    told: dict[str, Any] = {"point": None, "lines": []}
+    wanted_ids = [points.id_of(point) for point in wanted[:TITLES]] if isinstance(wanted, list) else []
+    ids = list(filter(None, wanted_ids))
+    titles = memory.experience.titles([*ids, *filter(None, [under])])
+    hover: dict[str, Any] = {"point": None, "lines": []}
     if under is not None and under in titles:
         place = points.places[under]
         domain = sheet.map.domain(int(sheet.map.labels[place]))
         lines = [titles[under][:TITLE_CHARACTERS], signed(OUTCOMES[points.outcomes[place]])]
-        told = {"point": place, "lines": [*lines, domain.name if domain else "in no domain"]}
-    named = [[points.places[one], titles[one][:TITLE_CHARACTERS]] for one in shown if one in titles]
-    return pack({"points": points.key, **told, "titles": named})
+        hover = {"point": place, "lines": [*lines, domain.name if domain else "in no domain"]}
+    named = [
+        [points.places[record_id], titles[record_id][:TITLE_CHARACTERS]] for record_id in ids if record_id in titles
+    ]
+    return pack({"points": points.key, **hover, "titles": named})

@@ -145,8 +145,8 @@ def advice(found: MemoryEffect) -> str:
 def _latest(memory: MemorySystem, task_ids: list[str]) -> dict[str, str]:
     where = {"task_id": {"$in": task_ids}}
     tasks, times = (memory.experience.column(key, where) for key in ("task_id", "created_at"))
-    in_order = sorted(tasks, key=lambda one: (times.get(one, ""), one))
-    return {tasks[one]: one for one in in_order}
+    in_order = sorted(tasks, key=lambda record_id: (times.get(record_id, ""), record_id))
+    return {tasks[record_id]: record_id for record_id in in_order}
 
 
 def _row(task: TaskEffect, experience_id: str, titles: dict[str, str]) -> TaskRow:

@@ -38,7 +38,7 @@ class GroupRow:
 class Groups:
     """Groups, largest first."""
 
-    shown: tuple[GroupRow, ...]
+    rows: tuple[GroupRow, ...]
     n_more: int
     """Groups beyond those shown."""
 

@@ -62,8 +62,8 @@ class Export:
     @property
     def sentence(self) -> str:
         """`Exported 41 experiences and 2 concepts.`."""
-        said = [counted(n, noun) for noun, n in self._counts.items() if n or noun == "experience"]
-        return f"Exported {in_words(said)}."
+        counts = [counted(n, noun) for noun, n in self._counts.items() if n or noun == "experience"]
+        return f"Exported {in_words(counts)}."
 
     def lines(self, track: Track = iter) -> Iterator[str]:
         """Yield the lines, each with its end."""
@@ -73,16 +73,16 @@ class Export:
 
     def _lines_of(self, kind: Kind, track: Track) -> Iterator[str]:
         records: Any = kind.records(self._memory)
-        kept = [source for source in SOURCES if source not in self._without]
-        ids = records.ids({"source": {"$in": kept}} if kind is CONCEPT else None)
+        sources = [source for source in SOURCES if source not in self._without]
+        ids = records.ids({"source": {"$in": sources}} if kind is CONCEPT else None)
         options = {"with_vectors": self._with_vectors} if kind is EXPERIENCE else {}
         for start in track(range(0, len(ids), EXPORT_BATCH)):
             yield from self._encoded(kind.noun, records.export(ids[start : start + EXPORT_BATCH], **options))
 
     def _encoded(self, noun: str, exported: Iterable[Exported]) -> Iterator[str]:
-        for one in exported:
+        for record in exported:
             self._counts[noun] = self._counts.get(noun, 0) + 1
-            yield encode_line(one, known_lines()) + "\n"
+            yield encode_line(record, known_lines()) + "\n"
 
 
 def backup_name(memory: MemorySystem, why: str = "backup") -> str:
@@ -111,9 +111,13 @@ def known_backups(memory: MemorySystem) -> dict[str, str]:
 
     The newest is first.
     """
-    known = {made.path: made.made_at for made in reversed(read_backups(memory.storage.ledger))}
-    own = backup_directory(memory)
-    return known if may_name_paths() else {path: at for path, at in known.items() if PurePath(path).parent == own}
+    backups = {note.path: note.made_at for note in reversed(read_backups(memory.storage.ledger))}
+    directory = backup_directory(memory)
+    return (
+        backups
+        if may_name_paths()
+        else {path: at for path, at in backups.items() if PurePath(path).parent == directory}
+    )
 
 
 def backup_directory(memory: MemorySystem) -> Path:
@@ -142,12 +146,12 @@ def preview_restore(memory: MemorySystem, source: Path, name: str) -> RestorePre
         InvalidInput: The file is not a backup that this version can read.
         StoreUnavailable: It cannot be read.
     """
-    held = look_into(memory.storage, source)
+    contents = look_into(memory.storage, source)
     return RestorePreview(
         source=source,
         name=name,
-        rows=_rows(memory, record_counts(memory), held.counts),
-        notes=tuple(_notes(memory, held)),
+        rows=_rows(memory, record_counts(memory), contents.counts),
+        notes=tuple(_notes(memory, contents)),
     )
 
 
@@ -175,12 +179,12 @@ def _rows(memory: MemorySystem, now: Mapping[str, int], after: Mapping[str, int]
     return tuple(row for row in rows if row.now or row.after)
 
 
-def _notes(memory: MemorySystem, held: BackupContents) -> Iterator[str]:
+def _notes(memory: MemorySystem, contents: BackupContents) -> Iterator[str]:
     yield "Marks, the history and the names of domains become what they were, too. What was done since then is gone."
     yield "The store as it is now is backed up first, into a file beside it, so the restore can be undone."
     model = memory.storage.model
-    if model is not None and held.model != model.name:
-        yield f"The embedding model becomes {held.model or 'none'} again. It is {model.name} now."
-    if held.revived:
-        ids = " ".join(held.revived[:20])
-        yield f"{counted(len(held.revived), 'purged record')} would come back. Purge again: {ids}"
+    if model is not None and contents.model != model.name:
+        yield f"The embedding model becomes {contents.model or 'none'} again. It is {model.name} now."
+    if contents.revived:
+        ids = " ".join(contents.revived[:20])
+        yield f"{counted(len(contents.revived), 'purged record')} would come back. Purge again: {ids}"

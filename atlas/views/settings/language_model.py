@@ -26,7 +26,7 @@ def problem_of_key(key: str) -> str:
     """Return why a text cannot be a key, without repeating it. Empty where it may be one."""
     if not key:
         return f"A key is needed, but the box is empty. Paste the one that {KEY} would hold."
-    if not key.isascii() or any(one.isspace() or not one.isprintable() for one in key):
+    if not key.isascii() or any(character.isspace() or not character.isprintable() for character in key):
         return "A key should be one word of plain letters, digits and signs. Copy it again without spaces."
     return ""
 

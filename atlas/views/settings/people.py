@@ -28,11 +28,11 @@ class Doors:
     @property
     def sentence(self) -> str:
         """`They made 2 keys that are in use: crawler, nightly. They made 1 link that is open: board.` Or nothing."""
-        said = [("key", "in use", self.keys), ("link", "open", self.links)]
+        doors = [("key", "in use", self.keys), ("link", "open", self.links)]
         return " ".join(
             f"They made {counted(len(named), noun)} that {'is' if len(named) == 1 else 'are'} {state}: "
             f"{', '.join(named.values())}."
-            for noun, state, named in said
+            for noun, state, named in doors
             if named
         )
 
@@ -67,7 +67,7 @@ def follow_groups(memory: MemorySystem, person_id: str) -> Person:
 
 def doors_of(memory: MemorySystem, person_id: str) -> Doors:
     """Return what somebody made that still lets others in. `NotAllowed` for whoever is no admin."""
-    person = next((one for one in _people(memory).every() if one.id == person_id), None)
+    person = next((each for each in _people(memory).every() if each.id == person_id), None)
     return _doors_of(memory, person.names) if person else Doors()
 
 

@@ -16,7 +16,7 @@ WORDS = {"added": "new", "changed": "changed", "marked": "marked", "removed": "r
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class PageState:
     """The state of the store that a page shows."""
 
     state: StoreState
@@ -24,22 +24,22 @@ class Drawn:
     """Counts of each of the newest operations by then, by its id: an import may still be going on."""
 
 
-def drawn_now(memory: MemorySystem, state: StoreState) -> Drawn:
+def page_state(memory: MemorySystem, state: StoreState) -> PageState:
     """Return what a page shows that draws this state. It was read first, so what comes between is noticed."""
     counts = {operation.id: dict(operation.counts) for operation in memory.history(OPERATIONS_SEEN)}
-    return Drawn(state=state, counts=counts)
+    return PageState(state=state, counts=counts)
 
 
-def changes_since(drawn: Drawn, memory: MemorySystem) -> str:
+def changes_since(last: PageState, memory: MemorySystem) -> str:
     """Return `3 new · 1 removed`, done since a page was drawn. Empty where nothing was."""
     now = store_state(memory)
-    if now == drawn.state:
+    if now == last.state:
         return ""
-    if now.ledger_id != drawn.state.ledger_id:
+    if now.ledger_id != last.state.ledger_id:
         return UNNAMED
     totals = dict.fromkeys(WORDS, 0)
     for operation in memory.history(OPERATIONS_SEEN):
-        before = drawn.counts.get(operation.id, {})
+        before = last.counts.get(operation.id, {})
         for name in totals:
             totals[name] += operation.counts.get(name, 0) - before.get(name, 0)
     named = [f"{n:,} {WORDS[name]}" for name, n in totals.items() if n > 0]

@@ -25,7 +25,7 @@ class MergeProposal:
     @property
     def going(self) -> tuple[str, ...]:
         """The ids of the records that others replace."""
-        return tuple(one.id for group in self.plan.groups for one in group.removed)
+        return tuple(record.id for group in self.plan.groups for record in group.removed)
 
     @property
     def done_sentence(self) -> str:

@@ -71,12 +71,12 @@ def narrowed(text: str = "", by: str = BEST_MATCH, domains: Sequence[int] = (), 
     return Scope(text=text, by=by, domains=tuple(domains), values=without_empty(values))
 
 
-def offered(held: Mapping[Any, int], chosen: Sequence[Any]) -> list[Any]:
+def offered(options: Mapping[Any, int], chosen: Sequence[Any]) -> list[Any]:
     """Return what a box offers: the most frequent values, and those that are chosen even if nothing holds them.
 
     A value that is chosen stays until the person takes it away: it would widen the scope unasked if it fell out.
     """
-    return list(dict.fromkeys([*list(held)[:OPTIONS_SHOWN], *chosen]))
+    return list(dict.fromkeys([*list(options)[:OPTIONS_SHOWN], *chosen]))
 
 
 def tells_domains(memory_map: MemoryMap | None) -> bool:
@@ -92,14 +92,14 @@ def domain_titles(memory_map: MemoryMap | None, chosen: Sequence[int] = ()) -> d
     No two are called the same. The title says nothing that changes with every record, such as how many it has: by it
     a box tells what is chosen.
     """
-    told = memory_map if memory_map is not None and tells_domains(memory_map) else None
-    domains = told.domains if told is not None else ()
+    titled = memory_map if memory_map is not None and tells_domains(memory_map) else None
+    domains = titled.domains if titled is not None else ()
     titles = {domain.number: domain.name for domain in domains}
-    if told is not None and domains and told.share_unclustered:
+    if titled is not None and domains and titled.share_unclustered:
         titles[UNCLUSTERED] = "Unclustered"
     frequent = {title for title, n in Counter(titles.values()).items() if n > 1}
     titles = {number: f"{title} (domain {number})" if title in frequent else title for number, title in titles.items()}
-    why = "gone since" if told is not None else "when the map is made"
+    why = "gone since" if titled is not None else "when the map is made"
     return titles | {number: f"{_domain(number)}, {why}" for number in chosen if number not in titles}
 
 

@@ -55,7 +55,7 @@ def address_of(scope: Scope) -> dict[str, list[str]]:
     return {key: values for key, values in texts.items() if values}
 
 
-def read_address(asked: Address, options: Mapping[str, Options], memory_map: MemoryMap | None) -> AddressReading:
+def read_address(address: Address, options: Mapping[str, Options], memory_map: MemoryMap | None) -> AddressReading:
     """Read an address as far as the store has what it asks for.
 
     Args:
@@ -63,21 +63,23 @@ def read_address(asked: Address, options: Mapping[str, Options], memory_map: Mem
         options: The values that each filter can offer, by its name.
         memory_map: The map with the domains. Until there is one, every number may be a domain.
     """
-    values = {each.name: each.read(asked[key], options[each.name]) for key, each in BY_NAME.items() if asked.get(key)}
+    values = {
+        each.name: each.read(address[key], options[each.name]) for key, each in BY_NAME.items() if address.get(key)
+    }
     scope = narrowed(
-        text=["", *asked.get("scope_text", ())][-1],
-        by=next(iter(known_values(asked.get("scope_by", ()), BY)), BEST_MATCH),
-        domains=known_values(asked.get("scope_domains", ()), _domains(asked, memory_map)),
+        text=["", *address.get("scope_text", ())][-1],
+        by=next(iter(known_values(address.get("scope_by", ()), BY)), BEST_MATCH),
+        domains=known_values(address.get("scope_domains", ()), _domains(address, memory_map)),
         **values,
     )
-    taken, n_left_out = {"scope_by": [BEST_MATCH], **address_of(scope)}, Counter[str]()
+    parameters, n_left_out = {"scope_by": [BEST_MATCH], **address_of(scope)}, Counter[str]()
     for key, noun in NOUNS.items():
-        texts = [BY_NAME[key].canonical(text) if key in BY_NAME else text for text in asked.get(key, ())]
-        n_left_out[noun] += len({*texts} - {*taken.get(key, ())})
+        texts = [BY_NAME[key].canonical(text) if key in BY_NAME else text for text in address.get(key, ())]
+        n_left_out[noun] += len({*texts} - {*parameters.get(key, ())})
     return AddressReading(scope=scope, n_left_out=n_left_out)
 
 
-def _domains(asked: Address, memory_map: MemoryMap | None) -> Iterable[int]:
+def _domains(address: Address, memory_map: MemoryMap | None) -> Iterable[int]:
     if tells_domains(memory_map):
         return domain_titles(memory_map)
-    return range(UNCLUSTERED, NUMBERS) if asked.get("scope_domains") else ()
+    return range(UNCLUSTERED, NUMBERS) if address.get("scope_domains") else ()

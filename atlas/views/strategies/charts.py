@@ -45,7 +45,7 @@ def tries_chart(attempts: Sequence[Use]) -> Chart:
     points = points[-MOST_POINTS:]
     line: Chart = {"type": "scatter", "mode": "lines", "showlegend": False, "x": [n for n, *_ in points]}
     edge = {**line, "line": {"width": 0}, "hoverinfo": "skip"}
-    said = [f"{percent(rate)} of {n:,}, 95 %: {i.low * 100:.0f}–{percent(i.high)}" for n, _, rate, i in points]
+    labels = [f"{percent(rate)} of {n:,}, 95 %: {i.low * 100:.0f}–{percent(i.high)}" for n, _, rate, i in points]
     return {
         "data": [
             {**edge, "y": [interval.low for *_, interval in points]},
@@ -55,7 +55,7 @@ def tries_chart(attempts: Sequence[Use]) -> Chart:
                 "mode": "lines" if len(points) > 1 else "markers",
                 "y": [rate for _, _, rate, _ in points],
                 "line": {"color": PALETTE[0], "width": 2},
-                "text": said,
+                "text": labels,
                 "hovertemplate": "until try %{x}: %{text}<extra></extra>",
             },
             *_marks(points),

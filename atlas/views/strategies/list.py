@@ -67,25 +67,25 @@ def strategy_rows(
     uses, without = memory.strategies.attempts_of(ids), tasks_without(memory.strategies, memory.experience, strategies)
     return tuple(
         StrategyRow(
-            id=one.id,
-            title=readable_title(one.title),
-            situation=" ".join(one.situation[:TEXT_CHARACTERS].split()),
-            suggestion=" ".join(one.suggestion[:TEXT_CHARACTERS].split()),
-            succeeded=tries_text(rates[one.id]),
-            rate=100 * rates[one.id].n_succeeded / rates[one.id].n if rates[one.id].n else None,
-            n=rates[one.id].n,
-            bar=rate_bar(rates[one.id], height=TALL),
-            trend=trend_text(trend([use.success for use in uses[one.id]])),
-            without=without_text(without[one.id]),
-            n_sources=len(one.sources),
-            retired=rates[one.id].retired,
-            written_by=written_by(one),
-            created_at=one.created_at.astimezone(UTC) if one.created_at else None,
-            marks=marks_text(marks.get(one.id, NO_MARKS)),
-            **ranking(hits, one.id),
+            id=each.id,
+            title=readable_title(each.title),
+            situation=" ".join(each.situation[:TEXT_CHARACTERS].split()),
+            suggestion=" ".join(each.suggestion[:TEXT_CHARACTERS].split()),
+            succeeded=tries_text(rates[each.id]),
+            rate=100 * rates[each.id].n_succeeded / rates[each.id].n if rates[each.id].n else None,
+            n=rates[each.id].n,
+            bar=rate_bar(rates[each.id], height=TALL),
+            trend=trend_text(trend([use.success for use in uses[each.id]])),
+            without=without_text(without[each.id]),
+            n_sources=len(each.sources),
+            retired=rates[each.id].retired,
+            written_by=written_by(each),
+            created_at=each.created_at.astimezone(UTC) if each.created_at else None,
+            marks=marks_text(marks.get(each.id, NO_MARKS)),
+            **ranking(hits, each.id),
         )
-        for one in strategies
-        if one.id in rates
+        for each in strategies
+        if each.id in rates
     )
 
 

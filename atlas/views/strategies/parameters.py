@@ -38,13 +38,13 @@ def parameters_in(text: str) -> tuple[dict[str, str], ...]:
 
 
 def _line(parameter: Mapping[str, str]) -> str:
-    said = parameter["name"]
-    said += f" ({parameter['type']})" if parameter.get("type") else ""
-    said += f": {parameter['description']}" if parameter.get("description") else ""
-    said += f" [such as {parameter['example']}]" if parameter.get("example") else ""
-    matched = _LINE.fullmatch(said)
+    line = parameter["name"]
+    line += f" ({parameter['type']})" if parameter.get("type") else ""
+    line += f": {parameter['description']}" if parameter.get("description") else ""
+    line += f" [such as {parameter['example']}]" if parameter.get("example") else ""
+    matched = _LINE.fullmatch(line)
     is_kept = matched is not None and _named(matched) == dict(parameter)
-    return said if is_kept and "\n" not in said else json.dumps(dict(parameter), ensure_ascii=False)
+    return line if is_kept and "\n" not in line else json.dumps(dict(parameter), ensure_ascii=False)
 
 
 def _read(line: str) -> dict[str, str]:

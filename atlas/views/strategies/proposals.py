@@ -16,7 +16,7 @@ from atlas.views.shared.wording import counted
 def delete_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
     """Return the view of a plan that deletes strategies, without those that are gone meanwhile."""
     going = memory.strategies.get_many(ids)
-    rows = [PlanRow(id=one.id, title=one.title, goes=True, why=_tries(one)) for one in going]
+    rows = [PlanRow(id=strategy.id, title=strategy.title, goes=True, why=_tries(strategy)) for strategy in going]
     notes = [*gone_notes(len(ids) - len(going)), "To hide them from agents, retire them instead."]
     return deleting_view(rows, STRATEGY.noun, memory.strategies.count(), caption="What is removed", notes=notes)
 
@@ -66,11 +66,11 @@ def merge_view(plan: StrategyMergePlan, n_gone: int) -> PlanView:
 
 
 def _group_rows(group: StrategyMergeGroup) -> Iterator[PlanRow]:
-    kept = group.merged
-    why = f"stays: {group.why_kept}; {_tries(kept)} with theirs"
-    yield PlanRow(id=kept.id, title=kept.title, goes=False, why=why)
-    for one in group.removed:
-        yield PlanRow(id=one.id, title=one.title, goes=True, why=_tries(one))
+    merged = group.merged
+    why = f"stays: {group.why_kept}; {_tries(merged)} with theirs"
+    yield PlanRow(id=merged.id, title=merged.title, goes=False, why=why)
+    for removed in group.removed:
+        yield PlanRow(id=removed.id, title=removed.title, goes=True, why=_tries(removed))
 
 
 def _tries(strategy: Strategy) -> str:

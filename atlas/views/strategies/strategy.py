@@ -181,10 +181,10 @@ def attempt_rows(memory: MemorySystem, attempts: Sequence[Use]) -> tuple[Attempt
     Args:
         attempts: All of them, oldest first.
     """
-    shown = list(enumerate(attempts, start=1))[-ATTEMPTS_SHOWN:]
-    of = linked(memory.experience, [attempt.trajectory_id for _, attempt in shown if attempt.trajectory_id])
-    titles = memory.experience.titles([one.id for one in of.values()])
-    ids = {trajectory_id: one.id for trajectory_id, one in of.items()}
+    listed = list(enumerate(attempts, start=1))[-ATTEMPTS_SHOWN:]
+    of = linked(memory.experience, [attempt.trajectory_id for _, attempt in listed if attempt.trajectory_id])
+    titles = memory.experience.titles([experience.id for experience in of.values()])
+    ids = {trajectory_id: experience.id for trajectory_id, experience in of.items()}
     return tuple(
         AttemptRow(
             number=number,
@@ -194,7 +194,7 @@ def attempt_rows(memory: MemorySystem, attempts: Sequence[Use]) -> tuple[Attempt
             experience_id=ids.get(attempt.trajectory_id, ""),
             actor=attempt.actor,
         )
-        for number, attempt in reversed(shown)
+        for number, attempt in reversed(listed)
     )
 
 
@@ -264,13 +264,17 @@ def _facts(
 
 def _other_ways(metadata: Mapping[str, Any]) -> tuple[Text, ...]:
     variants = metadata.get("variants")
-    said = [one.get("suggestion") for one in variants if isinstance(one, Mapping)] if _is_list(variants) else []
-    return tuple(Text(text) for text in said if isinstance(text, str) and text)
+    suggestions = (
+        [variant.get("suggestion") for variant in variants if isinstance(variant, Mapping)]
+        if _is_list(variants)
+        else []
+    )
+    return tuple(Text(text) for text in suggestions if isinstance(text, str) and text)
 
 
 def _background(metadata: Mapping[str, Any]) -> Iterator[Fact]:
-    said = {*SAID_ELSEWHERE, *(("variants",) if _other_ways(metadata) else ())}
-    return plain_facts({name: value for name, value in metadata.items() if name not in said})
+    elsewhere = {*SAID_ELSEWHERE, *(("variants",) if _other_ways(metadata) else ())}
+    return plain_facts({name: value for name, value in metadata.items() if name not in elsewhere})
 
 
 def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:
@@ -278,14 +282,14 @@ def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:
 
 
 def _sources(memory: MemorySystem, strategy: Strategy) -> tuple[SourceRow, ...]:
-    shown = strategy.sources[:SOURCES_SHOWN]
-    of = linked(memory.experience, shown)
-    titles = memory.experience.titles([one.id for one in of.values()])
+    ids = strategy.sources[:SOURCES_SHOWN]
+    of = linked(memory.experience, ids)
+    titles = memory.experience.titles([experience.id for experience in of.values()])
     return tuple(
         SourceRow(of[source].id, signed(of[source].outcome), titles.get(of[source].id, ""))
         if source in of
         else SourceRow("", "", "")
-        for source in shown
+        for source in ids
     )
 
 

@@ -19,20 +19,20 @@ def readable_title(title: str) -> str:
     What is left of a title that holds nothing but parameters is the title itself.
     """
     is_cut = title.endswith("…")
-    told = _REPEATED.sub("…", _PARAMETER.sub("…", title.removesuffix("…")))
-    told = " ".join(told.split()).lstrip("… ,.:;-")
-    if not re.search(r"\w{3}", told):
+    text = _REPEATED.sub("…", _PARAMETER.sub("…", title.removesuffix("…")))
+    text = " ".join(text.split()).lstrip("… ,.:;-")
+    if not re.search(r"\w{3}", text):
         return title
-    if is_cut or len(told) > TITLE_CHARACTERS:
-        told = _shortened(told, is_cut)
-    return told if told[:1] == title[:1] else told[:1].upper() + told[1:]
+    if is_cut or len(text) > TITLE_CHARACTERS:
+        text = _shortened(text, is_cut)
+    return text if text[:1] == title[:1] else text[:1].upper() + text[1:]
 
 
-def _shortened(told: str, is_cut: bool) -> str:
+def _shortened(text: str, is_cut: bool) -> str:
     """Return a long title up to the end of a clause, or else of a word."""
-    ends = [match.start() for match in _CLAUSE.finditer(told) if SHORTEST <= match.start() <= TITLE_CHARACTERS]
+    ends = [match.start() for match in _CLAUSE.finditer(text) if SHORTEST <= match.start() <= TITLE_CHARACTERS]
     if ends:
-        return told[: ends[-1]].rstrip(" ,")
-    if len(told) <= TITLE_CHARACTERS and not is_cut:
-        return told
-    return f"{told[:TITLE_CHARACTERS].rsplit(' ', 1)[0].rstrip(' ,.:;…')} …"
+        return text[: ends[-1]].rstrip(" ,")
+    if len(text) <= TITLE_CHARACTERS and not is_cut:
+        return text
+    return f"{text[:TITLE_CHARACTERS].rsplit(' ', 1)[0].rstrip(' ,.:;…')} …"

@@ -94,8 +94,8 @@ def propose_writing(memory: MemorySystem, *, by_model: bool = False) -> WritePro
     plan = bank.plan_write(unwritten_attempts(bank, memory.experience, most))
     notes = tuple(_notes(plan, BY_MODEL if asks_model else BY_PATTERN, most))
     rows = (
-        *(_row(one, "new warning" if is_warning(one) else "new") for one in plan.added),
-        *(_row(one, "gets more sources") for one in plan.joined),
+        *(_row(strategy, "new warning" if is_warning(strategy) else "new") for strategy in plan.added),
+        *(_row(strategy, "gets more sources") for strategy in plan.joined),
     )
     return WriteProposal(plan=plan, view=_view(plan, notes), rows=rows)
 
@@ -139,19 +139,25 @@ def _view(plan: StrategyWritePlan, notes: tuple[str, ...]) -> PlanView:
 
 
 def _notes(plan: StrategyWritePlan, how: str, most: int) -> list[str]:
-    said = [f"They are written {how}{f', which took {plan.spent}' if plan.spent else ''}."]
+    sentences = [f"They are written {how}{f', which took {plan.spent}' if plan.spent else ''}."]
     if plan.n_joined_sources:
-        said.append(f"{counted(plan.n_joined_sources, 'attempt')} say the same as another one, and become its sources.")
+        sentences.append(
+            f"{counted(plan.n_joined_sources, 'attempt')} say the same as another one, and become its sources."
+        )
     if plan.retired:
-        told = f"{counted(len(plan.retired), 'strategy')} of those that would get more sources"
-        said.append(f"Retired, and so still not given to agents: {told}.")
+        retired = f"{counted(len(plan.retired), 'strategy')} of those that would get more sources"
+        sentences.append(f"Retired, and so still not given to agents: {retired}.")
     if plan.n_nothing:
-        said.append(f"{counted(plan.n_nothing, 'attempt')} say too little, or are too specific, to help elsewhere.")
+        sentences.append(
+            f"{counted(plan.n_nothing, 'attempt')} say too little, or are too specific, to help elsewhere."
+        )
     if plan.problems:
-        said.append(f"{counted(len(plan.problems), 'attempt')} could not be read. The first problem is shown below.")
+        sentences.append(
+            f"{counted(len(plan.problems), 'attempt')} could not be read. The first problem is shown below."
+        )
     if plan.n_attempts >= most:
-        said.append(f"The first {most:,} attempts were read. Ask again for the rest.")
-    return said
+        sentences.append(f"The first {most:,} attempts were read. Ask again for the rest.")
+    return sentences
 
 
 def _row(strategy: Strategy, what: str) -> WrittenRow:

@@ -84,16 +84,16 @@ def draw_block_difference(left: Answer, right: Answer) -> None:
 
 def draw_choice(memory: MemorySystem) -> str:
     """Draw which memory's hits are shown: all of one, or the first of every memory."""
-    shown = st.segmented_control(
+    part = st.segmented_control(
         "Hits of", [ALL, *TITLES.values()], default=ALL, required=True, key="ask_shown", bind=URL,
         label_visibility="collapsed", wrap=True,
     )  # fmt: skip
     draw_about(memory)
-    return shown or ALL
+    return part or ALL
 
 
 def draw_parts(
-    memory: MemorySystem, text: str, side: Name, weights: RankingWeights, answer: Answer, shown: str
+    memory: MemorySystem, text: str, side: Name, weights: RankingWeights, answer: Answer, part_name: str
 ) -> None:
     """Draw the hits as cards.
 
@@ -102,9 +102,9 @@ def draw_parts(
     """
     judged = judged_hits(memory, text)
     for part in answer.parts:
-        if part.hits and shown in (ALL, part.title):
-            _draw_part(memory, text, side, weights, part, None if shown == part.title else FIRST, judged)
-        elif shown == part.title:
+        if part.hits and part_name in (ALL, part.title):
+            _draw_part(memory, text, side, weights, part, None if part_name == part.title else FIRST, judged)
+        elif part_name == part.title:
             st.caption(f"{part.title}: nothing found here.")
 
 
@@ -133,9 +133,9 @@ def _draw_part(
 
 def card_of(memory: MemorySystem, text: str, weights: RankingWeights, part: Part, hit: RankedHit) -> HitCard:
     """Return the card of a hit, made once for each state of the store and each way to ask."""
-    asked = digest(text, weights, hit.hit.signals)
+    key = digest(text, weights, hit.hit.signals)
     return _card(
-        store_state(memory), part.name, hit.id, asked, _memory=memory, _text=text, _hit=hit.hit, _weights=weights
+        store_state(memory), part.name, hit.id, key, _memory=memory, _text=text, _hit=hit.hit, _weights=weights
     )
 
 
@@ -148,8 +148,8 @@ def _draw_hit(
     acts.badge(f"{hit.rank}", color="gray")
     if hit.move:
         acts.badge(hit.move, color="blue" if hit.move == ONLY_HERE else MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
-    said = IN_BLOCK if hit.is_shown else LEFT_OUT
-    acts.badge(f"{said}, {ONLY_HERE}" if hit.is_shown_otherwise else said, color="green" if hit.is_shown else "gray")
+    place = IN_BLOCK if hit.is_shown else LEFT_OUT
+    acts.badge(f"{place}, {ONLY_HERE}" if hit.is_shown_otherwise else place, color="green" if hit.is_shown else "gray")
     page = f"pages/{VIEWS[part.name].kind.page}.py"
     acts.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": hit.id})
     return acts
@@ -173,7 +173,7 @@ def _card(
     state: StoreState,
     name: str,
     record_id: str,
-    asked: str,
+    key: str,
     *,
     _memory: MemorySystem,
     _text: str,

@@ -105,9 +105,9 @@ def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budge
 
 
 def _draw_two(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
-    one, other = sides
-    said = f"{settings_differing(one.configuration, other.configuration)} {difference_sentence(*answers)}"
-    st.info(said, icon=":material/compare_arrows:")
+    left, right = sides
+    difference = f"{settings_differing(left.configuration, right.configuration)} {difference_sentence(*answers)}"
+    st.info(difference, icon=":material/compare_arrows:")
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, answers, strict=True):
         with column:
             st.subheader(side.title, anchor=False)
@@ -116,10 +116,10 @@ def _draw_two(memory: MemorySystem, text: str, sides: list[Side], answers: list[
     draw_block_difference(*answers)
     if not any(answer.n_hits for answer in answers):
         return
-    shown = draw_choice(memory)
+    part = draw_choice(memory)
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, compared(*answers), strict=True):
         with column:
-            draw_parts(memory, text, side.name, side.configuration.weights, answer, shown)
+            draw_parts(memory, text, side.name, side.configuration.weights, answer, part)
 
 
 def _call(memory: MemorySystem, side: Side, budget: int) -> str:
@@ -169,15 +169,15 @@ def _draw_configuration(
     strictness = draw_knob("ask", side, profile, STRICTNESS, bind=URL)
     place = st.container()
     with st.expander("Weights", key=f"ask_weights_{side}"):
-        weights = draw_weights("ask", side, profile, bind=URL, given={STRICTNESS: strictness})
+        weights = draw_weights("ask", side, profile, bind=URL, defaults={STRICTNESS: strictness})
     off_names = tuple(_NAMES[title] for title in off)
-    asked = Configuration(weights=weights, k=k, off=off_names, is_diverse=is_diverse)
+    configuration = Configuration(weights=weights, k=k, off=off_names, is_diverse=is_diverse)
     with place:
-        _draw_strictness(memory, text, side, asked)
-    return asked
+        _draw_strictness(memory, text, side, configuration)
+    return configuration
 
 
-def _draw_strictness(memory: MemorySystem, text: str, side: Name, asked: Configuration) -> None:
+def _draw_strictness(memory: MemorySystem, text: str, side: Name, configuration: Configuration) -> None:
     """Draw where the level of relevance comes from, and what another strictness would show."""
     box = st.expander("What is strictness?", key=f"ask_strictness_rows_{side}", on_change="rerun")
     if not box.open:
@@ -186,18 +186,20 @@ def _draw_strictness(memory: MemorySystem, text: str, side: Name, asked: Configu
         st.caption(LEVEL_SENTENCE)
         if not text.strip() or not is_ready():
             return
-        rows = _strictness(store_state(memory), digest(text, asked), _memory=memory, _text=text, _asked=asked)
+        rows = _strictness(
+            store_state(memory), digest(text, configuration), _memory=memory, _text=text, _configuration=configuration
+        )
         chosen = {True: "chosen", False: ""}
-        shown = [{"Strictness": row.strictness, **row.n_hits, " ": chosen[row.is_chosen]} for row in rows]
+        table = [{"Strictness": row.strictness, **row.n_hits, " ": chosen[row.is_chosen]} for row in rows]
         st.caption("Hits per memory")
-        st.dataframe(shown, hide_index=True, key=f"ask_strictness_table_{side}")
+        st.dataframe(table, hide_index=True, key=f"ask_strictness_table_{side}")
 
 
 def _answer(memory: MemorySystem, text: str, configuration: Configuration, budget: int) -> Answer:
     """Return an answer, worked out once for each state of the store, and the block once more for each budget."""
-    state, asked = store_state(memory), digest(text, configuration)
-    result = _found(state, asked, _memory=memory, _text=text, _configuration=configuration)
-    block = _block(state, asked, budget, _memory=memory, _result=result)
+    state, key = store_state(memory), digest(text, configuration)
+    result = _found(state, key, _memory=memory, _text=text, _configuration=configuration)
+    block = _block(state, key, budget, _memory=memory, _result=result)
     return answered(result, block, configuration, held_by(memory))
 
 
@@ -208,18 +210,18 @@ def _counts(state: StoreState, *, _memory: MemorySystem) -> dict[str, int]:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _found(
-    state: StoreState, asked: str, *, _memory: MemorySystem, _text: str, _configuration: Configuration
+    state: StoreState, key: str, *, _memory: MemorySystem, _text: str, _configuration: Configuration
 ) -> MemoryQueryResult:
     return found_for(_memory, _text, _configuration)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _strictness(
-    state: StoreState, asked: str, *, _memory: MemorySystem, _text: str, _asked: Configuration
+    state: StoreState, key: str, *, _memory: MemorySystem, _text: str, _configuration: Configuration
 ) -> tuple[StrictnessRow, ...]:
-    return strictness_rows(_memory, _text, _asked)
+    return strictness_rows(_memory, _text, _configuration)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _block(state: StoreState, asked: str, budget: int, *, _memory: MemorySystem, _result: Any) -> ContextBlock:
+def _block(state: StoreState, key: str, budget: int, *, _memory: MemorySystem, _result: Any) -> ContextBlock:
     return block_of(_memory, _result, budget)

@@ -20,7 +20,7 @@ from atlas.views.ask.comparison import (
     profile_problems,
 )
 from atlas.views.shared.state import StoreState
-from pages.components.ask.profiles import Chosen, Name, called, draw_weights, first_profile, warn_of_problems
+from pages.components.ask.profiles import Name, ProfileWeights, called, draw_weights, first_profile, warn_of_problems
 from pages.components.lists.cards import hit_card
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.filters import URL, digest
@@ -44,13 +44,13 @@ def draw_comparison(memory: MemorySystem) -> None:
     )
     left, right = st.columns(2, gap="medium")
     with left:
-        one = draw_profile(memory, "left", profiles, in_use.name)
+        first = draw_profile(memory, "left", profiles, in_use.name)
     with right:
-        other = draw_profile(memory, "right", profiles, in_use.name)
+        second = draw_profile(memory, "right", profiles, in_use.name)
     if not (query or "").strip() or draw_awaited(memory):
         return
     with st.spinner("Searching …"):
-        found = compared(memory, query or "", one.weights, other.weights)
+        found = compared(memory, query or "", first.weights, second.weights)
     with left:
         st.caption(found.caption)
         draw_side("left", found.left)
@@ -59,7 +59,7 @@ def draw_comparison(memory: MemorySystem) -> None:
         draw_side("right", found.right)
 
 
-def draw_profile(memory: MemorySystem, side: Name, profiles: Sequence[Profile], in_use: str) -> Chosen:
+def draw_profile(memory: MemorySystem, side: Name, profiles: Sequence[Profile], in_use: str) -> ProfileWeights:
     """Draw the profile of a side, its weights, which can be turned, and what can be done with them."""
     names, key = profile_names(profiles), f"evaluation_profile_{side}"
     if st.session_state.get(key) not in names:
@@ -67,7 +67,7 @@ def draw_profile(memory: MemorySystem, side: Name, profiles: Sequence[Profile], 
     name = st.selectbox("Profile", names, key=key, format_func=lambda name: called(name, in_use))
     profile = next(profile for profile in profiles if profile.name == name)
     with st.expander("Weights", key=f"evaluation_weights_{side}"):
-        chosen = Chosen(profile, draw_weights("evaluation", side, profile))
+        chosen = ProfileWeights(profile, draw_weights("evaluation", side, profile))
     with st.container(horizontal=True, vertical_alignment="center"):
         _draw_acts(memory, side, chosen, in_use)
     return chosen
@@ -98,7 +98,7 @@ def _compared(
     return compare(_memory, query, left, right, where=_where)
 
 
-def _draw_acts(memory: MemorySystem, side: Name, chosen: Chosen, in_use: str) -> None:
+def _draw_acts(memory: MemorySystem, side: Name, chosen: ProfileWeights, in_use: str) -> None:
     """Draw buttons that save these weights, let searches use the profile, and delete it."""
     is_off, name = memory.storage.read_only, chosen.profile.name
     why = READ_ONLY if is_off else None

@@ -33,7 +33,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ProfileWeights:
     """The weights that one side ranks with."""
 
     profile: Profile
@@ -55,8 +55,8 @@ def warn_of_problems(profiles: Sequence[Profile]) -> None:
 
 def first_profile(side: Name, names: Sequence[str], in_use: str) -> str:
     """Return what a side begins with: the profile in use, and another one beside it."""
-    others = [name for name in names if name != in_use]
-    return others[0] if others and (side == "right" or in_use not in names) else in_use
+    other_names = [name for name in names if name != in_use]
+    return other_names[0] if other_names and (side == "right" or in_use not in names) else in_use
 
 
 def called(name: str, in_use: str) -> str:
@@ -83,7 +83,7 @@ def draw_knob(page: str, side: Name, profile: Profile, name: str, bind: Bind = N
 
 
 def draw_weights(
-    page: str, side: Name, profile: Profile, bind: Bind = None, given: Mapping[str, float] = MappingProxyType({})
+    page: str, side: Name, profile: Profile, bind: Bind = None, defaults: Mapping[str, float] = MappingProxyType({})
 ) -> RankingWeights:
     """Draw sliders that begin at the profile's weights.
 
@@ -92,7 +92,9 @@ def draw_weights(
         bind: Whether what is turned stands in the address; there it holds as long as the profile is the same.
         given: Weights that stand elsewhere on the page, by name.
     """
-    values = {knob.name: draw_knob(page, side, profile, knob.name, bind) for knob in knobs() if knob.name not in given}
-    weights = replace(profile.weights, **values, **given)
+    values = {
+        knob.name: draw_knob(page, side, profile, knob.name, bind) for knob in knobs() if knob.name not in defaults
+    }
+    weights = replace(profile.weights, **values, **defaults)
     st.caption(nudges_sentence(weights))
     return weights

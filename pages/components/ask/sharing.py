@@ -35,9 +35,9 @@ def draw_link() -> None:
 def draw_report(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
     """Draw the button that saves what the page shows as one file."""
     trial = trial_of(text, answers[0].block.text) if len(answers) == 1 else None
-    made = on_behalf(partial(_report, memory, text, sides, answers, budget, trial))
+    content = on_behalf(partial(_report, memory, text, sides, answers, budget, trial))
     st.download_button(
-        "Save report", made, "atlas-ask.html", "text/html",
+        "Save report", content, "atlas-ask.html", "text/html",
         key="ask_report", icon=":material/description:", on_click="ignore",
         help="One HTML file with the hits, the block and every setting. It opens offline and without the store.",
     )  # fmt: skip
@@ -50,16 +50,16 @@ def _report(
     report = Report(task=text, about=about_store(memory), sides=tuple(reported), trial=trial)
     if len(answers) == 1:
         return report_page(report)
-    one, other = answers
-    said = f"{settings_differing(*(side.configuration for side in sides))} {difference_sentence(one, other)}"
-    return report_page(replace(report, difference=said, block_difference=block_difference(one, other)))
+    left, right = answers
+    difference = f"{settings_differing(*(side.configuration for side in sides))} {difference_sentence(left, right)}"
+    return report_page(replace(report, difference=difference, block_difference=block_difference(left, right)))
 
 
 def _side(memory: MemorySystem, text: str, side: Side, answer: Answer, budget: int) -> ReportedSide:
     weights = side.configuration.weights
     return ReportedSide(
         title=side.title,
-        asked=agents_call(side.configuration, budget, memory.experience.weights),
+        call=agents_call(side.configuration, budget, memory.experience.weights),
         answer=answer,
         cards={
             (part.name, hit.id): card_of(memory, text, weights, part, hit) for part in answer.parts for hit in part.hits

@@ -38,8 +38,8 @@ def draw_trial(text: str, block: str) -> None:
 
 def trial_of(text: str, block: str) -> Trial | None:
     """Return both answers to this task with this block, where they were asked for."""
-    held: tuple[str, Trial] | None = st.session_state.get(_TRIED)
-    return held[1] if held is not None and held[0] == digest(text, block) else None
+    last: tuple[str, Trial] | None = st.session_state.get(_TRIED)
+    return last[1] if last is not None and last[0] == digest(text, block) else None
 
 
 def _draw_reply(title: str, reply: Reply) -> None:

@@ -41,5 +41,5 @@ def _draw_progress() -> None:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _cards(state: StoreState, asked: str, *, _memory: MemorySystem, _text: str) -> dict[str, tuple[HitCard, ...]]:
+def _cards(state: StoreState, key: str, *, _memory: MemorySystem, _text: str) -> dict[str, tuple[HitCard, ...]]:
     return cards_by_words(_memory, _text, EACH)

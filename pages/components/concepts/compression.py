@@ -211,5 +211,5 @@ def _apply(memory: MemorySystem, found: CompressionResult, chosen: Sequence[str]
 
 
 @st.cache_data(max_entries=16, show_spinner="Counting the programs in scope …")
-def _compressible(state: StoreState, asked: str, *, _memory: MemorySystem, _scope: Mapping[str, Any]) -> Compressible:
+def _compressible(state: StoreState, key: str, *, _memory: MemorySystem, _scope: Mapping[str, Any]) -> Compressible:
     return compressible(_memory, _scope)

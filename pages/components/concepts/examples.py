@@ -19,14 +19,14 @@ _RAN = "examples_ran"
 def draw_example(example: Example, *, key: str) -> None:
     """Draw a call and its result."""
     draw_code(example.call, key=f"{key}_call")
-    if example.given or example.made:
+    if example.inputs or example.output:
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            for grid in example.given:
+            for grid in example.inputs:
                 draw_grid(grid)
             draw_arrow()
-            if example.made:
-                draw_grid(example.made)
-    if not example.made:
+            if example.output:
+                draw_grid(example.output)
+    if not example.output:
         draw_code(example.result, key=f"{key}_result")
 
 
@@ -50,8 +50,8 @@ def draw_ran(ran: RanExample, *, key: str) -> None:
         st.badge("As expected", icon=":material/check:", color="green")
         return
     st.badge("Another result", icon=":material/close:", color="orange")
-    if ran.made:
-        draw_grid(ran.made)
+    if ran.output:
+        draw_grid(ran.output)
     else:
         draw_code(ran.actual, key=key)
 

@@ -27,7 +27,7 @@ def _draw_uses(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> No
     _draw_lineage(detail.lineage, key=detail.id, revision=memory.revision())
     if detail.found_in:
         st.caption("Found in these experiences")
-        draw_sources(((one.id if one.title else "", one.title) for one in detail.found_in), detail.n_more_found_in)
+        draw_sources(((use.id if use.title else "", use.title) for use in detail.found_in), detail.n_more_found_in)
 
 
 def _draw_code(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> None:

@@ -8,7 +8,7 @@ from atlas import MemorySystem
 from atlas.views.concepts.kind import CONCEPTS
 from atlas.views.concepts.primitives import loader_names
 from atlas.views.kinds.kind import Kind
-from atlas.views.lists.selection import Chosen
+from atlas.views.lists.selection import SelectionSummary
 from pages.components.concepts.composition import compose, draw_composition
 from pages.components.concepts.loaders import draw_loaders
 from pages.components.concepts.panel import PANEL
@@ -22,7 +22,7 @@ def _draw_empty(memory: MemorySystem, kind: Kind) -> None:
         st.text("Or start with the primitives of a domain, which are tested functions:")
 
 
-def _draw_composing(memory: MemorySystem, now: Chosen) -> None:
+def _draw_composing(memory: MemorySystem, now: SelectionSummary) -> None:
     st.button("Compose …", key="tray_compose", icon=":material/account_tree:", disabled=len(now.ids) < 2,
               on_click=compose, args=(memory, now.ids),
               help="Makes one function of them if each result fits the next input. You see a preview first.",

@@ -16,13 +16,13 @@ from pages.components.shared.snapshot import page_map, store_state
 
 def page_health(memory: MemorySystem) -> Health:
     """Return the figures as the store is now."""
-    now, state, shown = datetime.now(UTC), store_state(memory), page_map(memory)
-    drawn = map_fingerprint(shown) if shown is not None else ""
-    return _health(state, f"{now:%Y-%m-%d}", drawn, _memory=memory, _map=shown, _now=now)
+    now, state, memory_map = datetime.now(UTC), store_state(memory), page_map(memory)
+    fingerprint = map_fingerprint(memory_map) if memory_map is not None else ""
+    return _health(state, f"{now:%Y-%m-%d}", fingerprint, _memory=memory, _map=memory_map, _now=now)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def _health(
-    state: StoreState, day: str, drawn: str, *, _memory: MemorySystem, _map: MemoryMap | None, _now: datetime
+    state: StoreState, day: str, fingerprint: str, *, _memory: MemorySystem, _map: MemoryMap | None, _now: datetime
 ) -> Health:
     return health(_memory, _map, _now)

@@ -28,40 +28,40 @@ JUDGEMENTS = (
 def draw_unjudged(memory: MemorySystem, ids: Sequence[str]) -> None:
     """Draw the first attempt that was not skipped, and the buttons that say how it ended."""
     skipped: frozenset[str] = st.session_state.get(_SKIPPED, frozenset())
-    shown = next_unjudged(memory, ids, skipped)
-    if shown is None:
+    attempt = next_unjudged(memory, ids, skipped)
+    if attempt is None:
         st.info("You have skipped all of these.", icon=":material/skip_next:")
         st.button("Start over", key="curate_unskip", icon=":material/replay:", on_click=_unskip)
         return
     with st.container(border=True, key="curate_unjudged"):
-        _draw_judging(memory, shown)
-        _draw_attempt(shown)
+        _draw_judging(memory, attempt)
+        _draw_attempt(attempt)
 
 
-def _draw_judging(memory: MemorySystem, shown: OpenAttempt) -> None:
+def _draw_judging(memory: MemorySystem, attempt: OpenAttempt) -> None:
     is_off = memory.storage.read_only
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**How did it end?**")
         for label, success, shortcut, icon in JUDGEMENTS:
-            st.button(label, key=f"curate_{label.lower()}_{shown.id}", icon=icon, shortcut=shortcut, disabled=is_off,
-                      on_click=_judge, args=(memory, shown.id, success), help=READ_ONLY if is_off else None,
+            st.button(label, key=f"curate_{label.lower()}_{attempt.id}", icon=icon, shortcut=shortcut, disabled=is_off,
+                      on_click=_judge, args=(memory, attempt.id, success), help=READ_ONLY if is_off else None,
                       )  # fmt: skip
-        st.button("Skip", key=f"curate_skip_{shown.id}", icon=":material/skip_next:", shortcut="k", on_click=_skip,
-                  args=(shown.id,))  # fmt: skip
-        st.button("Open", key=f"curate_open_{shown.id}", icon=":material/open_in_full:", on_click=open_experience,
-                  args=(shown.id,))  # fmt: skip
-        st.caption(f"{counted(shown.n_left, 'experience')} left")
+        st.button("Skip", key=f"curate_skip_{attempt.id}", icon=":material/skip_next:", shortcut="k", on_click=_skip,
+                  args=(attempt.id,))  # fmt: skip
+        st.button("Open", key=f"curate_open_{attempt.id}", icon=":material/open_in_full:", on_click=open_experience,
+                  args=(attempt.id,))  # fmt: skip
+        st.caption(f"{counted(attempt.n_left, 'experience')} left")
 
 
-def _draw_attempt(shown: OpenAttempt) -> None:
+def _draw_attempt(attempt: OpenAttempt) -> None:
     st.caption("Task")
-    draw_prose(shown.task, key=f"curate_task_{shown.id}")
-    for name, text in (("Solution", shown.solution), ("Feedback", shown.feedback)):
+    draw_prose(attempt.task, key=f"curate_task_{attempt.id}")
+    for name, text in (("Solution", attempt.solution), ("Feedback", attempt.feedback)):
         if text is not None:
-            _draw_named(name, text, f"curate_{name.lower()}_{shown.id}")
-    for number, text in enumerate(shown.last_steps):
-        _draw_named("Last step" if number == len(shown.last_steps) - 1 else "Step before it", text,
-                    f"curate_step_{number}_{shown.id}")  # fmt: skip
+            _draw_named(name, text, f"curate_{name.lower()}_{attempt.id}")
+    for number, text in enumerate(attempt.last_steps):
+        _draw_named("Last step" if number == len(attempt.last_steps) - 1 else "Step before it", text,
+                    f"curate_step_{number}_{attempt.id}")  # fmt: skip
 
 
 def _draw_named(name: str, text: Text, key: str) -> None:

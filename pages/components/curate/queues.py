@@ -102,16 +102,16 @@ def _draw_page(memory: MemorySystem, groups: Sequence[tuple[str, ...]], *, key: 
         key: Of the choice of the page.
         first: Number of the first group on the page, which its widgets are named by.
     """
-    pages, shown = -(-len(groups) // GROUPS_SHOWN), tuple(groups)
+    pages, page_groups = -(-len(groups) // GROUPS_SHOWN), tuple(groups)
     page = st.pagination(pages, key=key) if pages > 1 else 1
-    lines = _lines(store_state(memory), hash(shown), min(page, pages), _memory=memory, _groups=shown)
+    lines = _lines(store_state(memory), hash(page_groups), min(page, pages), _memory=memory, _groups=page_groups)
     for number, line in enumerate(lines, first):
         _draw_group(memory, line, number)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _lines(
-    state: StoreState, asked: int, page: int, *, _memory: MemorySystem, _groups: tuple[tuple[str, ...], ...]
+    state: StoreState, key: int, page: int, *, _memory: MemorySystem, _groups: tuple[tuple[str, ...], ...]
 ) -> tuple[GroupLine, ...]:
     return group_lines(_memory, _groups, page)
 
@@ -246,14 +246,14 @@ def page_queues(memory: MemorySystem, found: Health, scope: Mapping[str, Any]) -
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _inside(state: StoreState, asked: str, *, _memory: MemorySystem, _scope: Mapping[str, Any]) -> frozenset[str]:
+def _inside(state: StoreState, key: str, *, _memory: MemorySystem, _scope: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(_memory.experience.ids(_scope))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _queues(
     state: StoreState,
-    asked: str,
+    key: str,
     days: int,
     *,
     _memory: MemorySystem,

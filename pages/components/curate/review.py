@@ -62,16 +62,16 @@ def _draw_asked(every: Waiting) -> tuple[str, datetime | None]:
 
 def _draw_table(rows: tuple[WaitingRow, ...]) -> tuple[WaitingRow, ...]:
     """Draw the records, a click on which opens one, and return those with a tick."""
-    shown = rows[:ROWS_SHOWN]
-    key = f"curate_review_{abs(hash(shown))}"
+    listed = rows[:ROWS_SHOWN]
+    key = f"curate_review_{abs(hash(listed))}"
     table = st.dataframe(
-        [asdict(row) for row in shown], column_config=COLUMNS, column_order=list(COLUMNS), hide_index=True, key=key,
-        on_select=lambda: _open_clicked(shown, key), selection_mode=["multi-row", "single-cell"],
+        [asdict(row) for row in listed], column_config=COLUMNS, column_order=list(COLUMNS), hide_index=True, key=key,
+        on_select=lambda: _open_clicked(listed, key), selection_mode=["multi-row", "single-cell"],
         alt="Records that wait for review",
     )  # fmt: skip
-    if len(rows) > len(shown):
-        st.caption(f"The latest {len(shown):,} of {len(rows):,} are listed. The buttons act on all of them.")
-    return tuple(shown[row] for row in table["selection"]["rows"] if row < len(shown))
+    if len(rows) > len(listed):
+        st.caption(f"The latest {len(listed):,} of {len(rows):,} are listed. The buttons act on all of them.")
+    return tuple(listed[row] for row in table["selection"]["rows"] if row < len(listed))
 
 
 def _draw_acts(memory: MemorySystem, rows: tuple[WaitingRow, ...], *, is_ticked: bool) -> None:

@@ -73,20 +73,20 @@ def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
     if changed := staleness(memory, found):
         st.warning(changed, icon=":material/history:")
     on = draw_queries(found)
-    known = measures_on(found, on)
+    measures = measures_on(found, on)
     measure = st.segmented_control(
-        "Measure", known, default=known[0], required=True, key=f"evaluation_measure{_OF[on]}"
+        "Measure", measures, default=measures[0], required=True, key=f"evaluation_measure{_OF[on]}"
     )
-    of = measured(found, measure or known[0], on)
+    of = measured(found, measure or measures[0], on)
     if of is not None:
-        st.caption(f"{meaning(measure or known[0], on)} {of.caption}")
+        st.caption(f"{meaning(measure or measures[0], on)} {of.caption}")
         st.plotly_chart(measured_chart(of), key="evaluation_chart", config=CHART, alt=f"{measure} by search method")
     if foreign := foreign_sentence(found):
         st.text(foreign)
     with st.expander("All figures", key="evaluation_figures"):
         columns = {
             "setting": st.column_config.TextColumn("", width="medium", pinned=True),
-            **{name: st.column_config.TextColumn(name, width=150, help=meaning(name, on)) for name in known},
+            **{name: st.column_config.TextColumn(name, width=150, help=meaning(name, on)) for name in measures},
         }
         st.dataframe(
             table_rows(found, on),
@@ -100,13 +100,18 @@ def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
 
 def draw_queries(found: OwnEvaluation) -> str:
     """Draw the choice among the queries that were asked. Nobody is asked where there is one kind."""
-    known = [on for on in QUERIES if measures_on(found, on)]
-    if len(known) == 1:
-        return known[0]
+    measured = [on for on in QUERIES if measures_on(found, on)]
+    if len(measured) == 1:
+        return measured[0]
     chosen = st.segmented_control(
-        "Measured on", known, format_func=QUERIES.__getitem__, default=known[0], required=True, key="evaluation_queries"
+        "Measured on",
+        measured,
+        format_func=QUERIES.__getitem__,
+        default=measured[0],
+        required=True,
+        key="evaluation_queries",
     )
-    return chosen or known[0]
+    return chosen or measured[0]
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

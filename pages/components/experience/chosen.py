@@ -16,7 +16,7 @@ from atlas.views.experience.selection import (
     chosen_rows,
     compared,
 )
-from atlas.views.lists.selection import Chosen
+from atlas.views.lists.selection import SelectionSummary
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.plans import draw_proposing
@@ -32,7 +32,7 @@ ICONS = {"Succeeded": ":material/check:", "Failed": ":material/close:", "Unknown
 OUTCOMES = {"Succeeded": True, "Failed": False, "Unknown": None}
 
 
-def draw_outcomes(memory: MemorySystem, now: Chosen) -> None:
+def draw_outcomes(memory: MemorySystem, now: SelectionSummary) -> None:
     """Draw the buttons that say how the selected attempts ended, behind one of their own."""
     is_off = memory.storage.read_only
     with st.popover("Outcome", key="tray_outcome", icon=":material/flag:", disabled=is_off or not now.ids,
@@ -43,7 +43,7 @@ def draw_outcomes(memory: MemorySystem, now: Chosen) -> None:
                            key=f"tray_outcome_{name.lower()}", icon=ICONS[name], help_text="")  # fmt: skip
 
 
-def draw_looking(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
+def draw_looking(memory: MemorySystem, now: SelectionSummary, is_planning: bool) -> None:
     """Draw the button that lists a selection, or shows a few side by side."""
     is_few = 1 < len(now.ids) <= COMPARED
     label, icon = ("Compare", ":material/compare:") if is_few else ("Show", ":material/list:")
@@ -61,8 +61,8 @@ def draw_looking(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
 
 @st.dialog("Side by side", width="large")
 def _compare(memory: MemorySystem, ids: Sequence[str]) -> None:
-    shown = compared(memory, ids)
-    for column, experience in zip(st.columns(len(shown) or 1), shown, strict=False):
+    comparison = compared(memory, ids)
+    for column, experience in zip(st.columns(len(comparison) or 1), comparison, strict=False):
         with column:
             _draw_compared(experience)
 

@@ -106,10 +106,10 @@ def _draw_plan(memory: MemorySystem, plan: RefinePlan, scope: Mapping[str, Any])
 
 def _draw_decisions(plan: RefinePlan) -> None:
     titles = choices(plan)
-    shown = st.segmented_control("Decisions", list(titles), default=next(iter(titles)), required=True,
+    action = st.segmented_control("Decisions", list(titles), default=next(iter(titles)), required=True,
                                  format_func=lambda name: titles[name], label_visibility="collapsed",
                                  key=f"refine_shown_{digest(plan.made_at, titles)}")  # fmt: skip
-    rows = decision_rows(plan, shown)
+    rows = decision_rows(plan, action)
     ids = tuple(row.id for row in rows)
     key = f"refine_table_{digest(plan.made_at, ids)}"
     st.dataframe(

@@ -33,11 +33,11 @@ def draw_steps(detail: ExperienceDetail) -> None:
     every = step_lines(detail.steps)
     errors = [line.number for line in every if line.is_error]
     lines = _draw_bar(detail, every, errors)
-    shown = _draw_pages(detail, lines)
+    page_lines = _draw_pages(detail, lines)
     with st.container(gap="xsmall"):
-        for line in shown:
+        for line in page_lines:
             _draw_step(detail, line)
-    _scroll_to_jump(detail, shown)
+    _scroll_to_jump(detail, page_lines)
 
 
 def _draw_bar(detail: ExperienceDetail, every: Sequence[StepLine], errors: list[int]) -> Sequence[StepLine]:
@@ -101,8 +101,8 @@ def _draw_step(detail: ExperienceDetail, line: StepLine) -> None:
 def _opened(detail: ExperienceDetail) -> frozenset[int]:
     """Return the steps that are open: all of a short attempt, and of a long one those that the person has opened."""
     at_first = range(1, len(detail.steps) + 1) if len(detail.steps) <= OPEN_UP_TO else ()
-    held: tuple[str, frozenset[int]] = st.session_state.get(_OPENED, ("", frozenset()))
-    return held[1] if held[0] == detail.id else frozenset(at_first)
+    opened: tuple[str, frozenset[int]] = st.session_state.get(_OPENED, ("", frozenset()))
+    return opened[1] if opened[0] == detail.id else frozenset(at_first)
 
 
 def _open_these(experience_id: str, numbers: Sequence[int]) -> None:
@@ -136,10 +136,10 @@ def _go_to(detail: ExperienceDetail, number: int) -> None:
     _open_these(detail.id, [number])
 
 
-def _scroll_to_jump(detail: ExperienceDetail, shown: Sequence[StepLine]) -> None:
+def _scroll_to_jump(detail: ExperienceDetail, page_lines: Sequence[StepLine]) -> None:
     """Bring the step that was last jumped to into view, once, if it is on this page."""
     of, number = st.session_state.get(_AT, ("", 0))
-    if of == detail.id and any(line.number == number for line in shown):
+    if of == detail.id and any(line.number == number for line in page_lines):
         drawn_as = re.sub(r"[^a-zA-Z0-9_-]", "-", _step_key(detail.id, number))  # as Streamlit makes a class of a key
         _scroll(data={"step": f"st-key-{drawn_as}", "jump": st.session_state[_JUMP]}, key="experience_step_scroll")
 

@@ -14,9 +14,9 @@ from atlas.views.importing.files import (
     ImportPreview,
     ImportResult,
     Sample,
-    asked_of,
-    import_asked,
+    import_request,
     preview_import,
+    request_of,
 )
 from atlas.views.shared.state import may_name_paths
 from pages.components.lists.editing import READ_ONLY
@@ -58,12 +58,12 @@ def _draw_asking(memory: MemorySystem) -> None:
         crashes = st.toggle("Note each tool call that failed in the journal", key="import_crashes")
     if st.button("Preview", key="import_preview_button", icon=":material/visibility:",
                  disabled=not files and not path.strip()):  # fmt: skip
-        given = [(file.name, file.getvalue()) for file in files]
+        uploads = [(file.name, file.getvalue()) for file in files]
         _forget(_PREVIEW)
         with announcing_problems():
-            asked = asked_of(given, path, format=format or TELL, success=success or "", crashes=crashes)
+            request = request_of(uploads, path, format=format or TELL, success=success or "", crashes=crashes)
             with _progress("Reading …") as tell:
-                st.session_state[_PREVIEW] = preview_import(memory, asked, tell)
+                st.session_state[_PREVIEW] = preview_import(memory, request, tell)
         st.rerun()
     if may_name_paths():
         with st.expander("Import large files from a terminal"):
@@ -125,7 +125,7 @@ def _draw_problems(problems: tuple[str, ...]) -> None:
 def _import(memory: MemorySystem, preview: ImportPreview) -> None:
     _forget(_REFUSED)
     with announcing_problems(), _progress("Importing …") as tell:
-        imported = import_asked(memory, preview.asked, tell)
+        imported = import_request(memory, preview.request, tell)
         if imported.done:
             announce(imported.done.operation_id, imported.done.sentence)
         if imported.problems != preview.problems:  # else the person has seen them
@@ -153,6 +153,6 @@ def _progress(words: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _forget(key: str) -> None:
-    held = st.session_state.pop(key, None)
-    if isinstance(held, ImportPreview):
-        held.asked.sources.close()
+    value = st.session_state.pop(key, None)
+    if isinstance(value, ImportPreview):
+        value.request.sources.close()

@@ -37,8 +37,8 @@ def draw_contexts(memory: MemorySystem) -> None:
     st.markdown(f"**{view.caption}**")
     if query.token_budget:
         st.progress(min(1.0, view.n_tokens / query.token_budget))
-    for told in view.entries:
-        _draw_told(told)
+    for entry in view.entries:
+        _draw_entry(entry)
 
 
 def _ask() -> ContextQuery:
@@ -55,15 +55,15 @@ def _ask() -> ContextQuery:
     return ContextQuery(purpose=purpose or FOR_EVOLUTION, task=task or "", limit=limit, token_budget=budget)
 
 
-def _draw_told(told: ToldEntry) -> None:
+def _draw_entry(entry: ToldEntry) -> None:
     with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.text(f"{told.row.entry_type}, generation {told.row.generation:,}, about {told.n_tokens:,} tokens")
+            st.text(f"{entry.row.entry_type}, generation {entry.row.generation:,}, about {entry.n_tokens:,} tokens")
             st.page_link("pages/journal.py", label="Open", icon=":material/open_in_new:",
-                         query_params={"id": told.row.id})  # fmt: skip
-        draw_code(told.text, key=f"journal_told_{told.row.id}")
+                         query_params={"id": entry.row.id})  # fmt: skip
+        draw_code(entry.text, key=f"journal_told_{entry.row.id}")
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _view(state: StoreState, asked: str, *, _memory: MemorySystem, _query: ContextQuery) -> ContextView:
+def _view(state: StoreState, key: str, *, _memory: MemorySystem, _query: ContextQuery) -> ContextView:
     return context_view(_memory, _query)

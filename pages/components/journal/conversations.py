@@ -41,12 +41,12 @@ def _draw_found(memory: MemorySystem, text: str, name: str | None) -> None:
 
 def _draw_turns(memory: MemorySystem, name: str) -> None:
     key = f"journal_turns_{name}"
-    shown = conversation_view(memory, name, st.session_state.get(key, MORE))
-    st.caption(shown.window)
-    if shown.n_earlier:
-        st.button(f"Show earlier turns ({shown.n_earlier:,})", key="journal_earlier", icon=":material/expand_less:",
-                  on_click=_show_more, args=(key,))  # fmt: skip
-    for turn in shown.turns:
+    conversation = conversation_view(memory, name, st.session_state.get(key, MORE))
+    st.caption(conversation.window)
+    if conversation.n_earlier:
+        st.button(f"Show earlier turns ({conversation.n_earlier:,})", key="journal_earlier",
+                  icon=":material/expand_less:", on_click=_show_more, args=(key,))  # fmt: skip
+    for turn in conversation.turns:
         _draw_turn(turn)
 
 
@@ -58,10 +58,10 @@ def _draw_turn(turn: TurnView, *, with_name: bool = False) -> None:
                 st.badge("reminded of now", icon=":material/visibility:", color="green")
             if with_name:
                 st.text(turn.conversation)
-        for who, said in (("person", turn.said), ("agent", turn.answered)):
-            if said is not None:
+        for who, text in (("person", turn.said), ("agent", turn.answered)):
+            if text is not None:
                 st.caption(who)
-                draw_prose(said, key=f"journal_turn_{turn.id}_{who}")
+                draw_prose(text, key=f"journal_turn_{turn.id}_{who}")
         if turn.why:
             st.caption(turn.why)
 

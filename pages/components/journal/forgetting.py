@@ -76,17 +76,17 @@ def _ask_policy(memory: MemorySystem) -> RetentionPolicy:
 
 def _ask_types(memory: MemorySystem) -> dict[str, int]:
     """Draw the boxes for the types of which the latest stay as well, and return how many of each."""
-    held = list(memory.journal.values("entry_type"))
-    chosen = st.multiselect("Of these types keep the latest as well", held, key="journal_keep_types",
+    types = list(memory.journal.values("entry_type"))
+    chosen = st.multiselect("Of these types keep the latest as well", types, key="journal_keep_types",
                             placeholder="None", width=500)  # fmt: skip
-    kept = {}
+    keep_types = {}
     with st.container(horizontal=True):
         for name in chosen:
-            number = held.index(name)
+            number = types.index(name)
             with st.container(width=160, gap=None):
                 st.text(name)
-                kept[name] = int(st.number_input("How many", 0, None, 50, 10, key=f"journal_keep_{number}"))
-    return kept
+                keep_types[name] = int(st.number_input("How many", 0, None, 50, 10, key=f"journal_keep_{number}"))
+    return keep_types
 
 
 def _draw_run(memory: MemorySystem, policy: RetentionPolicy) -> None:

@@ -58,8 +58,8 @@ def draw_suggestions(memory: MemorySystem) -> None:
                 icon=":material/check:")  # fmt: skip
         return
     st.markdown(f"**{counted(len(suggested), 'suggestion')}**, most similar first")
-    for number, one in enumerate(suggested):
-        _draw_suggestion(memory, one, number)
+    for number, suggestion in enumerate(suggested):
+        _draw_suggestion(memory, suggestion, number)
 
 
 def _draw_picture(links: EntryLinks, *, key: str) -> None:
@@ -102,18 +102,18 @@ def _draw_candidate(memory: MemorySystem, entry_id: str, phrase: str, row: Entry
         st.text(f"generation {row.generation:,}, {row.entry_type}: {row.content[:120]}")
 
 
-def _draw_suggestion(memory: MemorySystem, one: SuggestedLink, number: int) -> None:
+def _draw_suggestion(memory: MemorySystem, suggestion: SuggestedLink, number: int) -> None:
     is_off, help_text = memory.storage.read_only, READ_ONLY if memory.storage.read_only else "It can be undone."
     with st.container(border=True):
         crash, fix = st.columns(2)
-        _draw_end(crash, one.source, one.source_text, f"journal_crash_{number}")
-        _draw_end(fix, one.target, one.target_text, f"journal_fix_{number}")
+        _draw_end(crash, suggestion.source, suggestion.source_text, f"journal_crash_{number}")
+        _draw_end(fix, suggestion.target, suggestion.target_text, f"journal_fix_{number}")
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button("Accept", key=f"journal_accept_{number}", icon=":material/add_link:", disabled=is_off,
-                      on_click=_accept, args=(memory, one), help=help_text)  # fmt: skip
+                      on_click=_accept, args=(memory, suggestion), help=help_text)  # fmt: skip
             st.button("Refuse", key=f"journal_refuse_{number}", icon=":material/close:", disabled=is_off,
-                      on_click=_refuse, args=(memory, one), help=help_text)  # fmt: skip
-            st.caption(one.suggestion.reason)
+                      on_click=_refuse, args=(memory, suggestion), help=help_text)  # fmt: skip
+            st.caption(suggestion.suggestion.reason)
 
 
 def _draw_end(column: st.delta_generator.DeltaGenerator, row: EntryRow, text: Text, key: str) -> None:
@@ -136,14 +136,14 @@ def _unlink(memory: MemorySystem, link: DirectLink) -> None:
     act(lambda: scoped.unlink(link.source_id, link.target_id, link.type), scoped, "Removed 1 link")
 
 
-def _accept(memory: MemorySystem, one: SuggestedLink) -> None:
+def _accept(memory: MemorySystem, suggestion: SuggestedLink) -> None:
     scoped = memory.journal.within("link", "accepted a suggestion")
-    act(lambda: scoped.accept_link(one.suggestion), scoped, "Linked a crash to what fixed it")
+    act(lambda: scoped.accept_link(suggestion.suggestion), scoped, "Linked a crash to what fixed it")
 
 
-def _refuse(memory: MemorySystem, one: SuggestedLink) -> None:
+def _refuse(memory: MemorySystem, suggestion: SuggestedLink) -> None:
     def refuse() -> bool:
-        scoped.refuse_link(one.suggestion)
+        scoped.refuse_link(suggestion.suggestion)
         return True
 
     scoped = memory.journal.within("refuse a link")

@@ -26,8 +26,8 @@ def draw_refused(memory: MemorySystem) -> None:
         return
     for column, (words, n) in zip(st.columns(4), listing.by_gate, strict=False):
         column.metric(words.capitalize(), f"{n:,}", border=True)
-    for one in listing.shown:
-        _draw_one(memory, one)
+    for refused in listing.entries:
+        _draw_refused(memory, refused)
     if listing.caption:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(listing.caption)
@@ -63,18 +63,18 @@ def _switching(name: str, is_on: bool) -> Turn:
     return switch
 
 
-def _draw_one(memory: MemorySystem, one: RefusedView) -> None:
+def _draw_refused(memory: MemorySystem, refused: RefusedView) -> None:
     is_off = memory.storage.read_only
     with st.container(border=True, gap="xsmall"):
-        draw_code(one.text, key=f"journal_refused_{one.id}")
+        draw_code(refused.text, key=f"journal_refused_{refused.id}")
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button("Accept it", key=f"journal_accept_{one.id}", icon=":material/check:", disabled=is_off,
-                      on_click=_accept, args=(memory, one.id),
+            st.button("Accept it", key=f"journal_accept_{refused.id}", icon=":material/check:", disabled=is_off,
+                      on_click=_accept, args=(memory, refused.id),
                       help=READ_ONLY if is_off else "Writes it into the journal, in its generation.")  # fmt: skip
-            if one.like_id:
+            if refused.like_id:
                 st.page_link("pages/journal.py", label="Open the entry that it repeats", icon=":material/open_in_new:",
-                             query_params={"id": one.like_id})  # fmt: skip
-            st.text(f"{one.entry_type}, generation {one.generation:,}, {one.when}: {one.reason}")
+                             query_params={"id": refused.like_id})  # fmt: skip
+            st.text(f"{refused.entry_type}, generation {refused.generation:,}, {refused.when}: {refused.reason}")
 
 
 def _accept(memory: MemorySystem, refused_id: str) -> None:

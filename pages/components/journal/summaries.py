@@ -30,10 +30,10 @@ def draw_summaries(proposal: CompactProposal) -> None:
 
 def draw_kept(plan: CompactPlan) -> None:
     """Draw why entries would stay, with how many for each reason."""
-    kept = [{"n": n, "why": reason} for reason, n in kept_sentences(plan)]
-    if kept:
+    rows = [{"n": n, "why": reason} for reason, n in kept_sentences(plan)]
+    if rows:
         st.caption("What stays where it is")
-        st.dataframe(kept, column_config=KEPT_COLUMNS, hide_index=True, width="content",
+        st.dataframe(rows, column_config=KEPT_COLUMNS, hide_index=True, width="content",
                      alt="What stays where it is")  # fmt: skip
 
 

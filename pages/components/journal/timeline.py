@@ -19,15 +19,15 @@ CONFIG = {"displaylogo": False, "scrollZoom": False, "modeBarButtonsToRemove": [
 def draw_timeline(memory: MemorySystem, query: Query) -> None:
     """Draw the entries that pass the filters over all generations, whichever of them are asked for."""
     state = store_state(memory)
-    asked = digest(where_in_time(memory, query))
-    shown = _timeline(state, asked, _memory=memory, _query=query)
-    if not shown.lanes:
+    filter_digest = digest(where_in_time(memory, query))
+    timeline = _timeline(state, filter_digest, _memory=memory, _query=query)
+    if not timeline.lanes:
         return
-    key = f"journal_timeline_{asked}_{hash(state)}"
-    caption = timeline_caption(shown)
+    key = f"journal_timeline_{filter_digest}_{hash(state)}"
+    caption = timeline_caption(timeline)
     since, until = query.values.get("since"), query.values.get("until")
-    chart = timeline_chart(shown, since, until)
-    st.plotly_chart(chart, key=key, on_select=partial(_narrow, key, shown), selection_mode="box", config=CONFIG,
+    chart = timeline_chart(timeline, since, until)
+    st.plotly_chart(chart, key=key, on_select=partial(_narrow, key, timeline), selection_mode="box", config=CONFIG,
                     alt=caption)  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(caption)
@@ -36,10 +36,10 @@ def draw_timeline(memory: MemorySystem, query: Query) -> None:
                       on_click=_widen)  # fmt: skip
 
 
-def _narrow(key: str, shown: Timeline) -> None:
+def _narrow(key: str, timeline: Timeline) -> None:
     """Ask for the generations under the brush. For the chart's callback."""
     selection = st.session_state[key]["selection"]
-    chosen = brushed(selection, shown)
+    chosen = brushed(selection, timeline)
     if chosen is not None:
         st.session_state.update(journal_since=chosen[0], journal_until=chosen[1])
     else:
@@ -51,5 +51,5 @@ def _widen() -> None:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _timeline(state: StoreState, asked: str, *, _memory: MemorySystem, _query: Query) -> Timeline:
+def _timeline(state: StoreState, filter_digest: str, *, _memory: MemorySystem, _query: Query) -> Timeline:
     return timeline(_memory, _query)

@@ -16,7 +16,7 @@ NEW = ("journal_new_content", "journal_new_metadata", "journal_new_importance")
 
 def draw_write(memory: MemorySystem) -> None:
     """Draw boxes for a new entry, which passes the same gates as those of agents."""
-    is_off, types = memory.storage.read_only, [known.name for known in memory.journal.types]
+    is_off, types = memory.storage.read_only, [kind.name for kind in memory.journal.types]
     with st.expander("Write an entry", icon=":material/edit_note:", key="journal_write"):
         with st.container(horizontal=True):
             st.selectbox("Type", types, key="journal_new_type", disabled=is_off, width=190)
@@ -31,16 +31,16 @@ def draw_write(memory: MemorySystem) -> None:
 
 
 def _write(memory: MemorySystem) -> None:
-    given = st.session_state
+    fields = st.session_state
     with announcing_problems():
         scoped = memory.journal.within("store", "written by hand")
         with counting_secrets() as found:
             written = scoped.add(
-                given["journal_new_type"],
-                given["journal_new_content"],
-                generation=given["journal_new_generation"],
-                importance=given["journal_new_importance"],
-                metadata=metadata_in(given["journal_new_metadata"]),
+                fields["journal_new_type"],
+                fields["journal_new_content"],
+                generation=fields["journal_new_generation"],
+                importance=fields["journal_new_importance"],
+                metadata=metadata_in(fields["journal_new_metadata"]),
             )
         if written is None:
             [refused] = memory.journal.rejected(1).latest
@@ -48,7 +48,7 @@ def _write(memory: MemorySystem) -> None:
             return
         announce(str(scoped.operation_id), with_replaced("Wrote 1 entry", found))
         for key in NEW:
-            given.pop(key, None)
+            fields.pop(key, None)
 
 
 def _latest_generation(memory: MemorySystem) -> int:

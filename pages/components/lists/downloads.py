@@ -27,16 +27,16 @@ def draw_downloads(memory: MemorySystem, kind: Kind, ids: Callable[[], Sequence[
             "uses, success rate, domain and position on the map" if kind is EXPERIENCE else "uses and success rate"
         )
         st.caption(f"All rows of all pages, with {columns}.")
-        shown = page_map(memory) if kind is EXPERIENCE else None
+        memory_map = page_map(memory) if kind is EXPERIENCE else None
         for form in FORMS:
-            made = on_behalf(partial(_content, memory, kind, ids, form, shown))
+            content = on_behalf(partial(_content, memory, kind, ids, form, memory_map))
             st.download_button(
-                form, made, f"{kind.page}.{form.lower()}", TYPES[form],
+                form, content, f"{kind.page}.{form.lower()}", TYPES[form],
                 key=f"{kind.page}_download_{form.lower()}", icon=":material/table:", on_click="ignore",
             )  # fmt: skip
 
 
 def _content(
-    memory: MemorySystem, kind: Kind, ids: Callable[[], Sequence[str]], form: str, shown: MemoryMap | None
+    memory: MemorySystem, kind: Kind, ids: Callable[[], Sequence[str]], form: str, memory_map: MemoryMap | None
 ) -> bytes:
-    return table_of(memory, kind, ids(), form, shown)
+    return table_of(memory, kind, ids(), form, memory_map)

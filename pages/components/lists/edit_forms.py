@@ -65,9 +65,9 @@ def draw_form(memory: MemorySystem, views: KindViews[Any], record_id: str, store
         sentence=f"This {noun} was changed elsewhere",
     )
     draw_boxes(views.kind.fields, form_key(name, begun), begun.stored, is_off)
-    kept = "The previous version is kept." if views.versioned else "It can be undone."
+    help_text = "The previous version is kept." if views.versioned else "It can be undone."
     st.button("Save" if begun.stored == stored else "Overwrite with mine", key=f"{name}_save", disabled=is_off,
-              help=READ_ONLY if is_off else kept, on_click=_save, args=(memory, views, begun, stored))  # fmt: skip
+              help=READ_ONLY if is_off else help_text, on_click=_save, args=(memory, views, begun, stored))  # fmt: skip
 
 
 def _name(views: KindViews[Any]) -> str:

@@ -46,14 +46,14 @@ def draw_bury(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str,
               )  # fmt: skip
 
 
-def draw_tags(memory: MemorySystem, record_id: str, held: tuple[str, ...], kind: Kind = EXPERIENCE) -> None:
+def draw_tags(memory: MemorySystem, record_id: str, tags: tuple[str, ...], kind: Kind = EXPERIENCE) -> None:
     """Draw the tags as chips. Those of others of the kind are offered, and a new one can be typed."""
     is_off, form = memory.storage.read_only, f"{kind.noun}_tags"
-    key = form_key(form, begin(form, record_id, held, is_typed=lambda begun: False))
-    st.multiselect("Tags", offered(page_tags(memory, kind), held), default=list(held), key=key,
+    key = form_key(form, begin(form, record_id, tags, is_typed=lambda begun: False))
+    st.multiselect("Tags", offered(page_tags(memory, kind), tags), default=list(tags), key=key,
                    accept_new_options=True, placeholder="Add a tag", disabled=is_off,
                    help=READ_ONLY if is_off else None,
-                   on_change=_retag, args=(memory, record_id, held, key, kind))  # fmt: skip
+                   on_change=_retag, args=(memory, record_id, tags, key, kind))  # fmt: skip
 
 
 def draw_note(memory: MemorySystem, record_id: str, stored: str, kind: Kind = EXPERIENCE) -> None:
@@ -81,13 +81,13 @@ def change_marks(
     act(lambda: scoped.change_marks(ids, **changes), scoped, sentence)
 
 
-def _retag(memory: MemorySystem, record_id: str, held: tuple[str, ...], key: str, kind: Kind) -> None:
+def _retag(memory: MemorySystem, record_id: str, before: tuple[str, ...], key: str, kind: Kind) -> None:
     wanted = [str(tag).strip() for tag in st.session_state[key] if str(tag).strip()]
-    added = [tag for tag in dict.fromkeys(wanted) if tag not in held]
-    removed = [tag for tag in held if tag not in wanted]
+    added = [tag for tag in dict.fromkeys(wanted) if tag not in before]
+    removed = [tag for tag in before if tag not in wanted]
     if added or removed:
-        said = " and ".join([*(["added a tag"] if added else []), *(["removed a tag"] if removed else [])])
-        change_marks(memory, [record_id], said.capitalize(), kind, add_tags=added, remove_tags=removed)
+        sentence = " and ".join([*(["added a tag"] if added else []), *(["removed a tag"] if removed else [])])
+        change_marks(memory, [record_id], sentence.capitalize(), kind, add_tags=added, remove_tags=removed)
 
 
 def _save_note(memory: MemorySystem, begun: Begun, seen: str, kind: Kind) -> None:

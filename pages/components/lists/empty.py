@@ -33,10 +33,10 @@ def draw_empty(memory: MemorySystem, would_stand: str = "", *, title: str = NOTH
         with st.container(border=True):
             _draw_import(memory)
         return
-    sample, own = st.columns(2, gap="medium")
-    with sample, st.container(border=True, height="stretch"):
+    left, right = st.columns(2, gap="medium")
+    with left, st.container(border=True, height="stretch"):
         _draw_sample(memory)
-    with own, st.container(border=True, height="stretch"):
+    with right, st.container(border=True, height="stretch"):
         _draw_import(memory)
 
 

@@ -29,7 +29,7 @@ Width = int | Literal["stretch"]
 
 
 def draw_filter(
-    asked: Filter,
+    filter: Filter,
     options: Options,
     *,
     key: str,
@@ -47,45 +47,45 @@ def draw_filter(
         is_in_address: Whether Streamlit itself keeps the value in the address, under the key.
         width: In pixels.
     """
-    shared: dict[str, Any] = {"key": key, "help": asked.help_text, "bind": URL if is_in_address else None}
-    match asked:
+    shared: dict[str, Any] = {"key": key, "help": filter.help_text, "bind": URL if is_in_address else None}
+    match filter:
         case Choices():
             linked = known_values(st.query_params.get_all(key), options) if is_in_address and options else ()
-            shown = offered(options, [*(first or ()), *st.session_state.get(key, ()), *linked])
-            return _draw_choices(asked, shown, first, width, shared)
+            choices = offered(options, [*(first or ()), *st.session_state.get(key, ()), *linked])
+            return _draw_choices(filter, choices, first, width, shared)
         case Pairs():
             linked = tuple(st.query_params.get_all(key)) if is_in_address else ()
-            shown = offered(options, [*(first or ()), *st.session_state.get(key, ()), *linked])
-            pairs = st.multiselect(asked.label, shown, first, placeholder="key=value", accept_new_options=True,
+            choices = offered(options, [*(first or ()), *st.session_state.get(key, ()), *linked])
+            pairs = st.multiselect(filter.label, choices, first, placeholder="key=value", accept_new_options=True,
                                    width=width, **shared)  # fmt: skip
-            return asked.read(pairs, options)
+            return filter.read(pairs, options)
         case OneOf(values=values):
-            state = st.selectbox(asked.label, values, values.index(first or values[0]), width=width, **shared)
+            state = st.selectbox(filter.label, values, values.index(first or values[0]), width=width, **shared)
             return state if state != values[0] else None
         case Switch():
-            return st.toggle(asked.label, bool(first), **shared)
+            return st.toggle(filter.label, bool(first), **shared)
         case Number():
-            return _draw_number(asked, first, width, shared)
+            return _draw_number(filter, first, width, shared)
         case Day():
-            return st.date_input(asked.label, first, FIRST_DAY, LAST_DAY, format="YYYY-MM-DD", **shared)
-    raise TypeError(f"expected a filter of {__name__}, got {asked!r}; add how its box is drawn")
+            return st.date_input(filter.label, first, FIRST_DAY, LAST_DAY, format="YYYY-MM-DD", **shared)
+    raise TypeError(f"expected a filter of {__name__}, got {filter!r}; add how its box is drawn")
 
 
-def _draw_choices(asked: Choices, shown: Sequence[Any], first: Any, width: Width, shared: dict[str, Any]) -> Any:
+def _draw_choices(filter: Choices, choices: Sequence[Any], first: Any, width: Width, shared: dict[str, Any]) -> Any:
     """Draw pills where all values are known, and else a box, unless there is nothing to choose."""
-    if asked.values:
-        return tuple(st.pills(asked.label, asked.values, selection_mode="multi", default=first, **shared))
-    if not shown:
+    if filter.values:
+        return tuple(st.pills(filter.label, filter.values, selection_mode="multi", default=first, **shared))
+    if not choices:
         return ()
-    return tuple(st.multiselect(asked.label, shown, first, placeholder="All", width=width, **shared))
+    return tuple(st.multiselect(filter.label, choices, first, placeholder="All", width=width, **shared))
 
 
-def _draw_number(asked: Number, first: int | None, width: Width, shared: dict[str, Any]) -> Any:
+def _draw_number(filter: Number, first: int | None, width: Width, shared: dict[str, Any]) -> Any:
     """Draw a box for a number. Streamlit's own cannot be emptied once it begins with a number, as text can."""
     if shared["bind"]:
-        return st.number_input(asked.label, asked.least, asked.most, None, placeholder="any", width=width, **shared)
-    text = st.text_input(asked.label, "" if first is None else str(first), placeholder="any", **shared)
-    return asked.read([text.strip()], {})
+        return st.number_input(filter.label, filter.least, filter.most, None, placeholder="any", width=width, **shared)
+    text = st.text_input(filter.label, "" if first is None else str(first), placeholder="any", **shared)
+    return filter.read([text.strip()], {})
 
 
 def draw_irrelevant(page: str) -> bool:
@@ -94,12 +94,12 @@ def draw_irrelevant(page: str) -> bool:
                      help="Also lists hits of little or no relevance")  # fmt: skip
 
 
-def turn_to_first_page(asked: object, page: str) -> None:
+def turn_to_first_page(values: object, page: str) -> None:
     """Begin a list at its first page where another question is asked than before."""
-    if st.session_state.setdefault(f"{page}_asked", asked) != asked:
-        st.session_state.update({f"{page}_asked": asked, f"{page}_page": 1})
+    if st.session_state.setdefault(f"{page}_asked", values) != values:
+        st.session_state.update({f"{page}_asked": values, f"{page}_page": 1})
 
 
-def digest(*asked: object) -> str:
+def digest(*values: object) -> str:
     """Return a short name for what was asked, to key caches and tables on."""
-    return hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).hexdigest()[:12]

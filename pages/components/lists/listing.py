@@ -103,8 +103,8 @@ def cards_of(views: KindViews[Any], memory: MemorySystem, answer: Answer, ids: I
         return []
     key = (views.kind.noun, (answer.store, answer.state), digest(answer.query))
     make = partial(views.found_card, memory, answer.query, answer.result)
-    made = (_card(*key, record_id, _make=make) for record_id in ids)
-    return [card for card in made if card is not None]
+    cards = (_card(*key, record_id, _make=make) for record_id in ids)
+    return [card for card in cards if card is not None]
 
 
 def draw_list(
@@ -219,15 +219,15 @@ def _all_ids(views: KindViews[Any], memory: MemorySystem, answer: Answer) -> lis
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _searched(kind: str, state: object, asked: str, *, _search: Callable[[], Any]) -> Any:
+def _searched(kind: str, state: object, key: str, *, _search: Callable[[], Any]) -> Any:
     return _search()
 
 
 @st.cache_data(max_entries=1024, show_spinner=False)
-def _card(kind: str, state: object, asked: str, record_id: str, *, _make: Callable[[str], Any]) -> Any:
+def _card(kind: str, state: object, key: str, record_id: str, *, _make: Callable[[str], Any]) -> Any:
     return _make(record_id)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def _listed(kind: str, state: object, asked: str, page: int, *, _list: Callable[[int], Any]) -> Any:
+def _listed(kind: str, state: object, key: str, page: int, *, _list: Callable[[int], Any]) -> Any:
     return _list(page)

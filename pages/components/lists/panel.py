@@ -95,8 +95,8 @@ def _draw_tabs(views: KindViews[Any], panel: Panel, memory: MemorySystem, detail
         "Note": partial(_draw_note, views),
         "Edit": partial(_draw_edit, views),
     }
-    drawn = st.tabs(list(tabs), key=f"{views.kind.noun}_tabs", on_change="rerun")
-    for tab, draw in zip(drawn, tabs.values(), strict=True):
+    containers = st.tabs(list(tabs), key=f"{views.kind.noun}_tabs", on_change="rerun")
+    for tab, draw in zip(containers, tabs.values(), strict=True):
         with tab:
             draw(memory, detail, bool(tab.open))
 
@@ -128,11 +128,11 @@ def draw_sources(sources: Iterable[tuple[str, ...]], n_more: int) -> None:
         sources: The id of each, empty if it is not in the store any more, and what is said of it, its title last.
         n_more: How many there are beyond these.
     """
-    for experience_id, *said in sources:
+    for experience_id, *texts in sources:
         if not experience_id:
             st.caption("One that is no longer in the store")
             continue
-        *facts, title = said
+        *facts, title = texts
         with st.container(horizontal=True, gap="small"):
             st.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:",
                          query_params={"id": experience_id}, width="content")  # fmt: skip

@@ -116,11 +116,11 @@ _AT_FIRST, _CELL = "experience_tables_at_first", "experience_tables_cell"
 
 
 def _content(rows: Sequence[Row], columns: Columns, kind: Kind) -> dict[str, Any]:
-    shown = [column for column in columns if not column.is_optional or _says_something(rows, column)]
+    visible = [column for column in columns if not column.is_optional or _says_something(rows, column)]
     return {
-        "data": [asdict(row) | _fitted(row, shown) for row in rows],
-        "column_order": [column.name for column in shown],
-        "column_config": {column.name: _config(column, rows) for column in shown},
+        "data": [asdict(row) | _fitted(row, visible) for row in rows],
+        "column_order": [column.name for column in visible],
+        "column_config": {column.name: _config(column, rows) for column in visible},
         "hide_index": True,
         "row_height": ROW_PIXELS,
         "height": table_height(len(rows), PAGE_ROWS),
@@ -128,11 +128,11 @@ def _content(rows: Sequence[Row], columns: Columns, kind: Kind) -> dict[str, Any
     }
 
 
-def _fitted(row: Row, shown: Columns) -> dict[str, str]:
+def _fitted(row: Row, visible: Columns) -> dict[str, str]:
     """Return the texts of a row, cut where they are too long for their cells."""
     return {
         column.name: fitted(getattr(row, column.name) or "", column.width - PADDING_PIXELS)
-        for column in shown
+        for column in visible
         if column.form == "text"
     }
 
@@ -170,14 +170,14 @@ def _fresh(key: str, wanted: list[int]) -> tuple[str, list[int]]:
     If the selection was changed elsewhere, it is another table. Otherwise nothing of it may change, or the browser
     would draw it again under the person's hand.
     """
-    number, drawn = st.session_state.get(_FRESH, 0), st.session_state.get(_AT_FIRST)
-    held = st.session_state.get(f"{key}_{number}")
-    if held is not None and sorted(held["selection"]["rows"]) != wanted:
+    number, first_state = st.session_state.get(_FRESH, 0), st.session_state.get(_AT_FIRST)
+    state = st.session_state.get(f"{key}_{number}")
+    if state is not None and sorted(state["selection"]["rows"]) != wanted:
         st.session_state[_FRESH] = number = number + 1
     key = f"{key}_{number}"
-    if drawn is None or drawn[0] != key:
-        st.session_state[_AT_FIRST] = drawn = (key, wanted)
-    return key, drawn[1]
+    if first_state is None or first_state[0] != key:
+        st.session_state[_AT_FIRST] = first_state = (key, wanted)
+    return key, first_state[1]
 
 
 def _take_selected(rows: Sequence[Row], key: str, origin: str, revision: int, kind: Kind) -> None:

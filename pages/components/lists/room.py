@@ -13,7 +13,7 @@ from atlas import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.kind_views import KindViews
 from atlas.views.lists.queries import Query
-from atlas.views.lists.selection import Chosen
+from atlas.views.lists.selection import SelectionSummary
 from pages.components.lists.cards import hit_card
 from pages.components.lists.empty import draw_empty as draw_empty_store
 from pages.components.lists.heading import draw_heading
@@ -61,10 +61,10 @@ class Room:
     widths: tuple[int, int] = (1, 1)
     """Widths of the list and of the record that is open, in proportion."""
 
-    draw_acts: Callable[[MemorySystem, Chosen], None] = lambda memory, chosen: None
+    draw_acts: Callable[[MemorySystem, SelectionSummary], None] = lambda memory, chosen: None
     """Draws further acts on a selection, in the tray."""
 
-    draw_looking: Callable[[MemorySystem, Chosen, bool], None] = lambda memory, chosen, is_planning: None
+    draw_looking: Callable[[MemorySystem, SelectionSummary, bool], None] = lambda memory, chosen, is_planning: None
     """Draws the buttons of the tray that show more of a selection, given whether a plan is open."""
 
     draw_dialog: Callable[[MemorySystem], None] | None = None

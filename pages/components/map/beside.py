@@ -91,7 +91,7 @@ def _draw_shares(title: str, shares: Sequence[Share], row_pixels: int, alt: str)
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def _difference(
-    state: StoreState, asked: str, *, _memory: MemorySystem, _sheet: Sheet, _ids: Sequence[str]
+    state: StoreState, scope_digest: str, *, _memory: MemorySystem, _sheet: Sheet, _ids: Sequence[str]
 ) -> Difference | None:
     read = live_columns(_memory).read
     columns = {key: read(key) for key in ("outcome", "source", "agent_id", "created_at")}

@@ -53,8 +53,8 @@ def _telling(key: str, event: str, act: Act) -> Callable[[], None]:
     """Return a callback that hands on what the browser told, if that is what it told."""
 
     def tell() -> None:
-        told = st.session_state[key].get(event)
-        if isinstance(told, dict):
-            act(told)
+        value = st.session_state[key].get(event)
+        if isinstance(value, dict):
+            act(value)
 
     return tell

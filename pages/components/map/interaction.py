@@ -52,8 +52,8 @@ def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> Marks:
     with st.container(gap=None):
         draw_points(
             sheet.points,
-            on_select=lambda told: _selected(memory, told),
-            on_open=lambda told: _opened(told),
+            on_select=lambda event: _selected(memory, event),
+            on_open=lambda event: _opened(event),
             on_ask=_ask,
             on_unsupported=lambda _: st.session_state.update({RENDERER: PLOTLY}),
         )
@@ -75,9 +75,9 @@ def _draw_talk(memory: MemorySystem) -> None:
     sheet: Sheet = st.session_state[_SHEET]
     draw_talk(
         talk_packet(memory, sheet, st.session_state.get(_HOVERED), st.session_state.get(_WANTED)),
-        on_hover=lambda told: st.session_state.update({_HOVERED: told.get("point")}),
-        on_titles=lambda told: st.session_state.update({_WANTED: told.get("wanted")}),
-        on_view=lambda told: st.session_state.update({_VIEW: told}),
+        on_hover=lambda event: st.session_state.update({_HOVERED: event.get("point")}),
+        on_titles=lambda event: st.session_state.update({_WANTED: event.get("wanted")}),
+        on_view=lambda event: st.session_state.update({_VIEW: event}),
     )
 
 
@@ -114,34 +114,34 @@ def _marks(memory: MemorySystem, sheet: Sheet) -> Marks:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _hits(state: StoreState, asked: str, *, _memory: MemorySystem, _where: dict[str, Any]) -> Hits:
+def _hits(state: StoreState, key: str, *, _memory: MemorySystem, _where: dict[str, Any]) -> Hits:
     return hits_of(_memory, current_scope(), _where)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _inside(state: StoreState, asked: str, *, _memory: MemorySystem, _where: dict[str, Any]) -> list[str]:
+def _inside(state: StoreState, key: str, *, _memory: MemorySystem, _where: dict[str, Any]) -> list[str]:
     return _memory.experience.ids(_where)
 
 
 def _remember(points: Points) -> None:
     """Keep what is drawn, and what was before: a lasso that is drawn while the store grows means the earlier points."""
     earlier: tuple[Points, ...] = st.session_state.get(_DRAWN, ())
-    others = [one for one in earlier if one.key != points.key]
-    st.session_state[_DRAWN] = (points, *others)[:DRAWN_KEPT]
+    older = [points_before for points_before in earlier if points_before.key != points.key]
+    st.session_state[_DRAWN] = (points, *older)[:DRAWN_KEPT]
 
 
-def _points(told: dict[str, Any]) -> Points | None:
+def _points(event: dict[str, Any]) -> Points | None:
     """Return the points that the browser speaks of. None where it is long since they were drawn."""
-    drawn: tuple[Points, ...] = st.session_state.get(_DRAWN, ())
-    return next((points for points in drawn if points.key == told.get("points")), None)
+    remembered: tuple[Points, ...] = st.session_state.get(_DRAWN, ())
+    return next((points for points in remembered if points.key == event.get("points")), None)
 
 
-def _selected(memory: MemorySystem, told: dict[str, Any]) -> None:
-    points = _points(told)
+def _selected(memory: MemorySystem, event: dict[str, Any]) -> None:
+    points = _points(event)
     if points is None:
         return
-    ids = selected_after(current_selection().ids, points.ids_of(str(told.get("mask", ""))), str(told.get("mode", "")))
-    _select(memory, ids, {"box": "box", "keys": "keyboard"}.get(str(told.get("how")), "lasso"))
+    ids = selected_after(current_selection().ids, points.ids_of(str(event.get("mask", ""))), str(event.get("mode", "")))
+    _select(memory, ids, {"box": "box", "keys": "keyboard"}.get(str(event.get("how")), "lasso"))
 
 
 def _select(memory: MemorySystem, ids: list[str], how: str) -> None:
@@ -151,13 +151,13 @@ def _select(memory: MemorySystem, ids: list[str], how: str) -> None:
         clear_selection()
 
 
-def _ask(told: dict[str, Any]) -> None:
-    narrow_to(replace(current_scope(), text=str(told.get("text", ""))[:LONGEST_QUESTION]))
+def _ask(event: dict[str, Any]) -> None:
+    narrow_to(replace(current_scope(), text=str(event.get("text", ""))[:LONGEST_QUESTION]))
 
 
-def _opened(told: dict[str, Any]) -> None:
-    points = _points(told)
-    _open(points.id_of(told.get("point")) if points else None)
+def _opened(event: dict[str, Any]) -> None:
+    points = _points(event)
+    _open(points.id_of(event.get("point")) if points else None)
 
 
 def _open(experience_id: str | None) -> None:

@@ -40,6 +40,6 @@ def draw_plotly(
 
 def _place(point: dict[str, object]) -> int | None:
     """Return the number of a point. Streamlit gives what was attached to it as a list, or as one value."""
-    held = point.get("customdata")
-    first = held[0] if isinstance(held, list) and held else held
+    place = point.get("customdata")
+    first = place[0] if isinstance(place, list) and place else place
     return first if isinstance(first, int) else None

@@ -99,8 +99,8 @@ def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:
     if not tasks:
         st.caption("No task that was tried more than once has failed.")
         return
-    said = "Success rate by task, lowest first. Click a row to see its attempts."
-    st.caption(f"{said} Domains are listed once there is a map.")
+    caption = "Success rate by task, lowest first. Click a row to see its attempts."
+    st.caption(f"{caption} Domains are listed once there is a map.")
     columns = {"name": st.column_config.TextColumn("Task", width=220), **RATE_COLUMNS}
     ids = tuple(task.experience_id for task in tasks)
     _draw_rows(

@@ -100,25 +100,25 @@ def draw_health(found: Health, duplicates: DuplicatesResult) -> None:
 def draw_domains(found: Health) -> None:
     """Draw the domains that go worst. A click shows one on the map."""
     st.caption(f"{DOMAIN_ORDER} Click a row to see its attempts on the map.")
-    shown = found.domains[:DOMAINS_SHOWN]
-    numbers = tuple(row.number for row in shown)
+    domains = found.domains[:DOMAINS_SHOWN]
+    numbers = tuple(row.number for row in domains)
     key = f"overview_domains_{hash(numbers)}"
     columns = {
         "name": st.column_config.TextColumn("Domain", width=200),
         **RATE_COLUMNS,
     }
     st.dataframe(
-        [asdict(row) for row in shown],
+        [asdict(row) for row in domains],
         column_config=columns,
         column_order=list(columns),
         hide_index=True,
         key=key,
         on_select=partial(_open_domain, numbers, key),
         selection_mode="single-cell",
-        height=table_height(len(shown)),
+        height=table_height(len(domains)),
         alt="Success by domain",
     )
-    if len(found.domains) > len(shown):
+    if len(found.domains) > len(domains):
         st.page_link(
             "pages/curate.py", label=f"All {len(found.domains)} domains", query_params={"curate_queue": FAILING}
         )
@@ -138,7 +138,7 @@ def draw_sources(groups: Groups) -> None:
         "name": st.column_config.TextColumn("Source", width=140),
         **RATE_COLUMNS,
     }
-    lines = [asdict(group) for group in groups.shown]
+    lines = [asdict(group) for group in groups.rows]
     st.dataframe(lines, column_config=columns, column_order=list(columns), hide_index=True,
                  height=table_height(len(lines)), alt="Success by source")  # fmt: skip
     if caption := groups_caption(groups, "source"):

@@ -51,10 +51,10 @@ def _draw_backup(memory: MemorySystem) -> None:
         st.text(f"Into {backup_directory(memory)}")
     with st.container(horizontal=True):
         st.button("Make a backup", key="settings_backup", icon=":material/archive:", on_click=_back_up, args=(memory,))
-        made = st.session_state.get(_MADE)
-        if made is not None and Path(made).is_file():
-            st.download_button("Download it", on_behalf(Path(made).read_bytes), Path(made).name, "application/zip",
-                               key="settings_backup_download", icon=":material/download:",
+        backup = st.session_state.get(_MADE)
+        if backup is not None and Path(backup).is_file():
+            st.download_button("Download it", on_behalf(Path(backup).read_bytes), Path(backup).name,
+                               "application/zip", key="settings_backup_download", icon=":material/download:",
                                on_click="ignore")  # fmt: skip
     _draw_known(memory)
 
@@ -71,9 +71,9 @@ def _draw_known(memory: MemorySystem) -> None:
 
 def _back_up(memory: MemorySystem) -> None:
     with announcing_problems(), st.spinner("Backing up …", show_time=True):
-        own = backup_directory(memory)
-        typed = st.session_state[_DIRECTORY] if may_name_paths() else str(own)
-        directory = made_directory(own) if typed == str(own) else directory_of(typed)
+        own_directory = backup_directory(memory)
+        typed = st.session_state[_DIRECTORY] if may_name_paths() else str(own_directory)
+        directory = made_directory(own_directory) if typed == str(own_directory) else directory_of(typed)
         target = directory / backup_name(memory)
         sentence = make_backup(memory, target)
         st.session_state[_MADE] = str(target)

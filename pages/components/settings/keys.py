@@ -66,10 +66,10 @@ def _draw_new(memory: MemorySystem) -> None:
 
 def _draw_shown() -> None:
     """Draw a key that was just made, until the person says that they have it."""
-    shown = st.session_state.get(_SHOWN)
-    if shown is None:
+    new_key = st.session_state.get(_SHOWN)
+    if new_key is None:
         return
-    name, secret = shown
+    name, secret = new_key
     with st.container(border=True, key="settings_key_made"):
         st.markdown("**Copy this key now.** It cannot be shown again.")
         st.code(secret, language=None)

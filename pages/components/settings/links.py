@@ -61,10 +61,10 @@ def _draw_new(memory: MemorySystem) -> None:
 
 def _draw_shown() -> None:
     """Draw a link that was just made, until the person says that they have it."""
-    shown = st.session_state.get(_SHOWN)
-    if shown is None:
+    new_link = st.session_state.get(_SHOWN)
+    if new_link is None:
         return
-    name, path = shown
+    name, path = new_link
     here = urlsplit(st.context.url or "")
     with st.container(border=True, key="settings_link_made"):
         st.markdown("**Copy this link now.** Nobody can be shown it again.")

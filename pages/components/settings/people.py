@@ -53,7 +53,7 @@ def draw_people(memory: MemorySystem) -> None:
 
 def _draw_changes(memory: MemorySystem, rows: dict[str, PersonRow]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.selectbox("Person", list(rows), format_func=lambda one: rows[one].name, index=None,
+        chosen = st.selectbox("Person", list(rows), format_func=lambda person_id: rows[person_id].name, index=None,
                               placeholder="Choose one", key="settings_person", width=260)  # fmt: skip
         role = st.selectbox("Role", list(ABOUT_ROLES), key="settings_person_role", width=160)
         is_off = chosen is None
@@ -69,8 +69,8 @@ def _draw_changes(memory: MemorySystem, rows: dict[str, PersonRow]) -> None:
             st.button("Remove", key="settings_person_remove", icon=":material/person_remove:", disabled=is_off,
                       on_click=_remove, args=(memory, chosen),
                       help="They are let in no more. What they did stays.")  # fmt: skip
-    if chosen is not None and (made := doors_of(memory, chosen).sentence) and not rows[chosen].is_removed:
-        st.text(made)
+    if chosen is not None and (doors := doors_of(memory, chosen).sentence) and not rows[chosen].is_removed:
+        st.text(doors)
         st.checkbox("Also revoke these when removing them", value=True, key=f"{_AND_DOORS}_{chosen}")
 
 
@@ -80,6 +80,6 @@ def _remove(memory: MemorySystem, person_id: str) -> None:
         remove_person(memory, person_id, and_doors=and_doors)
 
 
-def _act(act: Callable[..., Any], *given: Any) -> None:
+def _act(act: Callable[..., Any], *arguments: Any) -> None:
     with announcing_problems():
-        act(*given)
+        act(*arguments)

@@ -49,10 +49,10 @@ def draw_restoring(memory: MemorySystem) -> None:
     st.caption("Brings the store back to the state of a backup. You first see what would change.")
     is_off = memory.storage.read_only
     help_text = READ_ONLY if is_off else None
-    upload, known = st.columns(2, gap="large")
-    with upload:
+    left, right = st.columns(2, gap="large")
+    with left:
         uploaded = st.file_uploader("Upload a backup", key=_UPLOADED, disabled=is_off, help=help_text)
-    with known:
+    with right:
         there = [path for path in known_backups(memory) if Path(path).is_file()]
         is_free = may_name_paths()
         chosen = st.selectbox("Or a backup on this machine", there, None, key=_CHOSEN, accept_new_options=is_free,

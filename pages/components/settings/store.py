@@ -25,10 +25,10 @@ FINDING_COLUMNS = {
 
 def draw_store(memory: MemorySystem) -> None:
     """Draw the facts about the store, what it holds, and its checks."""
-    facts, held = st.columns([5, 4], gap="medium")
-    with facts:
+    left, right = st.columns([5, 4], gap="medium")
+    with left:
         draw_facts(store_facts(memory, memory.storage.n_bytes()))
-    with held:
+    with right:
         _draw_counts(memory)
     _draw_doctor(memory)
 
@@ -52,10 +52,10 @@ def _draw_doctor(memory: MemorySystem) -> None:
     st.caption("Checks the store's database (the ledger) and everything derived from it. Checking changes nothing.")
     st.button("Check the store", key="settings_doctor", icon=":material/stethoscope:", on_click=_examine,
               args=(memory,))  # fmt: skip
-    held = st.session_state.get(_FOUND)
-    if held is None:
+    report = st.session_state.get(_FOUND)
+    if report is None:
         return
-    state, found = held
+    state, found = report
     if state != store_state(memory):
         st.caption("The store has changed since it was checked.")
     _draw_found(memory, found)

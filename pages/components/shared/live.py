@@ -7,7 +7,7 @@ import logging
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem
-from atlas.views.shared.live import Drawn, changes_since, drawn_now
+from atlas.views.shared.live import PageState, changes_since, page_state
 from pages.components.lists.selection import current_selection
 from pages.components.shared.memory_map import live_map
 from pages.components.shared.snapshot import store_state
@@ -24,7 +24,7 @@ _log = logging.getLogger("atlas.dashboard")
 
 def begin_run(memory: MemorySystem) -> None:
     """Remember which state of the store this run draws. Called before anything else is read."""
-    st.session_state[_DRAWN] = drawn_now(memory, store_state(memory))
+    st.session_state[_DRAWN] = page_state(memory, store_state(memory))
     st.session_state[_MAP] = live_map(memory).n_followed
     st.session_state[_REFRESHING] = False
 
@@ -45,22 +45,22 @@ def draw_live(memory: MemorySystem) -> None:
     would be lost.
     """
     acknowledge_address()
-    drawn: Drawn | None = st.session_state.get(_DRAWN)
+    last: PageState | None = st.session_state.get(_DRAWN)
     try:
-        said = (changes_since(drawn, memory) if drawn else "") or _mapped(memory)
+        notice = (changes_since(last, memory) if last else "") or _mapped(memory)
     except AtlasError as error:  # the store was closed, moved or damaged meanwhile: the page's next run says so in full
         _log.warning("cannot look for changes: %s", error)
-        said = "The store cannot be read now"
-    if said and st.session_state.get(_REFRESHING) and not current_selection().ids:
+        notice = "The store cannot be read now"
+    if notice and st.session_state.get(_REFRESHING) and not current_selection().ids:
         st.rerun()
     with st.container(height=HEIGHT, border=False, vertical_alignment="center", key="live_notice"):
-        if said:
-            _draw_notice(said)
+        if notice:
+            _draw_notice(notice)
 
 
-def _draw_notice(said: str) -> None:
+def _draw_notice(notice: str) -> None:
     news, show = st.columns([4, 1], gap="small", vertical_alignment="center")
-    news.markdown(f":small[:blue[:material/sync: {said}]]")
+    news.markdown(f":small[:blue[:material/sync: {notice}]]")
     if show.button("Show", key="live_show", type="tertiary"):
         st.rerun()
 

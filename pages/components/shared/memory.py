@@ -55,9 +55,9 @@ def hold_store() -> None:
     """
     choices = store_choices()
     if choices or STORE in st.query_params:
-        held = st.session_state.setdefault(STORE, st.query_params.get(STORE) or next(iter(choices), ""))
-        if (len(choices) > 1 or STORE in st.query_params) and st.query_params.get(STORE) != held:
-            st.query_params[STORE] = held
+        store = st.session_state.setdefault(STORE, st.query_params.get(STORE) or next(iter(choices), ""))
+        if (len(choices) > 1 or STORE in st.query_params) and st.query_params.get(STORE) != store:
+            st.query_params[STORE] = store
 
 
 def opened_now() -> OpenedMemory:
@@ -80,7 +80,7 @@ def opened_now() -> OpenedMemory:
 
 def _release_copies(settings: Settings) -> None:
     """Let go of frozen copies that were removed: what a purge removed should not stay open."""
-    for path, read_only in [one for one in list(_copies()) if _file(Path(one[0])) is None]:
+    for path, read_only in [copy for copy in list(_copies()) if _file(Path(copy[0])) is None]:
         _open.clear(path, read_only, _settings=settings)
         _copies().discard((path, read_only))
 
@@ -126,10 +126,10 @@ def _is_another(opened: OpenedMemory, path: Path) -> bool:
 
 def _file(path: Path) -> tuple[int, int] | None:
     try:
-        held = ledger_file(path).stat()
+        status = ledger_file(path).stat()
     except OSError:
         return None
-    return held.st_dev, held.st_ino
+    return status.st_dev, status.st_ino
 
 
 @st.cache_resource(show_spinner="Opening the memory …", on_release=lambda opened: opened.close())

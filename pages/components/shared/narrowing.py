@@ -23,14 +23,14 @@ from atlas.views.shared.scope import Scope
 from atlas.views.shared.scope_address import KEYS, Address, address_of, read_address
 from pages.frame.address import is_history_navigation, page_hash
 
-_HELD, _OPENED, _TURN, _PAGE = "scope", "scope_opened", "scope_turn", "scope_page"
+_SCOPE, _OPENED, _TURN, _PAGE = "scope", "scope_opened", "scope_turn", "scope_page"
 _LEFT, _CLICKED = "addresses_left", "page_clicked"
 NOTHING = Scope()
 
 
 def current_scope() -> Scope:
     """Return what the person has narrowed the memory to, as the scope bar of this run says."""
-    scope: Scope = st.session_state.get(_HELD, NOTHING)
+    scope: Scope = st.session_state.get(_SCOPE, NOTHING)
     return scope
 
 
@@ -46,14 +46,14 @@ def follow_address() -> None:
     Called before the navigation: that is when the browser enters a page into its history, and the entry then says the
     scope too.
     """
-    asked, opened = _address(), st.session_state.get(_OPENED)
-    held: Address = opened if opened is not None else address_of(current_scope())
-    if asked == held:
+    address, opened = _address(), st.session_state.get(_OPENED)
+    before: Address = opened if opened is not None else address_of(current_scope())
+    if address == before:
         return
-    if _is_opened(asked):
-        st.session_state[_OPENED] = asked
+    if _is_opened(address):
+        st.session_state[_OPENED] = address
     else:
-        _write(held)
+        _write(before)
 
 
 def return_to(page: str) -> None:
@@ -65,11 +65,11 @@ def return_to(page: str) -> None:
         page: Its name, which its address and the keys of its boxes begin with.
     """
     left: dict[str, Address] = st.session_state.setdefault(_LEFT, {})
-    own = {key: st.query_params.get_all(key) for key in st.query_params if key.startswith(f"{page}_")}
-    if not own and left.get(page) and is_history_navigation():
+    parameters = {key: st.query_params.get_all(key) for key in st.query_params if key.startswith(f"{page}_")}
+    if not parameters and left.get(page) and is_history_navigation():
         st.query_params.update(left[page])
         st.rerun()  # the boxes take what the address says when a run begins
-    left[page] = own
+    left[page] = parameters
 
 
 def take_address(options: Mapping[str, Options], memory_map: MemoryMap | None) -> Mapping[str, int]:
@@ -89,27 +89,27 @@ def take_address(options: Mapping[str, Options], memory_map: MemoryMap | None) -
 
 def hold(scope: Scope) -> None:
     """Hold what the boxes say, and let the address say it too."""
-    st.session_state[_HELD], st.session_state[_PAGE] = scope, page_hash()
-    if _address() != (said := address_of(scope)):
-        _write(said)
+    st.session_state[_SCOPE], st.session_state[_PAGE] = scope, page_hash()
+    if _address() != (address := address_of(scope)):
+        _write(address)
 
 
-def go_to(page: str, **asked: str) -> None:
+def go_to(page: str, **parameters: str) -> None:
     """Go to a page, which the scope goes with.
 
     Args:
         page: Its file.
         asked: What else its address says.
     """
-    st.switch_page(page, query_params={**address_of(current_scope()), **asked})
+    st.switch_page(page, query_params={**address_of(current_scope()), **parameters})
 
 
-def go_from_click(page: str, **asked: str) -> None:
+def go_from_click(page: str, **parameters: str) -> None:
     """Note the page that a click on a table asks for. For callbacks, which cannot change the page.
 
     Not from a fragment, whose runs do not follow it.
     """
-    st.session_state[_CLICKED] = (page_hash(), page, asked)
+    st.session_state[_CLICKED] = (page_hash(), page, parameters)
 
 
 def follow_click() -> None:
@@ -117,9 +117,9 @@ def follow_click() -> None:
     clicked = st.session_state.pop(_CLICKED, None)
     if clicked is None:
         return
-    on, page, asked = clicked
+    on, page, parameters = clicked
     if on == page_hash():  # else the run that should have followed it was given up for another page
-        go_to(page, **asked)
+        go_to(page, **parameters)
 
 
 def box_key(name: str) -> str:
@@ -140,22 +140,22 @@ def rename_box(name: str) -> None:
 def _set(scope: Scope) -> None:
     if _TURN in st.session_state:
         st.session_state[_TURN] += 1
-    st.session_state[_HELD] = scope
+    st.session_state[_SCOPE] = scope
 
 
-def _is_opened(asked: Address) -> bool:
+def _is_opened(address: Address) -> bool:
     """Say whether the address came from outside: links give the page that they lead to a scope, all else none."""
-    if _HELD not in st.session_state and _OPENED not in st.session_state:
+    if _SCOPE not in st.session_state and _OPENED not in st.session_state:
         return True
-    return is_history_navigation() or (bool(asked) and page_hash() != st.session_state.get(_PAGE))
+    return is_history_navigation() or (bool(address) and page_hash() != st.session_state.get(_PAGE))
 
 
 def _address() -> dict[str, list[str]]:
-    said = {key: [value for value in st.query_params.get_all(key) if value] for key in KEYS}
-    return {key: values for key, values in said.items() if values}
+    address = {key: [value for value in st.query_params.get_all(key) if value] for key in KEYS}
+    return {key: values for key, values in address.items() if values}
 
 
-def _write(said: Address) -> None:
+def _write(address: Address) -> None:
     """Let the address say this, in one entry of the browser's history. A parameter without values does not appear."""
-    known = [key for key in KEYS if key in said or key in st.query_params]
-    st.query_params.update({key: said.get(key, []) for key in known})
+    keys = [key for key in KEYS if key in address or key in st.query_params]
+    st.query_params.update({key: address.get(key, []) for key in keys})

@@ -40,7 +40,7 @@ def draw_nothing(plan: Plan) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
+class _OpenPlan:
     """The plan in the dialog."""
 
     plan: Plan
@@ -109,34 +109,34 @@ def close_plan() -> None:
 
 def draw_plan(memory: MemorySystem) -> bool:
     """Draw the plan that was proposed, and return whether there is one."""
-    shown: _Shown | None = st.session_state.get(_SHOWN)
-    if shown is None:
+    open_plan: _OpenPlan | None = st.session_state.get(_SHOWN)
+    if open_plan is None:
         return False
-    st.dialog(shown.plan.view.title, width="large", on_dismiss=close_plan)(_draw)(memory)
+    st.dialog(open_plan.plan.view.title, width="large", on_dismiss=close_plan)(_draw)(memory)
     return True
 
 
 def _draw(memory: MemorySystem) -> None:
-    shown: _Shown | None = st.session_state.get(_SHOWN)
-    if shown is None:  # applied, or put away
+    open_plan: _OpenPlan | None = st.session_state.get(_SHOWN)
+    if open_plan is None:  # applied, or put away
         st.rerun()
         return
-    view = shown.plan.view
+    view = open_plan.plan.view
     st.markdown(f"**{view.headline}**")
     for note in view.notes:
         st.caption(note)
     if view.choice is not None:
-        _draw_choice(memory, shown, view.choice)
+        _draw_choice(memory, open_plan, view.choice)
     if view.figures:
         _draw_figures(view.figures)
     _draw_rows(view)
-    shown.draw_extra(shown.plan)
-    _draw_buttons(memory, shown)
+    open_plan.draw_extra(open_plan.plan)
+    _draw_buttons(memory, open_plan)
 
 
-def _draw_choice(memory: MemorySystem, shown: _Shown, choice: Choice) -> None:
+def _draw_choice(memory: MemorySystem, open_plan: _OpenPlan, choice: Choice) -> None:
     key = f"plan_{choice.name}"
-    st.toggle(choice.label, value=choice.is_on, key=key, on_change=_take_choice, args=(memory, shown, choice, key),
+    st.toggle(choice.label, value=choice.is_on, key=key, on_change=_take_choice, args=(memory, open_plan, choice, key),
               help=choice.help_text)  # fmt: skip
 
 
@@ -177,10 +177,10 @@ def _columns(rows: Sequence[PlanRow]) -> list[str]:
     return [name for name in COLUMNS if tells.get(name, True)]
 
 
-def _draw_buttons(memory: MemorySystem, shown: _Shown) -> None:
-    plan, view = shown.plan, shown.plan.view
+def _draw_buttons(memory: MemorySystem, open_plan: _OpenPlan) -> None:
+    plan, view = open_plan.plan, open_plan.plan.view
     if outdated := st.session_state.get(_OUTDATED):
-        _draw_outdated(memory, shown, outdated)
+        _draw_outdated(memory, open_plan, outdated)
         return
     if not view.button:
         st.info(view.nothing, icon=":material/check:")
@@ -200,11 +200,13 @@ def _draw_buttons(memory: MemorySystem, shown: _Shown) -> None:
         st.caption("It can be undone.")
 
 
-def _draw_outdated(memory: MemorySystem, shown: _Shown, outdated: str) -> None:
+def _draw_outdated(memory: MemorySystem, open_plan: _OpenPlan, outdated: str) -> None:
     st.warning("The store has changed since this was planned. Nothing was done.", icon=":material/sync_problem:")
     st.text(outdated)
-    if shown.is_repeatable:
-        st.button("Plan again", key="plan_anew", type="primary", on_click=_replan, args=(memory, shown, shown.request))
+    if open_plan.is_repeatable:
+        st.button(
+            "Plan again", key="plan_anew", type="primary", on_click=_replan, args=(memory, open_plan, open_plan.request)
+        )
     else:
         st.button("Close", key="plan_cancel", on_click=close_plan)
 
@@ -226,16 +228,16 @@ def _is_typed(view: PlanView) -> bool:
     return not view.is_large or typed.replace(",", "").strip() == str(view.n_going)
 
 
-def _take_choice(memory: MemorySystem, shown: _Shown, choice: Choice, key: str) -> None:
+def _take_choice(memory: MemorySystem, open_plan: _OpenPlan, choice: Choice, key: str) -> None:
     # Streamlit also calls this when the dialog has just been closed by another button.
     if _SHOWN in st.session_state and bool(st.session_state.get(key)) != choice.is_on:
-        _replan(memory, shown, choice.other)
+        _replan(memory, open_plan, choice.other)
 
 
-def _replan(memory: MemorySystem, shown: _Shown, request: PlanRequest[Any]) -> None:
+def _replan(memory: MemorySystem, open_plan: _OpenPlan, request: PlanRequest[Any]) -> None:
     st.session_state.pop("plan_count", None)
     try:
-        _show(memory, request, shown.draw_extra, shown.is_repeatable)
+        _show(memory, request, open_plan.draw_extra, open_plan.is_repeatable)
         st.session_state.pop(_OUTDATED, None)
     except AtlasError as error:
         announce_problem(error)
@@ -246,13 +248,13 @@ def _show(
     memory: MemorySystem, request: PlanRequest[Any], draw_extra: Callable[[Any], None], is_repeatable: bool
 ) -> None:
     plan = request.propose(memory)
-    st.session_state[_SHOWN] = _Shown(plan=plan, request=request, draw_extra=draw_extra, is_repeatable=is_repeatable)
+    st.session_state[_SHOWN] = _OpenPlan(plan=plan, request=request, draw_extra=draw_extra, is_repeatable=is_repeatable)
 
 
 def _apply(memory: MemorySystem, plan: Plan) -> None:
     """Apply exactly the plan that was shown."""
-    shown: _Shown | None = st.session_state.get(_SHOWN)
-    if shown is None or shown.plan is not plan or not _is_typed(plan.view):
+    open_plan: _OpenPlan | None = st.session_state.get(_SHOWN)
+    if open_plan is None or open_plan.plan is not plan or not _is_typed(plan.view):
         return
     try:
         operation_id = plan.apply(memory)

@@ -56,11 +56,11 @@ def _close() -> None:
 
 
 def _draw(memory: MemorySystem) -> None:
-    held: tuple[PurgeProposal, tuple[str, ...], Kind] | None = st.session_state.get(_PROPOSAL)
-    if held is None:  # done, or put away
+    opened: tuple[PurgeProposal, tuple[str, ...], Kind] | None = st.session_state.get(_PROPOSAL)
+    if opened is None:  # done, or put away
         st.rerun()
         return
-    proposal, ids, kind = held
+    proposal, ids, kind = opened
     view = proposal.view
     st.markdown(f"**{view.headline}**")
     _draw_rows(view.going, "What is erased")

@@ -93,7 +93,7 @@ def filter_options(memory: MemorySystem, kind: Kind) -> Mapping[str, Options]:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _count(
-    state: StoreState, noun: str, asked: str, *, _memory: MemorySystem, _kind: Kind, _where: Mapping[str, Any] | None
+    state: StoreState, noun: str, key: str, *, _memory: MemorySystem, _kind: Kind, _where: Mapping[str, Any] | None
 ) -> int:
     return _kind.records(_memory).count(_where)
 
@@ -129,29 +129,29 @@ def _draw_more(options: Mapping[str, Options], stored: Scope) -> dict[str, Any]:
     return values
 
 
-def _draw(asked: Filter, options: Mapping[str, Options], stored: Scope) -> Any:
-    key, first = _box(asked.name, stored.values.get(asked.name))
-    return draw_filter(asked, options[asked.name], key=key, first=first)
+def _draw(filter: Filter, options: Mapping[str, Options], stored: Scope) -> Any:
+    key, first = _box(filter.name, stored.values.get(filter.name))
+    return draw_filter(filter, options[filter.name], key=key, first=first)
 
 
-def _box(name: str, held: T) -> tuple[str, T]:
+def _box(name: str, value: T) -> tuple[str, T]:
     """Return the key of a box, and what it says at first: what is held when it comes up, as long as it stands there.
 
     Not by its key in the session: where a run is ended before the browser has heard of that, the box comes up empty.
     """
     key = box_key(name)
     if key not in st.session_state:
-        st.session_state[f"{key}_at_first"] = held
+        st.session_state[f"{key}_at_first"] = value
     first: T = st.session_state[f"{key}_at_first"]
     return key, first
 
 
-def _draw_domains(memory_map: MemoryMap | None, held: tuple[int, ...]) -> tuple[int, ...]:
+def _draw_domains(memory_map: MemoryMap | None, numbers: tuple[int, ...]) -> tuple[int, ...]:
     """Draw the choice of domains: by their titles, which change, while what is chosen is held by their numbers."""
-    key, first = _box("domains", held)
+    key, first = _box("domains", numbers)
     chosen: Sequence[int] = st.session_state.get(key, first)
-    titles, drawn = domain_titles(memory_map, [*first, *chosen]), st.session_state.get(_TITLES, {})
-    if any(drawn.get(number, title) != title for number, title in titles.items()):
+    titles, last_titles = domain_titles(memory_map, [*first, *chosen]), st.session_state.get(_TITLES, {})
+    if any(last_titles.get(number, title) != title for number, title in titles.items()):
         rename_box("domains")  # the browser tells what is chosen by its title, and would tell it by the earlier one
         key, first = _box("domains", tuple(chosen))
     st.session_state[_TITLES] = titles

@@ -61,12 +61,14 @@ def _draw_stores(memory: MemorySystem, page: str) -> None:
         st.info(note, icon=":material/ac_unit:")
     names = list(store_choices())
     if len(names) > 1:
-        shown = st.session_state[STORE]
-        others = [escape(name) for name in names if name != shown]
-        links = " · ".join(f'<a style="color: inherit" href="/{page}?{STORE}={name}">{name}</a>' for name in others)
+        current = st.session_state[STORE]
+        other_names = [escape(name) for name in names if name != current]
+        links = " · ".join(
+            f'<a style="color: inherit" href="/{page}?{STORE}={name}">{name}</a>' for name in other_names
+        )
         with st.container(key="sidebar_stores", gap=None):
             st.caption("Store")
-            st.text(shown)
+            st.text(current)
             st.html(f"Open another: {links}")
 
 

@@ -17,7 +17,7 @@ from atlas.views.shared.state import StoreState
 from pages.components.shared.memory import OpenedMemory, opened_now
 from pages.components.shared.memory_map import MIN_SIZE, live_map
 
-_taken: ContextVar[Snapshot | None] = ContextVar("taken", default=None)
+_snapshot: ContextVar[Snapshot | None] = ContextVar("snapshot", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ def take_snapshot() -> Snapshot:
 @contextmanager
 def drawn_from(snapshot: Snapshot) -> Iterator[None]:
     """Let all that is drawn within be drawn from a snapshot."""
-    before = _taken.set(snapshot)
+    before = _snapshot.set(snapshot)
     try:
         yield
     finally:
-        _taken.reset(before)
+        _snapshot.reset(before)
 
 
 def page_memory() -> MemorySystem:
@@ -68,7 +68,7 @@ def page_memory() -> MemorySystem:
     Until the router has run once, Streamlit runs a page that a URL names by itself. Then the router is run here, which
     draws that same page as it should be, and this run of it ends.
     """
-    snapshot = _taken.get()
+    snapshot = _snapshot.get()
     if snapshot is None:
         from app import main
 
@@ -79,7 +79,7 @@ def page_memory() -> MemorySystem:
 
 def opened_memory() -> OpenedMemory:
     """Return the memory of this run with all that it was opened with. As it is now, where a part is drawn by itself."""
-    snapshot = _taken.get()
+    snapshot = _snapshot.get()
     return snapshot.opened if snapshot is not None else opened_now()
 
 
@@ -109,5 +109,5 @@ def page_map(memory: MemorySystem, *, is_awaited: bool = False) -> MemoryMap | N
 
 
 def _of(memory: MemorySystem) -> Snapshot | None:
-    snapshot = _taken.get()
+    snapshot = _snapshot.get()
     return snapshot if snapshot is not None and snapshot.memory is memory else None

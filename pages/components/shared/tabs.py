@@ -11,6 +11,6 @@ from pages.components.lists.filters import URL
 
 def choose_part(parts: Sequence[str], *, key: str) -> str:
     """Return the part that a person, or the address, chose. The first until then."""
-    shown = st.segmented_control("Show", parts, default=parts[0], required=True, key=key, bind=URL,
+    part = st.segmented_control("Show", parts, default=parts[0], required=True, key=key, bind=URL,
                                  label_visibility="collapsed")  # fmt: skip
-    return shown or parts[0]
+    return part or parts[0]

@@ -11,7 +11,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.lists.kind_views import KindViews
-from atlas.views.lists.selection import Chosen
+from atlas.views.lists.selection import SelectionSummary
 from atlas.views.lists.tables import exported_lines
 from atlas.views.shared.scope import offered
 from atlas.views.shared.state import on_behalf
@@ -61,23 +61,23 @@ def _draw_selection(memory: MemorySystem, room: Room, selection: Selection, is_p
         st.button("Clear", key="tray_clear", icon=":material/close:", on_click=clear_selection, args=(views.kind,))
 
 
-def _now(memory: MemorySystem, views: KindViews[Any], selection: Selection) -> Chosen:
+def _now(memory: MemorySystem, views: KindViews[Any], selection: Selection) -> SelectionSummary:
     """Return the selection as the store is now, worked out once for each state of the store."""
-    asked = (store_state(memory), views.chosen_state(memory), selection, views.kind.noun)
-    known: tuple[object, Chosen] | None = st.session_state.get(_CHOSEN)
-    if known is None or known[0] != asked:
-        known = (asked, views.chosen(memory, selection.ids, selection.origin))
-        st.session_state[_CHOSEN] = known
-    return known[1]
+    key = (store_state(memory), views.chosen_state(memory), selection, views.kind.noun)
+    cached: tuple[object, SelectionSummary] | None = st.session_state.get(_CHOSEN)
+    if cached is None or cached[0] != key:
+        cached = (key, views.chosen(memory, selection.ids, selection.origin))
+        st.session_state[_CHOSEN] = cached
+    return cached[1]
 
 
-def _draw_export(memory: MemorySystem, now: Chosen, kind: Kind) -> None:
+def _draw_export(memory: MemorySystem, now: SelectionSummary, kind: Kind) -> None:
     st.download_button("Export", on_behalf(partial(exported_lines, memory, kind, now.ids)), f"{kind.page}.jsonl",
                        "application/jsonl", key="tray_export", icon=":material/download:", on_click="ignore",
                        disabled=not now.ids, help="As JSONL, which ATLAS can import")  # fmt: skip
 
 
-def _draw_marking(memory: MemorySystem, now: Chosen, kind: Kind) -> None:
+def _draw_marking(memory: MemorySystem, now: SelectionSummary, kind: Kind) -> None:
     is_off = memory.storage.read_only
     with st.popover("Tag", key="tray_tag", icon=":material/sell:", disabled=is_off or not now.ids,
                     help=READ_ONLY if is_off else None):  # fmt: skip
@@ -87,7 +87,7 @@ def _draw_marking(memory: MemorySystem, now: Chosen, kind: Kind) -> None:
         draw_bury(memory, now.ids, kind, key="tray_bury", is_buried=now.is_all_buried)
 
 
-def _draw_tags(memory: MemorySystem, now: Chosen, many: str, kind: Kind) -> None:
+def _draw_tags(memory: MemorySystem, now: SelectionSummary, many: str, kind: Kind) -> None:
     st.multiselect(
         "Tags",
         offered(page_tags(memory, kind), now.tags),
@@ -96,9 +96,9 @@ def _draw_tags(memory: MemorySystem, now: Chosen, many: str, kind: Kind) -> None
         placeholder="Choose or type a tag",
     )
     with st.container(horizontal=True):
-        given = (memory, now.ids, many, kind)
-        st.button("Add", key="tray_tag_add", type="primary", on_click=_retag, args=(*given, True))
-        st.button("Remove", key="tray_tag_remove", on_click=_retag, args=(*given, False))
+        arguments = (memory, now.ids, many, kind)
+        st.button("Add", key="tray_tag_add", type="primary", on_click=_retag, args=(*arguments, True))
+        st.button("Remove", key="tray_tag_remove", on_click=_retag, args=(*arguments, False))
 
 
 def _retag(memory: MemorySystem, ids: Sequence[str], many: str, kind: Kind, is_added: bool) -> None:

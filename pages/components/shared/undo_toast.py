@@ -42,7 +42,7 @@ class Act:
     """Part of its button's key: a click on the button of an earlier act does nothing to this one."""
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         """`Undone: removed 9 experiences`."""
         return f"{self.state}: {self.sentence[:1].lower()}{self.sentence[1:]}" if self.state else self.sentence
 
@@ -91,7 +91,7 @@ def draw_act(memory: MemorySystem) -> None:
     if act is not None:
         with _bar("act_close", _DONE):
             st.badge("Done", icon=":material/check:", color="green")
-            st.text(act.said)
+            st.text(act.message)
             if act.turn is not None:
                 word = "Redo" if act.state == UNDONE else "Undo"
                 st.button(word, key=f"act_undo_{act.id}", icon=f":material/{word.lower()}:", on_click=_turn,

@@ -121,10 +121,12 @@ def _draw_effect(memory: MemorySystem, detail: StrategyDetail) -> None:
 
 def _draw_updaters(detail: StrategyDetail) -> None:
     estimates = updater_estimates(detail.attempts)
-    said = ", ".join(f"{name}: {rate:.0%}" for name, rate in estimates)
-    st.plotly_chart(updaters_chart(detail.attempts), key=f"strategy_updaters_{detail.id}", config=CHART, alt=said)
+    estimates_text = ", ".join(f"{name}: {rate:.0%}" for name, rate in estimates)
+    st.plotly_chart(
+        updaters_chart(detail.attempts), key=f"strategy_updaters_{detail.id}", config=CHART, alt=estimates_text
+    )
     st.dataframe([{"Way of estimating": name, "Rate": f"{rate * 100:.1f} %"} for name, rate in estimates],
-                 hide_index=True, alt=said)  # fmt: skip
+                 hide_index=True, alt=estimates_text)  # fmt: skip
     st.caption("The same tries, estimated in other ways. Agents always get strategies ranked by the lower end of the "
                "95 % interval.")  # fmt: skip
 
@@ -134,7 +136,9 @@ def _draw_sources(memory: MemorySystem, detail: StrategyDetail) -> None:
     st.caption("Where it comes from")
     if not detail.sources:
         st.caption("It names no source attempts.")
-    draw_sources(((one.experience_id, one.outcome, one.title) for one in detail.sources), detail.n_more_sources)
+    draw_sources(
+        ((source.experience_id, source.outcome, source.title) for source in detail.sources), detail.n_more_sources
+    )
 
 
 PANEL = Panel(

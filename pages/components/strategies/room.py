@@ -6,7 +6,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.kinds.kind import Kind
-from atlas.views.lists.selection import Chosen
+from atlas.views.lists.selection import SelectionSummary
 from atlas.views.strategies.kind import STRATEGIES
 from pages.components.lists.room import Room, draw_nothing_yet
 from pages.components.strategies.panel import PANEL
@@ -30,7 +30,7 @@ def _draw_writing(memory: MemorySystem) -> None:
         draw_by_hand(memory)
 
 
-def _draw_retiring(memory: MemorySystem, now: Chosen) -> None:
+def _draw_retiring(memory: MemorySystem, now: SelectionSummary) -> None:
     draw_retire(memory, now.ids, key="tray_retire", is_retired=is_all_retired(memory, now.ids))
 
 

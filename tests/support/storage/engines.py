@@ -36,7 +36,7 @@ def run_in(address: str, *statements: str) -> None:
             connection.execute(statement)
 
 
-def asked_of(place: Path | str, statement: str) -> list[tuple[Any, ...]]:
+def rows_of(place: Path | str, statement: str) -> list[tuple[Any, ...]]:
     """The rows that a statement gives in a store of either engine, which nothing has open."""
     if isinstance(place, Path):
         with closing(sqlite3.connect(place / "atlas.sqlite")) as connection:

@@ -32,7 +32,7 @@ class AlikeEmbedder(HashEmbedder):
 
 
 def pairs(query: str, text: str) -> list[tuple[str, str]]:
-    return [(met.asked, met.found) for met in met_words(AlikeEmbedder(), query, text)]
+    return [(met.query_word, met.text_word) for met in met_words(AlikeEmbedder(), query, text)]
 
 
 def test_words_that_mean_the_same_met():
@@ -70,7 +70,7 @@ def test_a_model_that_tells_no_words_tells_none():
 def test_the_bundled_model_knows_that_to_reimburse_is_to_refund():
     embedder = SentenceTransformerEmbedder(BUNDLED)
     met = met_words(embedder, "reimburse the client", "The customer wants her money back as a refund")
-    assert {(one.asked, one.found) for one in met} == {("reimburse", "refund"), ("client", "customer")}
+    assert {(one.query_word, one.text_word) for one in met} == {("reimburse", "refund"), ("client", "customer")}
     assert met_words(embedder, "reimburse the client", "A volcano erupted on the island last summer") == []
 
 

@@ -14,7 +14,7 @@ from atlas.storage.history import Left
 from atlas.storage.postgres import hnsw
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.vectors import exact_search, vector_search
-from tests.support.storage.engines import asked_of, run_in
+from tests.support.storage.engines import rows_of, run_in
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
 
 FEW = {"exact_max_rows": 10, "index_lag_rows": 10**6}
@@ -148,7 +148,7 @@ def test_much_that_is_new_is_indexed_at_once_and_little_one_by_one(opened, postg
 
 def index_number(address):
     """The server's number of the HNSW index, which a new one of the same name does not have."""
-    [(number,)] = asked_of(
+    [(number,)] = rows_of(
         address,
         "SELECT oid FROM pg_class WHERE relname LIKE 'index_vectors\\_%' AND relam = "
         "(SELECT oid FROM pg_am WHERE amname = 'hnsw') AND relnamespace = current_schema::regnamespace",

@@ -19,7 +19,7 @@ from atlas.storage.maintenance.reembed import reembed
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
 from atlas.testing import HashEmbedder, HashTokenEmbedder
 from tests.support.records import attempt
-from tests.support.storage.engines import asked_of, every_engine, of_files
+from tests.support.storage.engines import every_engine, of_files, rows_of
 from tests.support.storage.old_schemas import make_version_4, schema_version
 
 FILLER = "the report was sent to the office and nobody has looked at it since then "
@@ -44,7 +44,7 @@ def similarities(memory: atlas.MemorySystem, query: str = QUERY) -> dict[str, fl
 
 def packed(place: Path | str) -> list[bytes]:
     """The token vectors that a store's ledger holds, by text."""
-    rows = asked_of(place, "SELECT packed FROM token_vectors ORDER BY text_hash")
+    rows = rows_of(place, "SELECT packed FROM token_vectors ORDER BY text_hash")
     return [bytes(packed) for (packed,) in rows]
 
 
@@ -181,7 +181,7 @@ def test_a_write_that_fails_leaves_no_word_pieces(store):
     ],
 )
 def test_what_is_damaged_says_how_it_is_made_again(store, damage):
-    asked_of(store, damage)
+    rows_of(store, damage)
     with opened(store) as memory, pytest.raises(StoreDamaged, match="make them again: atlas reembed"):
         similarities(memory)
     with opened(store, settings=WITHOUT) as memory:
@@ -292,7 +292,7 @@ def test_a_text_that_is_purged_while_all_is_embedded_again_stays_gone(store):
 
 
 def test_a_damaged_note_refuses_no_write_and_doctor_begins_again(store):
-    asked_of(store, "UPDATE meta SET value = '{}' WHERE name = 'late_interaction'")
+    rows_of(store, "UPDATE meta SET value = '{}' WHERE name = 'late_interaction'")
     with opened(store) as memory:
         memory.experience.store(attempt("written nevertheless"))
         assert len(memory.experience) == 3

@@ -56,14 +56,14 @@ def test_the_overview_counts_by_outcome_source_and_day(memory):
     memory.experience.store_many([*attempts(6), attempt(success=True)])
     view = overview(memory)
     assert (view.rate.n_succeeded, view.rate.n_failed, view.rate.n_unknown) == (3, 2, 2)
-    assert [(group.name, group.n) for group in view.sources.shown] == [("north", 3), ("south", 3), (NOT_SAID, 1)]
+    assert [(group.name, group.n) for group in view.sources.rows] == [("north", 3), ("south", 3), (NOT_SAID, 1)]
     assert [(str(day.on), day.added.n) for day in view.days] == [("2026-03-01", 7)]
 
 
 def test_the_overview_shows_the_largest_sources_and_counts_the_rest(memory):
     memory.experience.store_many([attempt(f"task {n}", source=f"source {n}") for n in range(60)])
     groups = overview(memory).sources
-    assert (len(groups.shown), groups.n_more) == (50, 10)
+    assert (len(groups.rows), groups.n_more) == (50, 10)
 
 
 def test_sizes_are_readable():

@@ -18,7 +18,7 @@ from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.filters import known_tags, options_of
 from atlas.views.lists.listing import listed_page, similar_rows
 from atlas.views.lists.queries import Listing, Query, n_pages
-from atlas.views.shared.live import changes_since, drawn_now
+from atlas.views.shared.live import changes_since, page_state
 from atlas.views.shared.scope import (
     WORDS,
     Scope,
@@ -164,7 +164,7 @@ def test_what_an_address_asked_for_in_vain_is_listed_as_one_would_say_it():
 
 def test_what_others_did_since_is_counted_by_what_it_was(memory):
     ids = memory.experience.store_many(attempts(3))
-    drawn = drawn_now(memory, store_state(memory))
+    drawn = page_state(memory, store_state(memory))
     assert changes_since(drawn, memory) == ""
     memory.experience.store_many(attempts(2))
     memory.experience.edit(ids[0], feedback="new")
@@ -176,7 +176,7 @@ def test_what_others_did_since_is_counted_by_what_it_was(memory):
 def test_an_operation_that_goes_on_counts_from_where_it_was(memory):
     importing = memory.experience.within("import")
     importing.store_many(attempts(2))
-    drawn = drawn_now(memory, store_state(memory))
+    drawn = page_state(memory, store_state(memory))
     importing.store_many(attempts(3))
     assert changes_since(drawn, memory) == "3 new"
 

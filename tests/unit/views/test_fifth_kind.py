@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import httpx
 import pytest
+from mcp import Client
 
 import atlas
+from atlas.cli import main
+from atlas.importers.marks import import_marks
 from atlas.importers.run import import_paths
 from atlas.importers.sink import MemorySink
+from atlas.server.mcp.server import make_server
+from atlas.storage.marks.files import TABLE
 from atlas.testing import HashEmbedder
 from atlas.views.kinds.filters import options_of
 from atlas.views.lists.listing import found_page, listed_ids, listed_page, similar_rows
 from atlas.views.lists.queries import query_of, search
 from atlas.views.lists.tables import table_of
 from atlas.views.settings.copies import Export
+from tests.support.mcp_clients import refused, said
 from tests.support.recipes import KIND, RECIPE, RECIPES, Recipe, recipe_book, register
 from tests.support.records import attempt
+from tests.support.serving import serving
 
 SOUP = Recipe(text="boil the soup", cuisine="french", minutes=40)
 PASTA = Recipe(text="boil the pasta", cuisine="italian", minutes=10)
@@ -101,3 +111,50 @@ def test_it_is_exported_with_its_marks_and_imported_into_another_store(memory, t
         assert import_paths(MemorySink(other, "again"), [file], settings=atlas.Settings()).skipped == 3
         other.undo(sink.operation_id)
         assert book.count() == 0
+
+
+def test_it_is_found_read_edited_and_marked_over_http(memory):
+    with serving(memory) as address, httpx.Client(base_url=f"{address}/api/v1", timeout=60) as api:
+        found = api.post("/recipes/search", json={"query": "boil the pasta", "k": 1}).json()
+        assert [hit["item"]["text"] for hit in found["hits"]] == [PASTA.text]
+        assert api.get("/recipes", params={"where": '{"cuisine": "french"}'}).json()["n_records"] == 2
+        edited = api.patch(f"/recipes/{SOUP.id}", json={"fields": {"minutes": 45}, "add_tags": ["warm"]}).json()
+        assert (edited["record"]["minutes"], edited["marks"]["tags"]) == (45, ["warm"])
+        assert recipe_book(memory).get(SOUP.id).minutes == 45
+        listed = api.get("/openapi.json").json()["paths"]["/{memory}/search"]["post"]["parameters"][0]["schema"]["enum"]
+        assert listed == ["experience", "concepts", "journal", "strategies", "recipes"]
+        assert "'strategies' or 'recipes'" in api.get("/cakes").json()["detail"]
+
+
+def test_it_is_found_read_and_marked_over_mcp(memory):
+    async def talked() -> None:
+        async with Client(make_server(lambda: memory, lambda: True)) as client:
+            [search] = [tool for tool in (await client.list_tools()).tools if tool.name == "search"]
+            assert "recipes" in search.input_schema["properties"]["among"]["enum"]
+            lines = await said(client, "search", query="boil the pasta", among="recipes", k=1)
+            assert lines.startswith(f"[{PASTA.id[:8]}]")
+            assert lines.splitlines()[0].endswith(f"· {PASTA.text}")
+            assert '"minutes": 10' in await said(client, "read", ids=[PASTA.id[:8]])
+            assert "Marked 1 of 1 records." in await said(client, "mark", ids=[PASTA.id[:8]], add_tags=["quick"])
+            assert "or 'recipes'" in await refused(client, "search", query="x", among="cakes")
+            [overview] = (await client.read_resource("atlas://overview")).contents
+            assert "- recipes: 3" in overview.text
+
+    asyncio.run(talked())
+    assert recipe_book(memory).marks([PASTA.id])[PASTA.id].tags == ("quick",)
+
+
+def test_the_command_line_names_it(memory, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["export", "--help"])
+    assert "concepts, strategies and recipes" in " ".join(capsys.readouterr().out.split())
+    atlas.open_memory(tmp_path / "empty", settings=atlas.Settings(embedding_model="all-MiniLM-L6-v2")).close()
+    assert main(["--store", str(tmp_path / "empty"), "status"]) == 0
+    assert "recipes          0" in capsys.readouterr().out
+
+
+def test_marks_are_imported_from_a_file(memory, tmp_path):
+    file = tmp_path / "recipes_meta.json"
+    file.write_text(f'{{"{TABLE}": {{"1": {{"id": "{CAKE.id}", "tags": ["sweet"], "pinned": true}}}}}}')
+    assert [change.id for change in import_marks(memory, file).changes] == [CAKE.id]
+    assert recipe_book(memory).marks([CAKE.id])[CAKE.id].tags == ("sweet",)

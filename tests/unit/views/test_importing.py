@@ -14,7 +14,7 @@ import atlas
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Actor, Role, acting
 from atlas.testing import HashEmbedder
-from atlas.views.importing.files import ImportRequest, asked_of, import_asked, preview_import
+from atlas.views.importing.files import ImportRequest, import_request, preview_import, request_of
 from tests.support.repository import REPOSITORY
 
 STRATEGIES = REPOSITORY / "sample_data" / "story" / "strategies.jsonl"
@@ -33,7 +33,7 @@ def asked() -> Iterator[Callable[..., ImportRequest]]:
     with ExitStack() as made:
 
         def make(*given: Any, **how: Any) -> ImportRequest:
-            wish = asked_of(*given, **how)
+            wish = request_of(*given, **how)
             made.callback(wish.sources.close)
             return wish
 
@@ -98,7 +98,7 @@ def test_a_preview_says_that_a_score_gave_no_outcome_only_where_one_was_named(me
 
 def test_what_was_previewed_is_imported_as_one_operation_and_once(memory, asked):
     wish = asked(log(span(1, "Done."), span(2, "Done.")))
-    imported = import_asked(memory, wish)
+    imported = import_request(memory, wish)
     assert imported.done is not None
     assert imported.done.sentence == "Imported 2 records from 1 file"
     again = preview_import(memory, wish)
@@ -109,7 +109,7 @@ def test_what_was_previewed_is_imported_as_one_operation_and_once(memory, asked)
 
 def test_files_of_several_kinds_are_imported_together_and_what_is_refused_is_named(memory, asked):
     files = [("../strategies.jsonl", STRATEGIES.read_bytes() + b"no JSON\n"), ("notes.txt", b"hello " + KEY.encode())]
-    imported = import_asked(memory, asked(files))
+    imported = import_request(memory, asked(files))
     assert imported.done is not None
     assert imported.done.sentence == "Imported 8 records from 2 files"
     assert [problem.split(":")[0] for problem in imported.problems] == ["strategies.jsonl, row 9", "notes.txt"]
@@ -118,9 +118,9 @@ def test_files_of_several_kinds_are_imported_together_and_what_is_refused_is_nam
 
 
 def test_a_path_is_read_where_the_page_runs_on_the_persons_own_machine_alone(memory):
-    assert preview_import(memory, asked_of([], str(STRATEGIES))).button == "Import 8 records"
+    assert preview_import(memory, request_of([], str(STRATEGIES))).button == "Import 8 records"
     with acting(Actor("admin", Role.ADMIN)), pytest.raises(InvalidInput, match="uploads files"):
-        asked_of([], str(STRATEGIES))
+        request_of([], str(STRATEGIES))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_path_is_read_where_the_page_runs_on_the_persons_own_machine_alone(mem
 )
 def test_what_cannot_be_imported_is_refused_with_what_to_do(given, said):
     with pytest.raises(InvalidInput, match=said):
-        asked_of([], **given)
+        request_of([], **given)
 
 
 def test_uploads_of_one_name_lie_apart_and_nobody_takes_the_result_of_another(asked):

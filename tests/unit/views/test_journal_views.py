@@ -285,9 +285,9 @@ def test_what_a_gate_kept_out_is_counted_and_says_why(memory, clock):
     listing = refused_listing(memory)
     assert listing.n == 2
     assert dict(listing.by_gate) == {"tell nothing": 1, "repeat an entry of the same type": 1}
-    assert [(one.generation, one.like_id) for one in listing.shown] == [(3, held), (2, "")]
-    assert held not in listing.shown[0].reason
-    assert held[:8] in listing.shown[0].reason
+    assert [(one.generation, one.like_id) for one in listing.entries] == [(3, held), (2, "")]
+    assert held not in listing.entries[0].reason
+    assert held[:8] in listing.entries[0].reason
 
 
 def test_each_gate_says_whether_it_is_on_and_who_says_so(memory):

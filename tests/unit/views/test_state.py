@@ -7,7 +7,7 @@ import pytest
 import atlas
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.testing import HashEmbedder
-from atlas.views.shared.live import changes_since, drawn_now
+from atlas.views.shared.live import changes_since, page_state
 from atlas.views.shared.state import store_state
 from tests.support.records import attempts
 
@@ -41,7 +41,7 @@ def test_a_store_that_was_put_back_is_another_state_at_the_same_revision(memory,
     memory.experience.store_many(attempts(3))
     steps = other_at_the_same_revision(memory, tmp_path)
     next(steps)
-    was, drawn = store_state(memory), drawn_now(memory, store_state(memory))
+    was, drawn = store_state(memory), page_state(memory, store_state(memory))
     assert next(steps, None) is None
     assert store_state(memory).revision == was.revision
     assert store_state(memory) != was

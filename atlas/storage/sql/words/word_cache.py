@@ -16,7 +16,7 @@ from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.meta import has_change
 from atlas.storage.text.bm25 import Numbers, Postings
 
-MAX_HELD = 1_000_000
+MAX_CACHED = 1_000_000
 """How many postings are held, of all words: 16 MB. Beyond, all are let go."""
 
 MAX_CHANGED = 64
@@ -51,7 +51,7 @@ class WordCache:
             table.connection, table.name, [word for word in words if word not in current]
         )
         self._n_read += sum(len(postings.seqs) for postings in read.values())
-        if self._n_read > MAX_HELD:
+        if self._n_read > MAX_CACHED:
             self._postings, self._n_read = {}, 0
         found = current | read
         self._postings |= {(table.name, word): (table.at, postings) for word, postings in found.items()}

@@ -44,7 +44,7 @@ def change(opened: Opened, draw: random.Random, number: int) -> None:
 @pytest.mark.parametrize("most_held", [5, 10**6])
 def test_words_that_are_held_find_what_was_written_by_others_since(open_store, monkeypatch, most_changed, most_held):
     monkeypatch.setattr(word_cache, "MAX_CHANGED", most_changed)
-    monkeypatch.setattr(word_cache, "MAX_HELD", most_held)
+    monkeypatch.setattr(word_cache, "MAX_CACHED", most_held)
     draw, reader, writer = random.Random(most_changed), open_store(), open_store()
     for number in range(60):
         change(draw.choice([reader, writer, writer]), draw, number)

@@ -1,0 +1,32 @@
+"""Names of memories as arguments of clients: a name is checked, and a schema lists those that exist."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import PydanticCustomError, core_schema
+
+from atlas.memory.kinds.table import searchable_kinds
+
+
+class _CheckedName:
+    """Annotation of a text that is the name of a memory, be it of ATLAS or added by a plug-in."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        return core_schema.no_info_after_validator_function(_check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"type": "string", "enum": list(searchable_kinds())}
+
+
+MemoryName = Annotated[str, _CheckedName()]
+
+
+def _check(name: str) -> str:
+    if name not in (names := searchable_kinds()):
+        *quoted, last = (f"'{each}'" for each in names)
+        raise PydanticCustomError("memory_name", f"Input should be {', '.join(quoted)} or {last}")
+    return name
