@@ -11,7 +11,8 @@ from playwright.sync_api import Page, expect
 import atlas
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import Serve, run_atlas
-from tests.support.browser.tables import HEADER_PIXELS, ROW_PIXELS
+from tests.support.browser.tables import HEADER_PIXELS, ROW_PIXELS, click_row, rows
+from tests.support.records import attempt
 from tests.support.repository import REPOSITORY
 from tests.support.stores import make_store, opened_store
 
@@ -74,3 +75,22 @@ def test_tasks_with_and_without_memory_fit_the_page_side_by_side(page: Page, tmp
     assert (table.bounding_box()["height"] - HEADER_PIXELS) % ROW_PIXELS <= BORDER_PIXELS
     widths = table.locator(".dvn-scroller").evaluate("(one) => [one.scrollWidth, one.clientWidth]")
     assert widths[0] <= widths[1]
+
+
+def test_attempts_at_one_task_are_one_row_that_opens_to_all_of_them(page: Page, tmp_path: Path, serve: Serve):
+    make_store(
+        tmp_path / "kitchen",
+        [attempt("Boil an egg", success, task_id="egg", agent=str(n)) for n, success in enumerate((False, True, True))]
+        + [attempt("Heat the milk", task_id="milk")],
+    )
+    page.goto(f"{serve(tmp_path / 'kitchen')}/experiences")
+    expect(page.get_by_text("4 experiences at 2 tasks")).to_be_visible()
+    expect(rows(page)).to_have_count(2)
+    expect(rows(page).filter(has_text="Boil an egg")).to_contain_text("✗")
+    settle(page)
+    shoot(page, "task-rows", themes=True)
+    click_row(page, "Boil an egg")
+    for sign in ("✗", "✓"):
+        expect(page.get_by_role("button", name=f"{sign} 2026-").first).to_be_visible()
+    page.get_by_text("One per task").click()
+    expect(rows(page)).to_have_count(4)
