@@ -1,4 +1,4 @@
-"""Links for demonstrations: whoever has one sees a frozen copy of a store until the link ends, and nothing else."""
+"""Links for demonstrations: whoever has one sees only a frozen copy of a store, until the link ends."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Link:
         return Actor(f"link {self.name}")
 
     def problem(self, now: datetime) -> str:
-        """Return why the link leads nowhere now, or nothing if it does."""
+        """Return the reason why the link is not open now, or an empty text."""
         if self.revoked_at is not None:
             return f"was ended on {self.revoked_at:%Y-%m-%d %H:%M} UTC"
         return f"ended on {self.ends_at:%Y-%m-%d %H:%M} UTC" if self.ends_at <= now else ""
@@ -54,7 +54,7 @@ class Links:
         """Open the links of the store in a directory. Nothing is written before the first one is made.
 
         Args:
-            owner: Name of whoever runs the process, for the audit log where nobody says who they are.
+            owner: Name of whoever runs the process, for lines of the audit log without a signed-in person.
         """
         self.directory = directory
         self._file = AccessValues(directory, LINKS, _encode, _decode)
@@ -62,7 +62,7 @@ class Links:
         self._audit = AuditLog(directory, self._clock, owner)
 
     def add(self, name: str, ends_at: datetime, *, made_by: str, link_id: str = "") -> tuple[Link, str]:
-        """Note a link, and return it with its secret, which nobody can be shown again.
+        """Store a link, and return it with its secret, which cannot be shown again.
 
         Args:
             link_id: Name of the frozen copy that it leads to.
@@ -112,7 +112,7 @@ class Links:
         """Let a link lead nowhere from now on.
 
         Raises:
-            NotFound: There is none of this id, or it has ended.
+            NotFound: There is no link of this id, or it has ended.
         """
         now = self._clock.now()
         with self._file.changing() as links:

@@ -1,4 +1,4 @@
-"""Names that people and keys go by in the history: no two that look alike, and none of somebody else's."""
+"""Names of people and keys in the history. No two look alike."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def _undo(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _told_by(settings: Settings, *, read_only: bool = False) -> Store | atlas.RemoteMemory:
-    """Return what tells the history: a server, or the store without its models."""
+    """Return the source of the history: a server, or the store without its models."""
     if settings.server:
         return atlas.connect(settings.server, key=settings.key)
     return open_storage(settings=settings, read_only=read_only, create=False)

@@ -55,7 +55,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Combine:
-    """All (`$and`) or any (`$or`) of several filters. All of none is true, any of none is false."""
+    """All (`$and`) or any (`$or`) of several filters. An empty `$and` is true, an empty `$or` is false."""
 
     operator: str
     parts: tuple[Filter, ...]

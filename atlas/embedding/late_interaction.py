@@ -57,7 +57,7 @@ NO_WORDS = WordVectors((), np.zeros((0, 0), np.float32))
 """The words of an empty text, or of a model without word vectors."""
 
 NO_TOKENS = TokenVectors(np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
-"""The word pieces of a text that has none."""
+"""The word pieces of an empty text."""
 
 
 def distinct(ids: npt.NDArray[np.int64], vectors: Vectors) -> TokenVectors:
@@ -161,7 +161,7 @@ def projection_of(text: str, dimension: int) -> Projection:
     """Return a projection from its text.
 
     Raises:
-        ValueError: It is none, or none of vectors of this dimension.
+        ValueError: It is not a packer, or its vectors have another dimension.
     """
     try:
         raw = json.loads(text)

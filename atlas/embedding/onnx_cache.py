@@ -115,7 +115,7 @@ class OnnxCache:
         """Say whether a model with these files is exported.
 
         Raises:
-            MissingExport: There is none, and will be none.
+            MissingExport: There is no export, and none can be made.
         """
         key = self.key(files)
         if self.find(key) is None:
@@ -125,7 +125,7 @@ class OnnxCache:
         return True
 
     def load(self, model: str, files: Path, batch_size: int, announce: Callable[[str], None]) -> OnnxEncoder:
-        """Return a model from its export, which a process of its own makes if there is none that is whole.
+        """Return a model from its export. If there is no complete one, a separate process makes it.
 
         Args:
             model: The name that sentence-transformers loads it by.

@@ -213,7 +213,7 @@ class SentenceTransformerEmbedder:
 
         Neighbours overlap by about a quarter. A text that needs more than `MAX_WINDOWS` windows gets that number,
         spread evenly with gaps between them. A text that fits has one. So has every text if the model's tokenizer is
-        not one of the package `tokenizers`, and cannot tell where its word pieces are.
+        not one of the package `tokenizers`, and cannot give the positions of its word pieces.
 
         Raises:
             EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.
@@ -274,7 +274,7 @@ class SentenceTransformerEmbedder:
         return encoder.encode_with_tokens(texts)
 
     def word_vectors(self, text: str) -> WordVectors:
-        """Return the words of a text's first window with their vectors, or none where the model does not give them.
+        """Return the words of a text's first window with their vectors. Empty if the model does not return them.
 
         Those of the last texts are kept.
 
@@ -299,7 +299,7 @@ class SentenceTransformerEmbedder:
         return vector, join(tokens)
 
     def _query_tokens(self, text: str) -> TokenVectors:
-        """Return a question's word pieces. The words of a prompt are none of them."""
+        """Return a question's word pieces, without those of the prompt."""
         return join(self._with_tokens(self._passages(text))[1])
 
     def _with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:

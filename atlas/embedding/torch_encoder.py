@@ -43,11 +43,11 @@ class TorchEncoder:
         return as_floats
 
     def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
-        """Raise `NotImplementedError`: `gives_tokens` says that there are none."""
+        """Raise `NotImplementedError`: `gives_tokens` is False."""
         raise NotImplementedError("sentence-transformers is asked for pooled vectors only")
 
     def word_vectors(self, text: str) -> WordVectors:
-        """Raise `NotImplementedError`: `gives_tokens` says that there are none."""
+        """Raise `NotImplementedError`: `gives_tokens` is False."""
         raise NotImplementedError("sentence-transformers is asked for pooled vectors only")
 
 

@@ -182,7 +182,7 @@ def reembed_store(settings: Settings, model: str = "", on_progress: Progress | N
         The model's name, and how many texts there were.
 
     Raises:
-        NotFound: The store has no model yet, and the caller names none.
+        NotFound: The store has no model yet, and the caller names no model.
     """
     from atlas.storage.maintenance.reembed import reembed
 

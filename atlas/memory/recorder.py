@@ -151,7 +151,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
 
     What was raised is a failure, and is raised again; a return leaves the outcome unknown unless `judge`,
     `run.succeeded()` or `run.failed()` does. Where the attempt cannot be stored, the run's own answer or exception
-    is passed on all the same. `run.problem` and the log say why.
+    is passed on all the same. `run.problem` and the log have the reason.
     """
 
     def __init__(

@@ -376,7 +376,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
             any.
 
         Raises:
-            InvalidInput: ATLAS's own experience memory cannot hold the attempt; nothing was stored.
+            InvalidInput: ATLAS's own experience memory cannot store the attempt; the store is unchanged.
         """
         return self._store(ScrubbedAttempt.of(trajectory, self._storage), self._begun())
 

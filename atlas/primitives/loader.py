@@ -182,7 +182,7 @@ def _bound_by(node: ast.stmt) -> list[str]:
 
 
 def _source(module: ModuleType, name: str) -> str:
-    """Return the text of a definition, with the string after it that says what an alias or a constant is."""
+    """Return the text of a definition, with the string after it that documents an alias or a constant."""
     node, body = _bindings(module)[name], _tree(module).body
     after = body[body.index(node) + 1 : body.index(node) + 2]
     explains = after and isinstance(after[0], ast.Expr) and isinstance(after[0].value, ast.Constant)

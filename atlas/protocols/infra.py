@@ -116,7 +116,7 @@ class CorrectableLLM(LLMClient, Protocol):
         Args:
             system: Instructions to the model.
             prompt: The question.
-            answer: The first answer: an object, or the text of a reply that was none.
+            answer: The first answer: an object, or the text of a reply without one.
             fault: What is wrong with it.
             schema: JSON schema of the object to reply with.
             max_tokens: Of the answer.

@@ -40,12 +40,12 @@ def entering(problem: str = "", status: int = 200, *, has_sign_in: bool, has_key
 
 
 def refused_link(problem: str) -> HTMLResponse:
-    """Return what guests are told whose link leads nowhere. They have neither a key nor an account."""
+    """Return the page for guests whose link has ended. They have neither a key nor an account."""
     return _page("this link leads nowhere", ["problem"], 401, problem=problem)
 
 
 def unavailable(problem: str) -> HTMLResponse:
-    """Return what everybody is told while what says who may enter cannot be read."""
+    """Return the page for everybody while the access files cannot be read."""
     return _page("not available now", ["problem"], 503, problem=problem)
 
 

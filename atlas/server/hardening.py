@@ -8,7 +8,7 @@ HEADERS = (
     (b"content-security-policy", b"frame-ancestors 'self'"),
     (b"x-content-type-options", b"nosniff"),
 )
-"""No page of another origin may frame ours, and nothing is taken for another type than the one it is sent as."""
+"""No page of another origin may frame ours, and browsers do not guess the type of a response."""
 
 
 class SecurityHeadersMiddleware:

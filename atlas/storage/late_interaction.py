@@ -52,7 +52,7 @@ class LateInteraction:
         self._lock = lock_of(self)
 
     def packer(self) -> Callable[[TokenVectors], bytes] | None:
-        """Return the packer of token vectors for this store, or None if it keeps none or is read-only.
+        """Return the packer of token vectors for this store, or None if it has no such vectors or is read-only.
 
         The first writer finds the projection that all later ones use. Where that is damaged, texts are written without,
         and searches report it.

@@ -250,5 +250,5 @@ def _normal(name: str) -> str:
 
 
 def _seen(name: str) -> str:
-    """Return a key that is equal for names that a person cannot tell apart: case, width and spaces are ignored."""
+    """Return a key that is equal for names that look alike: case, width and spaces are ignored."""
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())

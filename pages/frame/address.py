@@ -64,7 +64,7 @@ def begin_address() -> None:
 
 
 def enter_page() -> None:
-    """Note which page the parameters belong to. Called when the navigation knows it, which a first request does not."""
+    """Remember the page of the parameters. Called by the navigation, as a first request does not have it yet."""
     st.session_state[_PAGE] = page_hash()
 
 
@@ -88,7 +88,7 @@ def end_address() -> None:
 
 
 def page_hash() -> str:
-    """Return what Streamlit knows the page by, or nothing outside a run."""
+    """Return Streamlit's hash of the page, or an empty text outside a run."""
     run = get_script_run_ctx()
     return run.page_script_hash if run is not None else ""
 
@@ -156,7 +156,7 @@ def _put(params: QueryParams, name: str, value: str | list[str] | None) -> None:
 
 
 def _query_params() -> Iterator[QueryParams]:
-    """Yield this run's view of the address, where there is a run. Changes of it send nothing to the browser."""
+    """Yield this run's view of the address, if there is a run. Changes of it are not sent to the browser."""
     run = get_script_run_ctx()
     if run is not None:
         with run.session_state.query_params() as params:

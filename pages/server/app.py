@@ -78,7 +78,7 @@ def make_app(
         provider: Where people may sign in.
         proxy: Proxies that are believed.
         host: Address that the server listens on.
-        is_open: Whether pages, the API and MCP ask for nothing as long as there is no key.
+        is_open: Whether pages, the API and MCP need no key as long as there is none.
         sessions: Browsers that were let in.
     """
     doors = Doors(stores, is_open=is_open)

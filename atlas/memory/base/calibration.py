@@ -174,14 +174,14 @@ class LevelMeasurement:
         return {name: level_between(foreign[languages == name], own_values, name) for name in set(languages.tolist())}
 
     def costs(self, weights: RankingWeights) -> LevelCosts | None:
-        """Return what the highest level costs on each side, or None where none was measured."""
+        """Return the costs of the highest level on each side, or None if no level was measured."""
         if not self.answers or not self.own_answers:
             return None
         level = weights.strictness * max(self._levels(weights).values())
         return costs_of(self._best(self.answers, weights), self._own(weights), level)
 
     def _own(self, weights: RankingWeights) -> Values:
-        """Return what the store's own queries reach."""
+        """Return the relevances that the store's own queries reach."""
         itself = self._best([(answer,) for answer in self.itself], weights)
         return own_relevance(itself, self._best(self.own_answers, weights))
 
@@ -283,7 +283,7 @@ class LiveCalibration:
         return self._measured
 
     def costs(self, weights: RankingWeights) -> LevelCosts | None:
-        """Return what the level costs on each side, or None before it was measured. Nothing is measured for it."""
+        """Return the costs of the level on each side, or None before it was measured. It measures nothing."""
         measured = self._measured or self._stored()
         return measured.costs(weights) if measured else None
 

@@ -204,7 +204,7 @@ class Retriever:
         return self._standards(threshold=None).cut.best
 
     def level_costs(self) -> LevelCosts | None:
-        """Return what the level costs on each side, or None before it was measured."""
+        """Return the costs of the level on each side, or None before it was measured."""
         return self._calibration.costs(self.weights())
 
     def n_read(self, search: Search) -> int:

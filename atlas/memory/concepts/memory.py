@@ -257,7 +257,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     acompose = twin(compose)
 
     def explain_composition(self, concept_ids: Sequence[str]) -> ComposedConcept:
-        """Return the concept that the composition strategy makes of several, or why it makes none, if it gives reasons.
+        """Return the composition of several concepts, or the strategy's reason why there is none.
 
         Raises:
             NotFound, InvalidInput: See `composable`.

@@ -203,7 +203,7 @@ def _new_mode(descriptor: int, mode: int | None, executable: bool | None) -> int
 
 
 def _mode_of(directory: int, name: str) -> int | None:
-    """The permissions of a regular file. None where there is nothing of that name."""
+    """The permissions of a regular file. None if there is no file of that name."""
     try:
         found = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
     except FileNotFoundError:

@@ -246,7 +246,7 @@ def find_definition(root: Path, name: str, seconds: float = 20.0) -> list[Defini
 
     Raises:
         TimeoutError: It takes longer.
-        ValueError: There are too many files to say so for certain.
+        ValueError: There are too many files for a certain answer.
 
     Examples:
         >>> find_definition(root, "greet")

@@ -155,9 +155,9 @@ def edit(
     answer: Response,
     if_match: Annotated[str | None, Header(max_length=200)] = None,
 ) -> RecordResponse:
-    """Change what a record says, or its marks, as one operation, and return it.
+    """Change the fields of a record, or its marks, as one operation, and return it.
 
-    With `If-Match`, nothing is done where it has changed since it was read, by whatever server of the store.
+    With `If-Match`, the edit is refused if any server of the store has changed the record since it was read.
     """
     records = memory_named(served, memory)
     with records.collection.reading():

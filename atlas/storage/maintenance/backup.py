@@ -187,7 +187,7 @@ def restore(store: Store, source: Path) -> BackupReport:
 
 
 def _restored(source: Path) -> dict[str, str]:
-    """Return a backup that a store is made of. The file's time is used if the store has none."""
+    """Return a backup that a store was restored from. The file's time is used if the store has no time."""
     made_at = datetime.fromtimestamp(source.stat().st_mtime, UTC)
     return {str(source.resolve()): made_at.isoformat()}
 

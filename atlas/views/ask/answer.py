@@ -35,7 +35,7 @@ NONE_YET = {
 """How each memory is filled."""
 
 NONSENSE = "lamb tagine with apricots, saffron and preserved lemon"
-"""A task that no store of an agent at work knows anything about."""
+"""A task that no store of an agent at work has records of."""
 
 IN_BLOCK, LEFT_OUT, ONLY_HERE = "in the context block", "not in the context block", "only here"
 
@@ -89,7 +89,7 @@ class Part:
     name: str
     hits: tuple[RankedHit, ...]
     sentence: str
-    """How much was found and hidden, or why nothing was. Holds nothing that memories hold, but for an error's words."""
+    """How much was found and hidden, or the reason for no hits. Contains no text of memories but an error's words."""
 
     is_failed: bool = False
 
@@ -119,7 +119,7 @@ def counts(memory: MemorySystem) -> dict[str, int]:
 
 
 def found_for(memory: MemorySystem, text: str, configuration: Configuration) -> MemoryQueryResult:
-    """Return what the memories give for a task. Nothing counts as retrieved or used."""
+    """Return the hits of the memories for a task. They do not count as retrieved or used."""
     names = [name for name in SECTIONS if name not in configuration.off]
     ranked = memory.ranked_with(configuration.weights, names)
     return ranked.query_sync(_task(text), configuration.k, **configuration.choice, count_retrieval=False)
@@ -146,7 +146,7 @@ def answered(
 
 
 def compared(left: Answer, right: Answer) -> tuple[Answer, Answer]:
-    """Return two answers, whose hits say how they differ from the other side."""
+    """Return two answers, whose hits are marked by how they differ from the other side."""
     return _against(left, right), _against(right, left)
 
 

@@ -100,7 +100,7 @@ class Side:
 
     hits: tuple[ComparedHit, ...]
     hidden: str
-    """How many of the first ones are less relevant than the threshold. Empty where none is."""
+    """How many of the first ones are less relevant than the threshold. Empty for zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

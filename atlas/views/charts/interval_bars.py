@@ -1,4 +1,4 @@
-"""A rate with its interval as a small picture, to stand in a row of a table. It holds nothing that memories hold."""
+"""A rate with its interval as a small picture, to stand in a row of a table. It contains no text of memories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Merging and deleting concepts, as plans that say which other concepts would lack what goes."""
+"""Merging and deleting concepts, as plans that list which other concepts would lack what goes."""
 
 from __future__ import annotations
 

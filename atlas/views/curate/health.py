@@ -41,7 +41,7 @@ class DomainLine:
     """Attempts whose outcome is known."""
 
     percent_succeeded: float | None
-    """Of the known outcomes, in [0, 100], or None if none is known."""
+    """Of the known outcomes, in [0, 100], or None without a known outcome."""
 
     interval: str
     is_failing: bool
@@ -91,7 +91,7 @@ def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) ->
     """Return the figures of a memory.
 
     Args:
-        memory_map: Where its domains come from; without it there are none.
+        memory_map: The source of its domains; without it there are no domains.
         now: What days are counted back from.
     """
     experience = memory.experience

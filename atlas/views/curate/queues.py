@@ -134,7 +134,7 @@ def queue_ids(
     """Return the ids in each queue of single experiences, longest kept first.
 
     Args:
-        inside: The ids in scope; None where nothing is left out. The same holds for `groups_within`.
+        inside: The ids in scope; None for all. The same holds for `groups_within`.
     """
     ids_by_queue: dict[str, Sequence[str]] = {
         NEVER: found.never,

@@ -21,7 +21,7 @@ MOST = 10**9
 TAGS = "marks.tags"
 
 Values = Mapping[str, Any]
-"""Values of filters, by name. A filter without a value leaves nothing out."""
+"""Values of filters, by name. A filter without a value passes everything."""
 
 Options = Mapping[Any, int]
 """Values that a filter can offer, with how many records have each. Untrusted."""
@@ -41,8 +41,8 @@ class Filter(ABC):
     """The stored field that it looks at, as `where` takes it."""
 
     noun: str = ""
-    """The word for one of its values, in the sentence on values of an address that the store lacks. Without it, none
-    are reported."""
+    """The word for one of its values, in the sentence on values that the store lacks. Without it, they are not
+    reported."""
 
     help_text: str | None = None
     width: int = 160
@@ -107,7 +107,7 @@ class Choices(Filter):
         return [text for each in value if (text := address_text(each))]
 
     def read(self, texts: Sequence[str], options: Options) -> Any:
-        """Return those that are offered."""
+        """Return the filters that are offered."""
         return known_values(texts, options)
 
 
@@ -138,7 +138,7 @@ class Pairs(Filter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneOf(Filter):
-    """One of a few states. The first leaves nothing out."""
+    """One of a few states. The first passes everything."""
 
     values: tuple[str, ...]
     chosen: Callable[[Any, str], Any]
@@ -226,7 +226,7 @@ Filters = Sequence[Filter]
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether a value of a filter leaves nothing out. The number 0 does leave out something."""
+    """Return whether a value of a filter passes everything. The number 0 does not."""
     return value is None or value is False or value == () or value == ""
 
 

@@ -1,6 +1,6 @@
 """A hit as a card: what of it matched, how it went, what its place is made of, and why in one sentence.
 
-For hits of any memory: whoever knows what a record holds names its texts.
+For hits of any memory: the caller gives the texts of the record.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def hit_card(
         outcome: Words of our own: `✓ succeeded`.
         sources: The record's texts in which words are found, the one that stands for its meaning first.
         query: What was asked.
-        weights: Those that it was ranked by; they say how long the longest bar could be.
+        weights: Those that it was ranked by; they set the length of the longest bar.
         met: Words of the query that met other words of the record.
     """
     passage = passage_of(sources, query)
@@ -193,7 +193,7 @@ def hit_card(
 
 
 def met_sentence(met: Sequence[MetWords]) -> str:
-    """Return `Words that met: refund ↔ reimbursement, client ↔ customer.`, or nothing where none did."""
+    """Return `Words that met: refund ↔ reimbursement, client ↔ customer.`, or an empty text without pairs."""
     pairs = [
         f"{shortened(pair.query_word, MET_CHARACTERS)} ↔ {shortened(pair.text_word, MET_CHARACTERS)}" for pair in met
     ]
@@ -230,7 +230,7 @@ def card_stylesheet() -> str:
 
 
 def _title(title: str, passage: Passage) -> str:
-    """Return the title, or an empty text if the passage says it anyway."""
+    """Return the title, or an empty text if the passage contains it."""
     line = " ".join(title[: 4 * TITLE_CHARACTERS].split())
     begins_with_it = not passage.is_cut_before and " ".join(passage.text.split())[:60] == line[:60]
     if begins_with_it:

@@ -39,7 +39,7 @@ class Query:
     """One of the kind's orders, or empty for the first. A search has its own order."""
 
     with_irrelevant: bool = False
-    """True if a search by best match also lists records that have nothing to do with the question."""
+    """True if a search by best match also lists records that are not relevant to the question."""
 
     distinct: bool = False
     """True if a search shows attempts at one task that are alike as one row: the best of them."""

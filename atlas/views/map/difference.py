@@ -98,7 +98,7 @@ def difference_of(
 
 
 def log_odds(n_inside: Mapping[str, int], n_outside: Mapping[str, int]) -> dict[str, float]:
-    """Return by how many standard errors each word is more frequent inside than outside.
+    """Return the standard errors by which each word is more frequent inside than outside.
 
     Args:
         n_inside: How many texts have each word.

@@ -76,7 +76,7 @@ def mask_text(bits: Bits) -> str:
 
 
 def mask_bits(text: str, n: int) -> Bits:
-    """Return the bits of a mask. What a browser sends is trusted for nothing, so any text gives n bits."""
+    """Return the bits of a mask. A browser's text is untrusted, so any text gives n bits."""
     try:
         packed = np.frombuffer(base64.b64decode(text, validate=True), np.uint8)
     except ValueError:
@@ -103,7 +103,7 @@ def frame_stylesheet() -> str:
 
 
 def layer_script() -> str:
-    """Return the module of a component that draws nothing, and hands what it gets to the map."""
+    """Return the module of an invisible component that passes its data to the map."""
     return asset("map_layer.js")
 
 

@@ -30,7 +30,7 @@ def audit_rows(memory: MemorySystem) -> list[AuditRow]:
 
 
 def kinds_of(rows: Sequence[AuditRow]) -> list[str]:
-    """Return what happened, each kind once."""
+    """Return the kinds of events, each once."""
     return sorted({_kind(row) for row in rows})
 
 

@@ -41,7 +41,7 @@ def why_fixed(settings: Settings) -> str:
 
 
 def checked_model(client: ModelClient) -> dict[str, str]:
-    """Return what comes of asking a model one small question, by label.
+    """Return the results of one small question to a model, by label.
 
     Raises:
         NotAllowed: Whoever asks is no admin of every store of the server.

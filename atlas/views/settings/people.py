@@ -27,7 +27,7 @@ class Doors:
 
     @property
     def sentence(self) -> str:
-        """`They made 2 keys that are in use: crawler, nightly. They made 1 link that is open: board.` Or nothing."""
+        """`They made 2 keys that are in use: crawler, nightly. They made 1 link that is open: board.` Or empty."""
         doors = [("key", "in use", self.keys), ("link", "open", self.links)]
         return " ".join(
             f"They made {counted(len(named), noun)} that {'is' if len(named) == 1 else 'are'} {state}: "
@@ -56,7 +56,7 @@ def person_rows(memory: MemorySystem) -> list[PersonRow]:
 
 
 def set_role(memory: MemorySystem, person_id: str, role: str) -> Person:
-    """Give somebody a role, whatever their groups say. `NotAllowed` for whoever is no admin."""
+    """Give somebody a role that overrides their groups. `NotAllowed` for whoever is no admin."""
     return _people(memory).set_role(person_id, ROLES[role])
 
 
@@ -66,7 +66,7 @@ def follow_groups(memory: MemorySystem, person_id: str) -> Person:
 
 
 def doors_of(memory: MemorySystem, person_id: str) -> Doors:
-    """Return what somebody made that still lets others in. `NotAllowed` for whoever is no admin."""
+    """Return the keys and links of somebody that still work. `NotAllowed` for whoever is no admin."""
     person = next((each for each in _people(memory).every() if each.id == person_id), None)
     return _doors_of(memory, person.names) if person else Doors()
 

@@ -48,11 +48,11 @@ class PurgeView:
     """A plan as it is shown before it is applied."""
 
     headline: str
-    """Holds nothing that memories hold, as do the notes."""
+    """Contains no text of memories, nor do the notes."""
 
     going: tuple[PurgeRow, ...]
     staying: tuple[PurgeRow, ...]
-    """Other records that say the same, or name one that goes."""
+    """Other records with the same text, or with a mention of one that goes."""
 
     notes: tuple[str, ...]
     removed: tuple[str, ...]
@@ -82,7 +82,7 @@ class PurgeProposal:
 
 
 def propose_purge(memory: MemorySystem, ids: Sequence[str], kind: Kind | None = None) -> PurgeProposal:
-    """Return what purging these would do now.
+    """Return the plan of purging these now.
 
     Args:
         kind: What they are; None for records of any memory.
@@ -93,7 +93,7 @@ def propose_purge(memory: MemorySystem, ids: Sequence[str], kind: Kind | None = 
 
 
 def purge_view(memory: MemorySystem, plan: PurgePlan) -> PurgeView:
-    """Return what a purge would do."""
+    """Return the view of a purge's plan."""
     nouns = Counter(_noun(memory, record.collection) for record in plan.records)
     beginnings = {record.id[:8] for record in plan.records}
     return PurgeView(
@@ -108,7 +108,7 @@ def purge_view(memory: MemorySystem, plan: PurgePlan) -> PurgeView:
 
 
 def done_sentence(done: PurgeResult) -> str:
-    """Return what a purge did, in our own words."""
+    """Return the result of a purge, in our own words."""
     return f"Purged {counted(done.n_records, 'record')}. This cannot be undone."
 
 

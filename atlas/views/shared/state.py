@@ -102,7 +102,7 @@ def may_name_paths() -> bool:
 
 
 def place_fact(memory: MemorySystem) -> dict[str, str]:
-    """Return where a store lies, or nothing for somebody whom a server has let in, to whom its disk is nothing."""
+    """Return the path of a store, or an empty text for visitors of a server."""
     if not may_name_paths():
         return {}
     store = memory.storage
@@ -111,7 +111,7 @@ def place_fact(memory: MemorySystem) -> dict[str, str]:
 
 
 def visitor_name() -> str:
-    """Return `Ada, curator` for somebody whom a server has let in, or nothing."""
+    """Return `Ada, curator` for a visitor of a server, else an empty text."""
     actor = present_actor()
     return f"{actor.name}, {actor.role}" if actor else ""
 

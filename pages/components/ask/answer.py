@@ -41,7 +41,7 @@ BLOCK_PIXELS, BLOCK_PIXELS_OF_TWO = 560, 300
 
 
 def draw_summary(answer: Answer) -> None:
-    """Draw a line for each memory: what it found, or why it found nothing."""
+    """Draw a line for each memory: what it found, or the reason for no hits."""
     for part in answer.parts:
         with st.container(horizontal=True, gap="small"):
             st.badge(part.title, color="orange" if part.is_failed else "blue" if part.hits else "gray")
@@ -98,7 +98,7 @@ def draw_parts(
     """Draw the hits as cards.
 
     Args:
-        shown: As `draw_choice` says.
+        part_name: The choice that `draw_choice` returned.
     """
     judged = judged_hits(memory, text)
     for part in answer.parts:

@@ -1,4 +1,4 @@
-"""Right or wrong: what a person says of a hit."""
+"""Judging hits: right or wrong."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def draw_judging(
         text: What was asked.
         name: The memory that the hit is of.
         record_id: The hit.
-        judged: What was said until now.
+        judged: The judgements so far.
         key: No other hit on the page has it.
     """
     st.session_state[key] = judged  # it may have been judged on the other side, or by somebody else

@@ -35,7 +35,7 @@ def draw_loaders(memory: MemorySystem) -> None:
 
 
 def load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], CompletedAct | None]) -> None:
-    """Add or update primitives, and say at the top of the next run what was done. For a button's callback."""
+    """Add or update primitives, and report it at the top of the next run. For a button's callback."""
     with announcing_problems(), st.spinner("Loading and embedding the primitives …"):
         done = act(memory, name)
         if done is None:

@@ -76,7 +76,7 @@ def draw_note(memory: MemorySystem, record_id: str, stored: str, kind: Kind = EX
 def change_marks(
     memory: MemorySystem, ids: Sequence[str], sentence: str, kind: Kind = EXPERIENCE, **changes: Any
 ) -> None:
-    """Change marks as one operation and say so, with the offer to undo it."""
+    """Change marks as one operation and report it, with the offer to undo it."""
     scoped = kind.records(memory).within("mark")
     act(lambda: scoped.change_marks(ids, **changes), scoped, sentence)
 

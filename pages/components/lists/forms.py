@@ -28,7 +28,7 @@ class Begun:
 
 
 def act(do: Callable[[], Any], scoped: Any, sentence: str) -> bool:
-    """Run `do`, announce it unless nothing changed, and return whether something did."""
+    """Run `do`, announce it if it changed something, and return whether it did."""
     try:
         with counting_secrets() as found:
             is_done = bool(do())
@@ -43,7 +43,7 @@ def act(do: Callable[[], Any], scoped: Any, sentence: str) -> bool:
 def begin(form: str, record_id: str, stored: Any, *, is_typed: Callable[[Begun], bool]) -> Begun:
     """Return the record as it was stored when the boxes were first drawn for it.
 
-    If it has changed since and nothing was typed, the boxes begin again.
+    If it has changed since and the boxes were not edited, they begin again.
     """
     begun: Begun = st.session_state.get(f"{_BEGUN}_{form}") or Begun("", None)
     if begun.key != record_id or (begun.stored != stored and not is_typed(begun)):

@@ -19,7 +19,7 @@ from pages.frame.address import OPENED, parameter, set_parameter
 
 HEADER_PIXELS, LOW_ROW_PIXELS, ROW_PIXELS = 35, 35, 80
 ROWS_SHOWN, LINES, PADDING_PIXELS = 8, 4, 16
-"""A row holds four lines: a task seldom says in one what it is about. Streamlit wraps text in rows above 64 pixels."""
+"""A row holds four lines: a task seldom fits in one. Streamlit wraps text in rows above 64 pixels."""
 
 
 def experience_table(rows: Sequence[Row], *, columns: Columns, key: str, kind: Kind = EXPERIENCE) -> None:
@@ -160,7 +160,7 @@ def _says_something(rows: Sequence[Row], column: Column) -> bool:
 def _fresh(key: str, wanted: list[int]) -> tuple[str, list[int]]:
     """Return the key of a table whose boxes show the selection, and the rows selected when it was first drawn.
 
-    If the selection was changed elsewhere, it is another table. Otherwise nothing of it may change, or the browser
+    If the selection was changed elsewhere, it is another table. Otherwise its definition may not change, or the browser
     would draw it again under the person's hand.
     """
     number, first_state = st.session_state.get(_FRESH, 0), st.session_state.get(_AT_FIRST)

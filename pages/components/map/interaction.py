@@ -35,7 +35,7 @@ PULSE_SECONDS = 2
 
 LONGEST_QUESTION = 2_000
 DRAWN_KEPT = 3
-"""States of the map whose points can still be told apart."""
+"""States of the map whose points can still be identified."""
 
 
 def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> Marks:

@@ -112,7 +112,7 @@ def _restore(memory: MemorySystem, preview: RestorePreview) -> None:
 
 
 def _bringing_back(backup: Path) -> Turn:
-    """Return what brings the store back to a backup. What was done since is kept in another one, for the way back."""
+    """Return a function that restores a backup. The present state is backed up first, for the way back."""
 
     def turn(memory: MemorySystem, /) -> Turn:
         keep = made_directory(backup_directory(memory)) / backup_name(memory, "before-undo")

@@ -28,7 +28,7 @@ class Running(Protocol):
 
 
 def live_result(memory: MemorySystem, kind: type[Live]) -> Live:
-    """Return what makes such a result of this memory, the same one for everybody who looks at it."""
+    """Return the maker of such results of this memory, shared by all visitors."""
     storage = memory.storage
     live = _live(kind.__name__, str(storage.path), storage.read_only, id(memory), _kind=kind, _memory=memory)
     return cast("Live", live)
@@ -71,7 +71,7 @@ def draw_cancel(job: Running, *, key: str, by: Role = Role.WRITER) -> None:
 
 
 def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) -> bool:
-    """Say whether a language model is to do a job. Nothing to choose where there is none.
+    """Draw the choice whether a language model does a job, and return it. False without a model.
 
     Args:
         titles: What can do it, by whether it is a model; the first is the default.

@@ -1,4 +1,4 @@
-"""News of other processes since this page was drawn: a quiet line beside it, and nothing is taken away."""
+"""News of other processes since this page was drawn: a quiet line beside it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def begin_run(memory: MemorySystem) -> None:
 
 
 def refreshing(memory: MemorySystem) -> None:
-    """Let this page draw itself again when another process writes, as long as nothing is selected.
+    """Let this page be drawn again when another process writes, as long as the selection is empty.
 
-    For pages on which a person types nothing and opens nothing: what is open would close.
+    For pages without boxes and dialogs: what is open would close.
     """
     st.session_state[_REFRESHING] = True
 

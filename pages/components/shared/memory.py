@@ -17,7 +17,7 @@ from atlas.views.shared.results import WarmUp
 from atlas.views.shared.state import EmbeddingModel, is_frozen, ledger_file, store_choices, store_settings
 
 STORE = "store"
-"""Key of the session and of every address that says which of the server's stores is shown."""
+"""Key in the session and in addresses of the store that is shown."""
 
 _log = logging.getLogger("atlas.dashboard")
 
@@ -49,9 +49,9 @@ class OpenedMemory:
 
 
 def hold_store() -> None:
-    """Hold the store that the first address of a session asks for, and let every address say it from then on.
+    """Keep the store that the first address of a session names, and write it into every later address.
 
-    Nothing is asked or said where there is no choice.
+    Without a choice of stores, addresses do not name one.
     """
     choices = store_choices()
     if choices or STORE in st.query_params:
@@ -61,10 +61,10 @@ def hold_store() -> None:
 
 
 def opened_now() -> OpenedMemory:
-    """Return the memory that whoever asks may see, or else that ATLAS_STORE names, as the ATLAS_* variables say.
+    """Return the memory that the visitor may see, or else that of ATLAS_STORE, opened by the ATLAS_* variables.
 
     Raises:
-        AtlasError: It cannot be opened; the message says what to do. The next run tries again.
+        AtlasError: It cannot be opened; the message names the remedy. The next run tries again.
     """
     settings = store_settings()
     path, read_only = settings.directory.expanduser().resolve(), settings.read_only
