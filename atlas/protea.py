@@ -56,7 +56,7 @@ class MemoryStore:
             db_path: The store directory. If this is a file of Protea's own, the store lies beside it with `.atlas`
                 after its name. As long as that is empty, the file's entries come in first. The file stays as it is,
                 but gets the table `memory` if another part of the agent made the file without it.
-            embedder: As for `open_memory`, like the others.
+            embedder: See `open_memory`, as for the other arguments.
             settings: See there.
             clock: See there.
 

@@ -47,7 +47,7 @@ class Proxy:
                 raise InvalidInput(f"a header of a proxy should be like X-Forwarded-User, but is {header!r:.80}")
         addresses = frozenset(map(_address, environment.get("ATLAS_PROXY", "").replace(",", " ").split()))
         if (user or name or groups) and not (addresses and user):
-            raise InvalidInput("people whom a proxy signs in need ATLAS_PROXY, its address, and ATLAS_PROXY_USER")
+            raise InvalidInput("sign-in by a proxy needs ATLAS_PROXY (its address) and ATLAS_PROXY_USER; set both")
         return cls(addresses=addresses, user=user, name=name, groups=groups)
 
     def identity(self, header: Callable[[str], str]) -> Identity | None:

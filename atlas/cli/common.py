@@ -20,7 +20,6 @@ from atlas.core.settings import Settings
 from atlas.core.types import Experience
 from atlas.embedding.sentence_transformers import choose_model
 from atlas.infra.secrets import describe_counts
-from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.open import open_memory, sentence_embedder
 from atlas.protocols.infra import WholeEmbedder
 
@@ -91,6 +90,8 @@ def print_scrubbed(found: Mapping[str, int]) -> None:
 def calibrate(memory: MemorySystem) -> None:
     """Measure the memories that a search may be asked of next, so that it need not."""
     if not memory.storage.read_only:
+        from atlas.memory.kinds.table import searchable_kinds  # late: most commands write nothing
+
         for kind in searchable_kinds().values():
             kind.records(memory).calibrate()
 

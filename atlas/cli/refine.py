@@ -1,4 +1,4 @@
-"""The command that refines a store: it makes a plan, keeps it, and applies it when told to."""
+"""The command that refines a store: it makes a plan, stores it, and applies it with `--apply`."""
 
 from __future__ import annotations
 

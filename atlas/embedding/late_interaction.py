@@ -123,9 +123,9 @@ class Projection:
         """Return similarities of a query and texts, on the scale of the pooled vectors' cosine, shape (n,).
 
         Args:
-            query: As `projected` gives it, at least one row.
-            texts: As `packed` gives them, each of at least one word piece.
-            cosines: Of the pooled vectors of query and texts.
+            query: Result of `projected`, at least one row.
+            texts: Result of `packed`, each of at least one word piece.
+            cosines: Cosines of the pooled vectors of query and texts.
 
         Raises:
             ValueError: A text was packed otherwise.

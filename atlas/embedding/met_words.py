@@ -42,7 +42,7 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
     Words that both have, and words without a meaning of their own, are left out.
 
     Args:
-        text: As much as the model reads at once.
+        text: A text that fits the model's window.
     """
     word_vectors = get_offered(embedder, WORDS)
     if word_vectors is None:

@@ -88,9 +88,9 @@ class OnnxCache:
         """Return the projection of a model's word pieces, which is measured once. None if it has no useful one.
 
         Args:
-            key: Of the model.
+            key: Key of the model.
             prompts: Its prompts as text.
-            dimension: Of its vectors.
+            dimension: Dimension of its vectors.
             measure: Returns the projection, in some seconds.
         """
         file = self.path / "projections" / _digest(key, prompts, *calibration_queries())

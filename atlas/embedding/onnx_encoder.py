@@ -46,7 +46,7 @@ class OnnxEncoder:
         """Load it.
 
         Args:
-            directory: Of its graph and facts.
+            directory: Directory of its graph and facts.
             batch_size: Most texts embedded at once.
             weights: Directory of its weights and tokenizer. None for the same one.
 

@@ -91,7 +91,7 @@ class SentenceTransformerEmbedder:
 
         Args:
             model: Its name, or the directory of its files.
-            device: As torch names it. `auto` and `cpu` are the processor.
+            device: Name of a torch device. `auto` and `cpu` are the processor.
             batch_size: Most texts embedded at once.
             cache: Directory of exported models. None is the user's own.
             prompts: Texts before questions and documents. None for those of the model's files or family.

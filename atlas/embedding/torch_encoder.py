@@ -55,7 +55,7 @@ def load_model(name: str, device: str | None = None, **options: Any) -> Any:
     """Return a model of sentence-transformers.
 
     Args:
-        device: As torch names it. None picks the best there is.
+        device: Name of a torch device. None picks the best there is.
         options: Passed on to `SentenceTransformer`.
 
     Raises:

@@ -127,7 +127,7 @@ def ablate(
         configurations: Names in `CONFIGURATIONS`.
         settings: Settings of the stores. Their directory is ignored.
         budget_tokens: Most tokens of the prompt's block.
-        seed: Of the intervals.
+        seed: Seed of the intervals.
         limit: Number of attempts to replay, first in time. By default all.
         on_progress: Called after each attempt of each configuration.
 

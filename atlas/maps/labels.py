@@ -105,7 +105,7 @@ class DomainNames:
         """Give domains the names that a language model suggested. A name that a person gave stays.
 
         Args:
-            memory_map: Where the domains are.
+            memory_map: The map with the domains.
             names: A name by the domain's number.
             by: The model.
 

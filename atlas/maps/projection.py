@@ -57,7 +57,7 @@ def fit(
 
     Args:
         vectors: Rows of unit length.
-        neighbours: Of the vectors among themselves.
+        neighbours: The nearest neighbours of each vector.
         engine: One of `ENGINES`.
         seed: Equal seeds give equal maps.
         on_progress: Called with how many rounds are done, and of how many.

@@ -130,9 +130,9 @@ class UseCounter:
     def _count(
         self, name: str, record_id: str, success: bool, trajectory: Trajectory, operation_id: str | None
     ) -> str | None:
-        """Return the whole id of a used record, of which a context block shows the beginning.
+        """Count a use of a record, and return its id. `record_id` may be a prefix, as a context block shows it.
 
-        None where the memory counts no uses.
+        None if the memory counts no uses.
         """
         memory = self.memories.get(name)
         if memory is None:

@@ -109,7 +109,7 @@ class Run:
         self.outcome = Outcome(True, partial_score=score)
 
     def failed(self, reason: str = "", score: float | None = None) -> None:
-        """Say that it did not go well."""
+        """Mark the run as failed."""
         self.outcome = Outcome(False, partial_score=score, error_info=_text(reason) or None)
 
     def trajectory(self, error: BaseException | None, agent_id: str) -> Trajectory:
@@ -169,7 +169,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
             memory: An open memory.
             task: A task or its description, or what makes it of a decorated function's arguments; that function's first
                 argument where it is None.
-            domain: Of tasks that are given as descriptions.
+            domain: Domain of tasks that are given as descriptions.
             judge: Returns the outcome from the answer, unless the run reported one itself.
         """
         self._memory = memory

@@ -260,7 +260,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         It is for comparisons: its searches count as used only for attempts that it stores itself.
 
         Args:
-            names: Of the memories that it has: `strategies`, `experience`, `concepts`, `journal`.
+            names: Names of the memories that it has: `strategies`, `experience`, `concepts`, `journal`.
         """
         chosen = {name: memory for name, memory in self._memories.items() if name in names}
         memories: dict[str, Any] = {name: memory.ranked_with(weights) for name, memory in chosen.items()}
@@ -284,7 +284,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
         Args:
             threshold: The relevance that a hit has at least, in [0, 1]; None for what each memory's level makes of it.
-            distinct: As `retrieve` of ATLAS's own memories takes it, which alone hear of it.
+            distinct: See `retrieve`. Only ATLAS's own memories get it.
             diversity: So too.
             count_retrieval: Whether what is returned counts as retrieved, and as used for the task; a demonstration
                 does not.

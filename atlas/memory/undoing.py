@@ -35,7 +35,7 @@ class UndoableMemories(ABC):
         """Return the operations on the store, newest first.
 
         Args:
-            wanted: What to leave the others out by: who did it, its kind, a record that it touched, a time.
+            wanted: Filter of operations: by actor, kind, record or time.
         """
         return self.storage.history(limit, offset, wanted)
 

@@ -39,8 +39,8 @@ def concepts_of(
     """Return a concept for every public function that the modules define, by name. Their ids are `<domain>_<name>`.
 
     Args:
-        modules: Of one package. What they use of it besides, they import by its own name.
-        metadata: Of each concept.
+        modules: Modules of one package. They import other parts of it by their own names.
+        metadata: Metadata of each concept.
 
     Raises:
         InvalidInput: A function uses something of its package that its code cannot bring along, or two have one name.

@@ -49,7 +49,7 @@ class Entrance:
         """Wrap an application.
 
         Args:
-            provider: Where people may sign in, besides entering a key.
+            provider: The provider of sign-in, if people may enter without a key.
         """
         self._app = app
         self._sessions = sessions

@@ -12,7 +12,7 @@ HEADERS = (
 
 
 class SecurityHeadersMiddleware:
-    """Adds the headers to every response. A policy that a response has already holds besides."""
+    """Adds the headers to every response, keeping a policy that it has already."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -82,8 +82,8 @@ def unknown_names(unknown: Sequence[str], known: Sequence[str], *, kind: str, of
     """Return the message for unknown names, with the names that exist.
 
     Args:
-        kind: What such a name is of, such as `argument`.
-        of: What was called with them.
+        kind: The kind of name, such as `argument`.
+        of: The tool or route that was called.
     """
     named = " and ".join(f"{name!r:.80}" for name in unknown[:3])
     no = f"is no {kind}" if len(unknown) == 1 else f"are no {kind}s"

@@ -99,8 +99,8 @@ class Sessions:
         """Return a token for a browser that opens a link, the same as before where it has opened it already.
 
         Args:
-            token: As in `begin`.
-            vouched_id: As in `begin`.
+            token: See `begin`.
+            vouched_id: See `begin`.
 
         Raises:
             NotAllowed: The link has ended.
@@ -115,8 +115,8 @@ class Sessions:
         """Return the name of the person whom opening a link would sign out, or an empty text.
 
         Args:
-            token: As in `begin`.
-            vouched_id: As in `begin`.
+            token: See `begin`.
+            vouched_id: See `begin`.
 
         Raises:
             NotAllowed: The link has ended.
@@ -130,8 +130,8 @@ class Sessions:
         """Return a token for the browser of somebody for whom a provider vouches.
 
         Args:
-            token: As in `begin`.
-            vouched_id: As in `begin`.
+            token: See `begin`.
+            vouched_id: See `begin`.
 
         Raises:
             NotAllowed: There is no store that they may see.

@@ -45,7 +45,7 @@ class KeywordSearch(Protocol):
     def find(
         self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
     ) -> Matches:
-        """Return the n records that hold the most telling words of a text, and those of some others that hold any."""
+        """Return the n records with the most distinctive words of a text, and those of some others that hold any."""
 
     def merge_parts(self, collections: Sequence[str]) -> None:
         """Merge the postings that many small writes have scattered, which makes searches faster."""
@@ -142,12 +142,12 @@ class UsageTables(Protocol):
         It can be asked every second: of merged records each counts for itself.
 
         Args:
-            collection: Of the records.
+            collection: Name of the collection of the records.
             since: In UTC as ISO 8601. Empty for all that were ever returned.
         """
 
     def record_retrievals(self, retrievals: Mapping[str, Mapping[str, int]]) -> None:
-        """Add to how often searches returned each record, by collection and record."""
+        """Add to the numbers of retrievals, by collection and record."""
 
 
 class VectorTable(Protocol):

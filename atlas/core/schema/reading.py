@@ -90,7 +90,7 @@ def _read_text(value: Any) -> str:
     return value
 
 
-def _read_truth(value: Any) -> bool:
+def _read_bool(value: Any) -> bool:
     if not isinstance(value, bool):
         raise mismatch("true or false", value)
     return value
@@ -118,7 +118,7 @@ class Readers:
 
     scalars: ClassVar[Mapping[Any, Reader]] = {
         str: _read_text,
-        bool: _read_truth,
+        bool: _read_bool,
         int: _read_integer,
         float: _read_number,
         datetime: read_instant,

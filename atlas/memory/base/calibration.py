@@ -90,7 +90,7 @@ def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32],
     Args:
         unrelated: Cosines of pairs of its records, picked at random.
         near: The cosine of each of some records with the nearest other one.
-        usual: What is usual with the model; decides as long as there are few records. As a store of one subject has no
+        usual: The model's usual level, which decides while there are few records. As a store of one subject has no
             unrelated pairs, and one of few has no neighbours, it also bounds what counts as either.
     """
     low = min(_shrunk(unrelated, usual.unrelated), usual.unrelated + ABOVE_USUAL)
@@ -162,7 +162,7 @@ class LevelMeasurement:
         """Return the relevance that the best hit of a query should have, where hiding a right one costs `PRICE`.
 
         Args:
-            language: Of the query. For one that the store does not hold, the highest level counts.
+            language: Language of the query. For one that the store does not hold, the highest level counts.
         """
         levels = self._levels(weights)
         return levels.get(language) or max(levels.values(), default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
@@ -389,8 +389,8 @@ class LiveCalibration:
         """Return the best answers to foreign queries and to the store's own, in a second or two. Empty without a model.
 
         Args:
-            texts: Of some records, by id.
-            languages: Those of the store.
+            texts: Texts of some records, by id.
+            languages: Languages of the store.
         """
         foreign = calibration_queries_in(languages)
         of_queries = tuple(language for language, queries in foreign.items() for _ in queries)
@@ -442,7 +442,7 @@ def _best_of(answers: Mapping[str, tuple[float, float]]) -> Answers:
 
 
 def every(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
-    """Return that each candidate is wanted."""
+    """Return True for each candidate."""
     return np.ones(len(similarities), bool)
 
 

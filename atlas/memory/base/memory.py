@@ -456,7 +456,7 @@ def not_found(noun: str, record_id: str) -> NotFound:
     """Return the error of a record that is not there.
 
     Args:
-        noun: What one is called.
+        noun: The word for a record.
     """
     return NotFound(f"there is no {noun} {record_id!r}; it may have been deleted (see: atlas history)")
 

@@ -58,8 +58,8 @@ class Conversations(Memory[Turn]):
         """Open the conversations.
 
         Args:
-            max_turns: How many turns an agent is reminded of.
-            ttl: How long ago they may be. Older ones stay and are found, but are not recalled.
+            max_turns: Most turns that an agent is reminded of.
+            ttl: Longest age of recalled turns. Older ones stay and are found, but are not recalled.
 
         Raises:
             InvalidInput: One of them is negative.

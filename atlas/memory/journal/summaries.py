@@ -223,7 +223,7 @@ class Summariser:
         """Return the draft as the model writes it, else as it is, with why.
 
         Args:
-            entries: Those that it stands for.
+            entries: The entries that it summarises.
         """
         try:
             async with self._free:

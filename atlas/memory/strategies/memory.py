@@ -83,7 +83,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         """Open a bank.
 
         Args:
-            text_of: What of a strategy is embedded.
+            text_of: Function that returns the text of a strategy to embed.
             same_situation: Cosine of what is embedded from which `write` takes two strategies for one, in (0, 1].
             retirement: When outcomes alone retire one.
 

@@ -55,7 +55,7 @@ def run_command(
     Args:
         command: The program and its arguments.
         seconds: After which it is killed, with all that it started in its process group.
-        max_output_bytes: Of its output, and of its errors.
+        max_output_bytes: Maximum bytes of its output, and of its errors.
 
     Raises:
         ValueError: The command is one text, or empty.
@@ -148,7 +148,7 @@ def run_tests(
 
     Args:
         tests: The tests to run, as the runner names them; empty for all.
-        runner: What follows Python's name, such as `-m pytest` or `-m unittest`.
+        runner: Arguments of Python that start the runner, such as `-m pytest` or `-m unittest`.
 
     Examples:
         >>> run_tests(root, runner=["-m", "unittest", "-q"])["exit_code"]

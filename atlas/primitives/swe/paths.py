@@ -282,7 +282,7 @@ def list_files(root: Path, pattern: str = "*", path: str = "", max_files: int = 
     Symbolic links, and directories such as `.git` and `node_modules`, are left out, and what lies 100 directories deep.
 
     Args:
-        pattern: As a shell has it, such as `*.py` (any such name) or `tests/*` (any such path; `*` crosses `/`).
+        pattern: A shell pattern, such as `*.py` (any such name) or `tests/*` (any such path; `*` crosses `/`).
         path: The directory to list.
 
     Raises:

@@ -99,7 +99,7 @@ async def relay(address: str, key: str) -> None:
     """Answer a client over standard input and output until it leaves.
 
     Args:
-        address: Of a server that `atlas serve` runs.
+        address: Address of a server that `atlas serve` runs.
         key: A key of that server, or an empty text for the token of this user's server on this machine.
     """
     there = Relay(address, key)

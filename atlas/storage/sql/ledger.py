@@ -429,7 +429,7 @@ class SqlLedger:
 
         Args:
             unchanged_since: A moment; refuse if one of these records has changed since.
-            dropped: Records that go besides, where they are there.
+            dropped: Further records to delete, if they exist.
 
         Raises:
             NotFound: One of them is not there.

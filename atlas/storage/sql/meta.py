@@ -78,7 +78,7 @@ def read_revision(connection: Connection) -> int:
     try:
         return int(row[0])
     except (TypeError, ValueError) as error:
-        raise UnreadableRow(f"the revision is not what was written: {error}") from error
+        raise UnreadableRow(f"the stored revision is damaged: {error}") from error
 
 
 _NAME = "operation || ' ' || record_id"
@@ -197,7 +197,7 @@ class SqlNotes:
         """Keep texts, or delete those that are None, and return the earlier texts of these names.
 
         Args:
-            expected: What should be kept under these names now.
+            expected: The expected present values of these names.
             about: Collections and ids of the records that the texts are about.
             moves: Whether the store's revision moves, as results of searches that are kept under it are void then.
 

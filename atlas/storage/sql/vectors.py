@@ -109,7 +109,7 @@ class SqlVectors:
 
         Args:
             vectors: By text.
-            prompts: Of the model, as text.
+            prompts: Prompts of the model, as text.
             embed: Makes those of texts that others have added meanwhile.
             projection: The packing of the token vectors. Empty if the model gives no token vectors.
 

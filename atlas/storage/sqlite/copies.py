@@ -91,7 +91,7 @@ class SqliteCopies:
 
         Args:
             source: The backup that it comes from, for errors.
-            marks: Those that the backup holds beside it, by collection; None for backups without marks.
+            marks: The marks of the backup, by collection; None for backups without marks.
 
         Raises:
             InvalidInput: It cannot be used.

@@ -255,7 +255,7 @@ class SqliteDatabase:
         return 0
 
     def identity(self) -> str:
-        """Return the file's number in its file system on its machine: a copy has another, a renamed one has the same.
+        """Return the identity of the file: machine, file system and inode. It survives renaming, but not copying.
 
         Machines without a number of their own count as one.
         """

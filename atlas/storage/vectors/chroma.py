@@ -111,7 +111,7 @@ class ChromaIndex(LocalIndex):
 
         Args:
             change: The newest change of the ledger that they have followed, and its name.
-            n_keys: How many keys they should hold.
+            n_keys: Expected number of keys.
 
         Raises:
             IndexUnusable: They hold another number, or were deleted or replaced while they were written.
@@ -314,7 +314,7 @@ def _reason(error: BaseException, handled: BaseException | None) -> BaseExceptio
     """Return the cause of ChromaDB's error, such as a full disk, which a later error hides.
 
     Args:
-        handled: What was being handled before ChromaDB was used, which is no reason.
+        handled: The exception that was being handled before, which is not the cause.
     """
     while error.__context__ is not None and error.__context__ is not handled:
         error = error.__context__

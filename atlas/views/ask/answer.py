@@ -136,7 +136,7 @@ def answered(
     """Return an answer as it is drawn.
 
     Args:
-        held: How many records each memory holds.
+        n_records: Number of records in each memory.
     """
     return Answer(
         parts=tuple(_part(name, result, block, configuration, n_records[name]) for name in SECTIONS),

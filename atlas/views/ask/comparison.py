@@ -167,5 +167,5 @@ def move_of(rank: int, other: int | None) -> str:
 
 
 def profile_names(profiles: Sequence[Profile]) -> list[str]:
-    """Return the names of those that can be used."""
+    """Return the names of the profiles that can be used."""
     return [profile.name for profile in profiles if not profile.problem]

@@ -92,7 +92,7 @@ def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) ->
 
     Args:
         memory_map: The source of its domains; without it there are no domains.
-        now: What days are counted back from.
+        now: The time from which days are counted back.
     """
     experience = memory.experience
     stored_at = experience.column("stored_at")

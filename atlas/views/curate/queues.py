@@ -171,10 +171,10 @@ def queue_counts(queues: Mapping[str, Sequence[str]], found: Health, groups: Seq
 
 
 def tabs(counts: Mapping[str, int], n_waiting: int = 0) -> dict[str, str]:
-    """Return the titles of the queues, those that hold something first, and of the other tabs last.
+    """Return the titles of the queues, filled ones first, and of the other tabs.
 
     Args:
-        n_waiting: How many records wait for review. The tab is there where any does.
+        n_waiting: Number of records that wait for review. Without any, the tab is left out.
     """
     review = {REVIEW: f"{TITLES[REVIEW]} {n_waiting:,}"} if n_waiting else {}
     order = sorted(QUEUES, key=lambda queue: (not counts[queue], QUEUES.index(queue)))

@@ -99,7 +99,7 @@ class Choices(Filter):
         return {value: found[value] for value in self.order if value in found} if self.order else found
 
     def condition(self, value: Any, records: Records | None) -> Any:
-        """Return that the field has one of the values."""
+        """Return the condition that the field has one of the values."""
         return {"$in": list(value)}
 
     def written(self, value: Any) -> Sequence[str]:
@@ -164,7 +164,7 @@ class Switch(Filter):
     """Only records whose field is true."""
 
     def condition(self, value: Any, records: Records | None) -> Any:
-        """Return that the field is true."""
+        """Return the condition that the field is true."""
         return True
 
     def written(self, value: Any) -> Sequence[str]:
@@ -208,7 +208,7 @@ class Day(Filter):
     is_last: bool = False
 
     def condition(self, value: Any, records: Records | None) -> Any:
-        """Return the bound of a whole day."""
+        """Return the condition of the date range. Times are ISO strings, so a day is a prefix of its times."""
         if not self.is_last:
             return {"$gte": value.isoformat()}
         return {"$lt": (value + timedelta(days=1)).isoformat() if value < date.max else "9999-12-32"}

@@ -140,7 +140,7 @@ def record_card(
     Args:
         hit: None for a search that ranks by words alone.
         text: The question.
-        weights: What it was ranked with.
+        weights: The weights that it was ranked by.
     """
     window = records.passage(record_id, text) if hit else None
     nearest = [Source("Nearest passage", window, is_part=True)] if window else []
@@ -172,11 +172,11 @@ def hit_card(
     Args:
         hit: None for a search that ranks by words alone.
         id: The record's.
-        title: What the record is called; may be long.
+        title: Title of the record; may be long.
         outcome: Words of our own: `✓ succeeded`.
         sources: The record's texts in which words are found, the one that stands for its meaning first.
-        query: What was asked.
-        weights: Those that it was ranked by; they set the length of the longest bar.
+        query: The question.
+        weights: The weights that it was ranked by, which set the length of the longest bar.
         met: Words of the query that met other words of the record.
     """
     passage = passage_of(sources, query)

@@ -24,7 +24,7 @@ def table_of(
     """Return records as the content of a file.
 
     Args:
-        kind: What they are.
+        kind: Their kind.
         ids: The records, in the order of the rows.
         form: One of `FORMS`.
         memory_map: The map that the page shows, with their domains and places. None for the stored one.

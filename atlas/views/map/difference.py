@@ -46,7 +46,7 @@ class Difference:
     """A selection against the rest."""
 
     words: tuple[Share, ...]
-    """Words of the tasks that surely are more frequent in the selection, most telling first."""
+    """Words of the tasks that are significantly more frequent in the selection, most distinctive first."""
 
     facts: tuple[Share, ...]
     """Success rate, sources and agents, and the middle day."""

@@ -46,8 +46,8 @@ def pack(layer: Mapping[str, Any], **arrays: npt.NDArray[Any]) -> bytes:
     """Return a layer of the map: the length of its JSON, the JSON, then the arrays, each at a multiple of four.
 
     Args:
-        layer: What JSON can hold; what it holds is shown as text only.
-        arrays: Of float32, uint16 or uint8, laid out flat.
+        layer: JSON values, which are shown as text only.
+        arrays: Arrays of float32, uint16 or uint8, laid out flat.
     """
     blobs = [np.ascontiguousarray(array) for array in arrays.values()]
     lengths = [blob.nbytes + -blob.nbytes % 4 for blob in blobs]

@@ -98,8 +98,8 @@ def colouring_of(memory_map: MemoryMap, points: Points, by: str, column: Mapping
     """Return the colouring of the points.
 
     Args:
-        memory_map: Where the domains are.
-        points: Of this map.
+        memory_map: The map with the domains.
+        points: Points of this map.
         by: One of `COLOURED_BY`.
         column: The values of `COLUMNS[by]` by id; unused for domains and outcomes.
     """

@@ -25,7 +25,7 @@ from atlas.views.shared.wording import counted, in_words
 EXPORT_BATCH = 500
 
 Track = Callable[[Sequence[int]], Iterable[int]]
-"""Yields what it is given, and tells meanwhile how far that is."""
+"""Wraps an iterable, and shows the progress of going through it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

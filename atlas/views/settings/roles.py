@@ -18,7 +18,7 @@ def check_admin(act: str) -> None:
     """Raise `NotAllowed` for whoever is no admin.
 
     Args:
-        act: What is about to be done, for the message, such as `make keys`.
+        act: The act that needs the role, for the message, such as `make keys`.
     """
     check_role(Role.ADMIN, act)
 
@@ -27,7 +27,7 @@ def check_admin_of_all(act: str) -> None:
     """Raise `NotAllowed` for whoever is no admin of every store of the server, for what holds in all of them.
 
     Args:
-        act: As in `check_admin`.
+        act: See `check_admin`.
     """
     check_admin(act)
     if not administers_all():

@@ -168,7 +168,7 @@ def deleting_view(
     Args:
         rows: The records that go, then those that stay and would be changed by that.
         noun: The word for one of the records.
-        n_total: How many of them there are.
+        n_total: Number of records in all.
     """
     rows = tuple(rows)
     n_going = sum(row.goes for row in rows)

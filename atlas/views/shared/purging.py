@@ -56,7 +56,7 @@ class PurgeView:
 
     notes: tuple[str, ...]
     removed: tuple[str, ...]
-    """Files that would go besides: paths, which are untrusted text."""
+    """Further files that would be deleted: paths, which are untrusted text."""
 
     files: tuple[str, ...]
     """Files and indexes in services that stay and may hold it: names, which are untrusted text."""
@@ -85,7 +85,7 @@ def propose_purge(memory: MemorySystem, ids: Sequence[str], kind: Kind | None = 
     """Return the plan of purging these now.
 
     Args:
-        kind: What they are; None for records of any memory.
+        kind: Their kind; None for records of any memory.
     """
     collection = kind.records(memory).collection_name if kind is not None else ""
     plan = memory.plan_purge(ids, collection=collection)

@@ -125,8 +125,8 @@ def scope_sentence(scope: Scope, n_inside: int | None, n_all: int) -> str:
     """Return `41 of 306 experiences in scope`. Contains no text of memories.
 
     Args:
-        n_inside: How many are in it; None while that is unknown.
-        n_all: How many there are.
+        n_inside: Number of records in it; None while that is unknown.
+        n_all: Number of all records.
     """
     inside = counted(n_all, "experience")
     if n_inside is None:

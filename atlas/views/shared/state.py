@@ -81,7 +81,7 @@ def frozen_note(memory: MemorySystem) -> str:
 
 
 def index_problem(memory: MemorySystem) -> str:
-    """Return that the index is out of reach, as a sentence of ours. Empty where it is not."""
+    """Return the note that the index is out of reach. Empty if it is reachable."""
     return memory.storage.indexes.problem
 
 

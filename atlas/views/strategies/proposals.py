@@ -57,7 +57,7 @@ def merge_view(plan: StrategyMergePlan, n_gone: int) -> PlanView:
     """Return the view of a plan that merges strategies.
 
     Args:
-        n_gone: How many of those that were chosen are gone.
+        n_gone: Number of chosen records that are gone.
     """
     rows = [row for group in plan.groups for row in _group_rows(group)]
     stays = "The kept one's text stays. It takes over the sources, tries, parameters and tags of the others."

@@ -55,7 +55,7 @@ def draw_block(side: Name, answer: Answer, call: str, pixels: int = BLOCK_PIXELS
     """Draw the block that an agent would be given, to the token.
 
     Args:
-        call: How an agent gets it, in a sentence of our own.
+        call: The call by which an agent gets it, in a sentence of our own.
     """
     block = answer.block
     st.markdown("##### What an agent is told")

@@ -22,8 +22,8 @@ def draw_judging(
     """Draw the choice between right and wrong.
 
     Args:
-        place: Where it is drawn.
-        text: What was asked.
+        place: The container to draw in.
+        text: The question.
         name: The memory that the hit is of.
         record_id: The hit.
         judged: The judgements so far.

@@ -88,7 +88,7 @@ def draw_weights(
     """Draw sliders that begin at the profile's weights.
 
     Args:
-        page: What the keys begin with.
+        page: Prefix of the keys.
         bind: Whether what is turned stands in the address; there it holds as long as the profile is the same.
         given: Weights that stand elsewhere on the page, by name.
     """

@@ -24,7 +24,7 @@ def draw_boxes(boxes: Fields, key: str, at_first: Any, is_off: bool) -> None:
 
     Args:
         key: The beginning of the key of each, which ends with the field's name.
-        at_first: What they contain at first, as attributes.
+        at_first: Initial values, as attributes.
         is_off: Whether the boxes are disabled.
     """
     for has_width, run in groupby(boxes, lambda box: box.width is not None):

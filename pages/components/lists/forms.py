@@ -64,8 +64,8 @@ def begin_typing(
     """Begin boxes that are saved later, and draw both texts if others changed the record meanwhile.
 
     Args:
-        typed: What the boxes hold now.
-        differing: What is stored now where it is not what they began with, by our own words for it.
+        typed: Present values of the boxes.
+        differing: Stored values that changed since the form was opened, by our own words for them.
         sentence: That something was changed elsewhere.
     """
     begun = begin(form, record_id, stored, is_typed=lambda begun: typed(begun) not in (begun.stored, stored))

@@ -105,7 +105,7 @@ def draw_list(
 
     Args:
         is_beside: Whether a record is open beside the list.
-        bar: Where controls of the whole list are added; between caption and rows without it.
+        bar: Container for controls of the whole list; by default between caption and rows.
     """
     above, key = st.container(), f"{views.kind.page}_page"
     listing = _read(views, memory, answer, int(st.session_state.get(key) or 1))

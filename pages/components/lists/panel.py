@@ -126,7 +126,7 @@ def draw_sources(sources: Iterable[tuple[str, ...]], n_more: int) -> None:
 
     Args:
         sources: The id of each, empty if it is not in the store any more, and its facts, the title last.
-        n_more: How many there are beyond these.
+        n_more: Number of further sources.
     """
     for experience_id, *texts in sources:
         if not experience_id:

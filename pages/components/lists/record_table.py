@@ -48,7 +48,7 @@ def selectable_table(
     """Draw `experience_table` with a box beside each row, which puts it into the selection that all pages share.
 
     Args:
-        origin: What the tray calls a selection that is made here.
+        origin: Name of this table in the tray's sentence on a selection.
         revision: The store's, at the time that the rows were read.
     """
     ids = tuple(row.id for row in rows)

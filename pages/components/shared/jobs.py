@@ -38,7 +38,7 @@ def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, k
     """Draw how far a job is while it runs, and why it failed where it did. Return whether it runs.
 
     Args:
-        kind: What has it done.
+        kind: Kind of the job.
         doing: Our own word for what goes on: `Measuring`.
     """
     return draw_progress(live_result(memory, kind), doing, key=key)
@@ -74,7 +74,7 @@ def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) ->
     """Draw the choice whether a language model does a job, and return it. False without a model.
 
     Args:
-        titles: What can do it, by whether it is a model; the first is the default.
+        titles: Titles of the choices, by whether each uses a model; the first is the default.
     """
     if len(titles) == 1:
         return False

@@ -69,5 +69,5 @@ def _draw_notice(notice: str) -> None:
 
 
 def _mapped(memory: MemorySystem) -> str:
-    """Say that a large store's map has come up with the store since this page was drawn. Empty where it has not."""
+    """Return the note that the map of a large store was updated since this page was drawn, or an empty text."""
     return MAPPED if live_map(memory).n_followed != st.session_state.get(_MAP, 0) else ""

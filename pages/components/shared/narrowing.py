@@ -126,7 +126,7 @@ def box_key(name: str) -> str:
     """Return the key of a box of the scope bar. Another one where the scope was set by anything else than the boxes.
 
     Args:
-        name: Of what it asks for.
+        name: Name of the parameter.
     """
     turns = (st.session_state.setdefault(_TURN, 0), st.session_state.get(f"{_TURN}_{name}", 0))
     return "_".join(["scope", name, *(str(turn) for turn in turns if any(turns))])

@@ -88,7 +88,7 @@ def draw_proposing(
 
     Args:
         help_text: The tooltip: what it does, or what is missing if it cannot be pressed.
-        draw_extra: As `propose` takes it.
+        draw_extra: See `propose`.
     """
     is_off = memory.storage.read_only
     st.button(label, key=key, icon=icon, disabled=is_off or not is_possible, on_click=propose, args=(memory, request),

@@ -162,7 +162,7 @@ def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str
     Each in given order.
 
     Args:
-        vectors: Of unit length, one for each id.
+        vectors: Vectors of unit length, one for each id.
         size: Positive.
     """
     left, sets = list(range(len(ids))), []

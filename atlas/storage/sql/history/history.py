@@ -106,9 +106,9 @@ class SqlHistory:
         """Make one record of several, as often as is asked. Either all of it happens, or it fails.
 
         Args:
-            records: Those that stay, as they are after it.
+            records: The remaining records, as they are after it.
             unchanged_since: A moment; refuse if one of the records, or its marks, has changed since.
-            dropped: Records that go besides, and that no other takes the place of.
+            dropped: Further records to delete, which are not replaced.
 
         Raises:
             NotFound: One of them is not there.

@@ -56,7 +56,7 @@ class SqlPurges:
 
         Args:
             ids: Ids, or beginnings that no other record's id shares.
-            collection: Where they are looked for; empty for everywhere.
+            collection: The collection to search; empty for all.
 
         Raises:
             NotFound: None, or several, begin with one of them, or it was purged already.
@@ -87,7 +87,7 @@ class SqlPurges:
         """Take records, by collection and id, out of the ledger as one operation, which cannot be undone.
 
         Args:
-            left: What is left to do then.
+            left: The work that is left then.
 
         Raises:
             PlanOutdated: One of them, or its marks, has changed since the moment; the store was not changed.

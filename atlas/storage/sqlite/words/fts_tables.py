@@ -180,7 +180,7 @@ def read_postings(connection: Connection, table: str, words: Sequence[str]) -> d
 
 
 def _postings(places: Seqs) -> Postings:
-    """Return postings from a word's places in order: twice a record's number, and 1 more in its search text."""
+    """Return the postings of a word. A place is twice a record's number, plus 1 if it is in the search text."""
     seqs = places >> 1
     if not len(seqs):
         return Postings(seqs, np.zeros(0))
