@@ -99,7 +99,7 @@ class KeyRing:
         now = self._clock.now()
         _check_name(name)
         if expires_at is not None and expires_at <= now:
-            raise InvalidInput(f"the end of a key should lie ahead, but {expires_at:%Y-%m-%d %H:%M} has passed")
+            raise InvalidInput(f"a key should end in the future, but {expires_at:%Y-%m-%d %H:%M} has passed")
         if is_reviewed and role is not Role.WRITER:
             raise InvalidInput(f"only what a writer writes can wait for review, but the role is {role}; choose writer")
         if any(look_alike(name, existing) for existing in (*taken, self.audit.owner)):

@@ -37,7 +37,7 @@ class Link:
 
     @property
     def actor(self) -> Actor:
-        """Whoever looks through this link."""
+        """The actor of this link."""
         return Actor(f"link {self.name}")
 
     def problem(self, now: datetime) -> str:
@@ -74,7 +74,7 @@ class Links:
         if not 0 < len(plain) <= _NAME_CHARACTERS:
             raise InvalidInput(f"a link needs a name of 1 to {_NAME_CHARACTERS} characters, but got {name!r:.80}")
         if ends_at <= now:
-            raise InvalidInput(f"the end of a link should lie ahead, but {ends_at:%Y-%m-%d %H:%M} UTC has passed")
+            raise InvalidInput(f"a link should end in the future, but {ends_at:%Y-%m-%d %H:%M} UTC has passed")
         link = Link(id=link_id or new_id(), name=plain, made_at=now, made_by=made_by, ends_at=ends_at)
         secret = secrets.token_urlsafe(32)
         with self._file.changing() as links:

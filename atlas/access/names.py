@@ -33,7 +33,7 @@ def unique_name(name: str, taken: Iterable[str]) -> str:
 
 
 def look_alike(name: str, other: str) -> bool:
-    """Return whether two names are the same to whoever reads them: letters of other scripts are not."""
+    """Return whether two names look the same. Letters of other scripts do not."""
     return _looks(name) == _looks(other)
 
 

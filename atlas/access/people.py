@@ -108,7 +108,7 @@ class People:
         self._actors = actors
 
     def sign_in(self, identity: Identity) -> Person:
-        """Return the person that somebody is, new or known, with the role that their groups give now.
+        """Return the person of an identity, stored if new, with the role of their present groups.
 
         Raises:
             NotAllowed: An administrator has removed them, or no group and no administrator gives them a role.
@@ -120,7 +120,7 @@ class People:
         return person
 
     def _signed_in(self, identity: Identity) -> Person:
-        """Return whoever somebody is by now."""
+        """Return the present state of a person."""
         now = self._clock.now()
         with self._file.changing() as people:
             existing = people.get(identity.id)
@@ -159,7 +159,7 @@ class People:
         return unique_name(identity.name, other_names)
 
     def every(self) -> list[Person]:
-        """Return everybody who has signed in and has a role, or was removed, whoever came last first."""
+        """Return everybody who has signed in and has a role, or was removed, by their last visit."""
         people = [person for person in self._file.read().values() if person.has_role]
         return sorted(people, key=lambda person: person.seen_at, reverse=True)
 

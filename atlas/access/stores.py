@@ -30,7 +30,7 @@ Answer = TypeVar("Answer")
 
 
 OUTAGE = "the store is out of reach now, so nobody can be let in; try again in a while. The server's log has the reason"
-"""Sentence for whoever wants to enter meanwhile. It has no address and no path, as they have not entered yet."""
+"""Sentence for visitors meanwhile. It has no address and no path, as they have not entered yet."""
 
 DAMAGE = (
     "{} cannot be read, so nobody can be let in until whoever runs the server has mended it. The server's log has its "
@@ -64,16 +64,16 @@ class ServedStore:
     audit: AuditLog
 
     def key(self, key_id: str) -> Mapping[str, Actor]:
-        """Return whoever a key is for, by the store's name. Empty where the key is refused by now."""
+        """Return the actor of a key, by the store's name. Empty if the key is refused by now."""
         key = self.ring.find(key_id)
         return {self.name: self.actor(key)} if key else {}
 
     def actor(self, key: Key) -> Actor:
-        """Return whoever acts in this store with a key of it."""
+        """Return the actor of a key in this store."""
         return replace(key.actor, store=self.directory)
 
     def link(self, link_id: str) -> Mapping[str, Actor]:
-        """Return whoever looks through a link, by the store's name. Empty where it has ended, or its copy is gone."""
+        """Return the actor of a link, by the store's name. Empty if it has ended, or its copy is gone."""
         link = self.links.find(link_id)
         copy = present_copy(self.directory, link_id) if link else None
         return {self.name: replace(link.actor, store=copy)} if link and copy else {}
@@ -137,7 +137,7 @@ class Stores:
 
     @property
     def secret_name(self) -> str:
-        """Words for what whoever enters has to show."""
+        """Words for the credentials that a visitor needs."""
         return "the token that `atlas serve` printed, or a key" if self.token else "a key"
 
     def is_token(self, secret: str) -> bool:
@@ -146,11 +146,11 @@ class Stores:
         return bool(token_bytes) and compare_digest(secret_bytes, token_bytes)
 
     def owner_in(self, store: ServedStore) -> Actor:
-        """Return whoever runs the server, in a store."""
+        """Return the actor of the server's owner in a store."""
         return Actor(self._owner, Role.ADMIN, store=store.directory, is_owner=True)
 
     def owner(self) -> dict[str, Actor]:
-        """Return whoever runs the server in each store, by its name."""
+        """Return the actor of the server's owner in each store, by its name."""
         return {store.name: self.owner_in(store) for store in self}
 
     def has_key(self) -> bool:
@@ -218,7 +218,7 @@ class Stores:
         return identity.id
 
     def person(self, person_id: str) -> dict[str, Actor]:
-        """Return whoever somebody is in each store that they may see now, by its name.
+        """Return the actors of a person in each store that they may see now, by its name.
 
         Raises:
             StoreUnavailable: No store has such a person, and the people of one cannot be read.

@@ -41,7 +41,7 @@ TITLES = {
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it."""
+    """Declare the command."""
     command = add_command(commands, "compress", _compress)
     limit = Limits().max_programs
     command.add_argument(

@@ -39,7 +39,7 @@ MOST_CHANGES = 20
 
 
 def add_commands(commands: Any) -> None:
-    """Declare them."""
+    """Declare the commands."""
     command = add_command(commands, "import", _import)
     command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, or directories of files")
     add_format_option(command)

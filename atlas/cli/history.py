@@ -18,7 +18,7 @@ HISTORY_BATCH = 100
 
 
 def add_commands(commands: Any) -> None:
-    """Declare them."""
+    """Declare the commands."""
     command = add_command(commands, "history", _history)
     command.add_argument("-n", type=limit, default=20, help="number of operations (default: 20)")
     command = add_command(commands, "undo", _undo)

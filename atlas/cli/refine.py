@@ -20,7 +20,7 @@ from atlas.views.experience.refinement import headline, made_caption, notes
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it."""
+    """Declare the command."""
     command = add_command(commands, "refine", _refine)
     command.add_argument("--apply", action="store_true", help="apply the latest plan, exactly")
     command.add_argument(

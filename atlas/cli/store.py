@@ -27,7 +27,7 @@ from atlas.views.shared.wording import counted
 
 
 def add_commands(commands: Any) -> None:
-    """Declare them."""
+    """Declare the commands."""
     command = add_command(commands, "init", _init)
     command.add_argument(
         "--sample",

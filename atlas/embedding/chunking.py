@@ -192,7 +192,7 @@ def in_characters(windows: Sequence[Span], offsets: Sequence[Span], n_characters
 
 
 def mean_direction(windows: Vectors) -> Vector:
-    """Return the vector that stands for all windows of a text."""
+    """Return the pooled vector of all windows of a text."""
     vector: Vector = mean_directions(windows, np.zeros(1, np.int64))[0]
     return vector
 

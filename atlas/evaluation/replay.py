@@ -22,7 +22,7 @@ from atlas.protocols.infra import WholeEmbedder
 
 MEMORIES = ("experience", "concepts", "strategies")
 K = 5
-"""Number of hits of each memory that are looked at: as many as `query` returns."""
+"""Number of hits of each memory that count: as many as `query` returns."""
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 Sources = dict[str, dict[str, set[str]]]

@@ -172,7 +172,7 @@ def check_role(role: Role, act: str) -> None:
     actor = present_actor()
     if actor is not None and actor.role < role:
         raise NotAllowed(
-            f"{actor.name} is a {actor.role} and may not {act}, which takes the role {role}; ask an administrator "
+            f"{actor.name} is a {actor.role} and may not {act}, which needs the role {role}; ask an administrator "
             "for it"
         )
 

@@ -1,4 +1,4 @@
-"""Which groups of attempts ask to be looked at, because they fail."""
+"""Groups of attempts that need attention because they fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The history of a memory system as its own methods: undoing, forgetting for good, and copies that never change."""
+"""The history of a memory system as its own methods: undoing, purging, and frozen copies."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class UndoableMemories(ABC):
         return plan_purge(self.storage, ids, collection=collection)
 
     def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> PurgeResult:
-        """Forget exactly the records of a plan for good, or raise `PlanOutdated`. Nothing brings them back."""
+        """Erase exactly the records of a plan, or raise `PlanOutdated`. They cannot be brought back."""
         from atlas.storage.maintenance.purge import apply_purge
 
         return apply_purge(self.storage, plan, reason=reason, reword=self._rewording())

@@ -36,10 +36,10 @@ class Doors:
 
     stores: Stores
     is_open: bool
-    """True for a server that asks for no token: whoever reaches it may do everything as long as there is no key."""
+    """True for a server without a token: as long as there is no key, every client may do everything."""
 
     def enter(self, authorization: str) -> Actor:
-        """Return whoever a request is for, in the store that its key is for. The token is for the first store.
+        """Return the actor of a request, in the store of its key. The token is for the first store.
 
         Args:
             authorization: The header of that name, or an empty text.

@@ -105,7 +105,7 @@ class Entrance:
         return self._with_session(request, token)
 
     def _open(self, request: Request) -> Response:
-        """Let in whoever opens an address with the token, and lead them to the same address without it."""
+        """Let in a visitor whose address has the token, and redirect them to the same address without it."""
         if not self._sessions.stores.is_token(secret := request.query_params[TOKEN]):
             return self._refused(request, OTHER_TOKEN)
         session = self._sessions.begin(secret, **self._browser(request.scope))
@@ -196,7 +196,7 @@ class _Browser(TypedDict):
 
 
 def rights(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
-    """Return the actor of a connection in each store that they may see. Empty for whoever is not let in."""
+    """Return the actors of a connection, by the stores that they may see. Empty without access."""
     browser = _browser(scope, sessions.cookie)
     try:
         return sessions.actors_of(browser["token"]) if sessions.is_let_in(**browser) else {}

@@ -14,7 +14,7 @@ _PART = re.compile(r"<!-- ([a-z ]+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 
 
 def asking_for_token(file: str, problem: str = "", status: int = 200) -> HTMLResponse:
-    """Return the form by which whoever runs the server enters.
+    """Return the form for the person who runs the server.
 
     Args:
         file: Name of the file that has the token.
@@ -53,7 +53,7 @@ def opening(name: str) -> HTMLResponse:
     """Return the question whether somebody who is signed in wants to be a guest with a link instead.
 
     Args:
-        name: Name of whoever they are now. Untrusted text.
+        name: Their present name. Untrusted text.
     """
     return _page("open a copy", ["link"], name=name)
 

@@ -52,7 +52,7 @@ class _Visit:
     """The key, link or person that it is for."""
 
     actors: Callable[[], Mapping[str, Actor]]
-    """Returns whoever they are in each store that they may see now."""
+    """Returns their actors in each store that they may see now."""
 
     until: float
     """Time of `Sessions.monotonic` from which on they have to enter again."""

@@ -83,7 +83,7 @@ class MarkTables(Protocol):
         """Return the marks of the records that have any, of a whole collection or among some ids."""
 
     def column(self, collection: str, name: str) -> dict[str, Any]:
-        """Return one of the marks of every record that has it: a tuple of tags, a truth or a text."""
+        """Return one of the marks of every record that has it: a tuple of tags, a boolean or a text."""
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
         """Set records' marks, or raise `NotFound` where one is not there."""
@@ -395,7 +395,7 @@ class LedgerEngine(Protocol):
         """Return the live records that pass a filter, by number."""
 
     def known_hashes(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-        """Return the content hashes that a live record has, or stands for, each with the id of one."""
+        """Return the content hashes of live records and of those merged into them, with the id of one of each."""
 
     def at(self, seqs: Sequence[int]) -> dict[int, Record]:
         """Return the live records of these numbers, by number, without vectors and content."""

@@ -92,7 +92,7 @@ class History(Protocol):
         """Return how many operations there are."""
 
     def actors(self) -> list[str]:
-        """Return everybody who did anything, whoever did so last first."""
+        """Return all actors of operations, the latest first."""
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
         """Return the change of each record in an operation, in its order."""

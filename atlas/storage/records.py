@@ -40,7 +40,7 @@ class Record:
 
     id: str
     metadata: Mapping[str, Any]
-    """Values to filter and sort by: texts, numbers, truths, lists of them."""
+    """Values to filter and sort by: texts, numbers, booleans, lists of them."""
 
     document: str
     """The text that was embedded."""

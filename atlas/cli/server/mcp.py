@@ -11,7 +11,7 @@ from atlas.core.settings import Settings
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it."""
+    """Declare the command."""
     add_command(commands, "mcp", _mcp)
 
 

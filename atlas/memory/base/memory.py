@@ -163,7 +163,7 @@ class Memory(Records, ABC, Generic[T]):
         return self._weights()
 
     def get(self, record_id: str) -> T | None:
-        """Return one of them, or None."""
+        """Return a record by its id, or None."""
         found = self._items(self._store.get([record_id]))
         return found[0] if found else None
 

@@ -335,7 +335,7 @@ class Records:
 
 
 def filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the comparable part of a record's own metadata: texts, numbers, truths and lists of them."""
+    """Return the comparable part of a record's own metadata: texts, numbers, booleans and lists of them."""
     return {f"{METADATA}{name}": value for name, value in metadata.items() if _is_comparable(value)}
 
 

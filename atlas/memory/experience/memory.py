@@ -348,7 +348,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         text = self._extractor.extract(trajectory)
         if not text.strip():
             raise InvalidInput(
-                f"the task {trajectory.task.id!r} has no description, so nothing could find it again; give it one"
+                f"the task {trajectory.task.id!r} has no description, so no search could find it; give it one"
             )
         return text
 

@@ -42,7 +42,7 @@ class StrategyWritePlan(Tabular):
     """Strategies that are there, as they would be: with more sources."""
 
     n_attempts: int
-    """Successful attempts that were looked at."""
+    """Successful attempts that were considered."""
 
     n_known: int
     """The ones of them that strategies have as sources already."""

@@ -341,13 +341,13 @@ class OperationResponse(BaseModel):
 
 
 class Health(BaseModel):
-    """State of the server, as it is given to everybody."""
+    """State of the server, as it is given to all clients."""
 
     status: Literal["ready", "unavailable"]
 
 
 class HealthDetails(Health):
-    """State of the server, as it is given to whoever has a key."""
+    """State of the server, as it is given to clients with a key."""
 
     version: str
     schema_version: int

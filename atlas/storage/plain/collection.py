@@ -39,7 +39,7 @@ def backing(
 ) -> Collection:
     """Return the collection that a memory writes to: a ledger's as it is, or any other store in a `PlainCollection`.
 
-    A store that has collections of its own, and so a method `for_collection`, gives the one of the scope's name. The
+    Of a store with collections, which has a method `for_collection`, this is the collection of the scope's name. The
     records in any other store are marked with that name, so that several memories can share the store.
 
     Args:

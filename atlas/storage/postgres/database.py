@@ -265,7 +265,7 @@ class PostgresDatabase:
                 raw.close()
 
     def close(self) -> None:
-        """Close every connection, those that a thread is using when it is done. A later use opens a new one."""
+        """Close every connection, or, if a thread is using it, as soon as that is done. A later use opens a new one."""
         self._connections.close()
         self._locking.close()
 

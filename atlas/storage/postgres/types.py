@@ -40,7 +40,7 @@ class _TextDumper(Dumper):
 
 
 class _TruthDumper(Dumper):
-    oid = 21  # smallint: the ledger's truths are 0 and 1
+    oid = 21  # smallint: the ledger's booleans are 0 and 1
 
     def dump(self, obj: bool) -> bytes:
         return b"1" if obj else b"0"

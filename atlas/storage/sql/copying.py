@@ -134,7 +134,7 @@ def _batches(source: Connection, table: str, columns: str, n_skipped: int = 0) -
     query = f"SELECT {columns} FROM {table} ORDER BY {order} LIMIT {2**62} OFFSET {n_skipped}"
     with closing(source.stream(query)) as rows:
         while batch := rows.fetchmany(BATCH):
-            # A truth is a number in SQLite, and a text in PostgreSQL.
+            # A boolean is a number in SQLite, and a text in PostgreSQL.
             yield [(*row[:4], row[4] if row[2] in TEXTS else 1) for row in batch] if table == "marks" else batch
 
 

@@ -38,7 +38,7 @@ def read_ledger_id(connection: Connection) -> str:
 
 
 def renew_ledger_id(connection: Connection) -> None:
-    """Give the ledger another id: whoever holds vectors, maps or plans of it as it was drops them."""
+    """Give the ledger another id, so that vectors, maps and plans of its earlier state are dropped."""
     connection.execute("UPDATE meta SET value = ? WHERE name = 'ledger_id'", (new_id(),))
 
 

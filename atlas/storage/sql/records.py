@@ -387,7 +387,7 @@ Parameters: collection, hashes as JSON, name of whoever asks.
 
 
 def read_known_hashes(connection: Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-    """Return the content hashes that a live record has, or stands for, each with the id of one."""
+    """Return the content hashes of live records and of those merged into them, with the id of one of each."""
     rows = connection.execute(
         f"SELECT said.content_hash, records.id FROM ({_SAYING}) AS said JOIN records USING (seq)",
         (collection, Texts(hashes), actor_name("")),

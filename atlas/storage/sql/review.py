@@ -20,9 +20,9 @@ ACCEPT = "accept"
 
 
 def hold(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> None:
-    """Let new records wait, where the operation's actor is under review.
+    """Mark new records as waiting, if the operation's actor is under review.
 
-    That is no change of its own in the history, so that undoing the operation needs the record alone.
+    The history does not list this as a change, so that undoing the operation needs the record alone.
     """
     if not writer.operation.is_reviewed or not ids:
         return

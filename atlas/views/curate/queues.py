@@ -1,4 +1,4 @@
-"""Curating: queues of what could be looked through, narrowed to the scope."""
+"""Curating: queues of records to check, narrowed to the scope."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class WaitingRow:
     writer: str
     stored_at: datetime
     moment: Moment
-    """Moment when it was looked at."""
+    """Moment when it was shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ class RejectProposal:
 
 
 def may_review() -> bool:
-    """Return whether whoever looks at the page may accept and reject."""
+    """Return whether the visitor may accept and reject."""
     return may(Role.CURATOR)
 
 

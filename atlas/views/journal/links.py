@@ -56,7 +56,7 @@ class DirectLink:
     type: str
     target_id: str
     words: str
-    """In our own words, from the entry that is looked at."""
+    """The relation in our own words, seen from the open entry."""
 
     other: EntryRow
 

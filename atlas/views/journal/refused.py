@@ -35,7 +35,7 @@ VARIABLES = {NOISE: "ATLAS_KEEP_NOISE", REPEATED: "ATLAS_KEEP_REPETITIONS"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateView:
-    """A gate before the journal, as it is for whoever looks."""
+    """A gate before the journal, with its state for the visitor."""
 
     name: str
     label: str

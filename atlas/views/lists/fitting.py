@@ -1,4 +1,4 @@
-"""Texts that fit the cells of a table, which cuts whatever is too long through the middle of a line."""
+"""Texts that fit the cells of a table, which would cut longer ones through the middle of a line."""
 
 from __future__ import annotations
 

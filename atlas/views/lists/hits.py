@@ -171,7 +171,7 @@ def hit_card(
 
     Args:
         hit: None for a search that ranks by words alone.
-        id: The record's.
+        id: Id of the record.
         title: Title of the record; may be long.
         outcome: Words of our own: `✓ succeeded`.
         sources: The record's texts in which words are found, the one that stands for its meaning first.

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from atlas.views.shared.browser import asset
 
 Bits = npt.NDArray[np.bool_]
-"""Shape (n,): one truth for each point of the map."""
+"""Shape (n,): one boolean for each point of the map."""
 
 RENDERER = (
     "map_shared",

@@ -51,22 +51,22 @@ class PersonRow:
 
 
 def person_rows(memory: MemorySystem) -> list[PersonRow]:
-    """Return everybody who ever signed in, those who are let in first, whoever came last first."""
+    """Return everybody who ever signed in: those with access first, then by their last visit."""
     return sorted(map(_row, _people(memory).every()), key=lambda row: row.is_removed)
 
 
 def set_role(memory: MemorySystem, person_id: str, role: str) -> Person:
-    """Give somebody a role that overrides their groups. `NotAllowed` for whoever is no admin."""
+    """Give somebody a role that overrides their groups. `NotAllowed` without the role of an admin."""
     return _people(memory).set_role(person_id, ROLES[role])
 
 
 def follow_groups(memory: MemorySystem, person_id: str) -> Person:
-    """Let somebody's groups decide their role again. `NotAllowed` for whoever is no admin."""
+    """Let somebody's groups decide their role again. `NotAllowed` without the role of an admin."""
     return _people(memory).follow_groups(person_id)
 
 
 def doors_of(memory: MemorySystem, person_id: str) -> Doors:
-    """Return the keys and links of somebody that still work. `NotAllowed` for whoever is no admin."""
+    """Return the keys and links of somebody that still work. `NotAllowed` without the role of an admin."""
     person = next((each for each in _people(memory).every() if each.id == person_id), None)
     return _doors_of(memory, person.names) if person else Doors()
 
@@ -88,7 +88,7 @@ def remove_person(memory: MemorySystem, person_id: str, *, and_doors: bool = Fal
 
 
 def readmit_person(memory: MemorySystem, person_id: str) -> Person:
-    """Let somebody in again. `NotAllowed` for whoever is no admin."""
+    """Let somebody in again. `NotAllowed` without the role of an admin."""
     return _people(memory).readmit(person_id)
 
 

@@ -64,7 +64,7 @@ def ledger_file(store: Path) -> Path:
 
 
 def store_settings() -> Settings:
-    """Return the options of the environment, for the store that whoever looks at the page was let into."""
+    """Return the options of the environment, for the store of the visitor."""
     settings, actor = Settings.from_environment(), present_actor()
     return at(settings, str(actor.store)) if actor and actor.store else settings
 
@@ -86,7 +86,7 @@ def index_problem(memory: MemorySystem) -> str:
 
 
 def index_fault(memory: MemorySystem) -> str:
-    """Return why it is, for whoever sits at the machine. Untrusted text, as the service has it."""
+    """Return the reason, for the person at the machine. Untrusted text of the service."""
     return memory.storage.indexes.fault if may_name_paths() else ""
 
 
@@ -96,7 +96,7 @@ def asks_who_enters() -> bool:
 
 
 def may_name_paths() -> bool:
-    """Return whether whoever looks at the page runs the server, whose machine's files they would name."""
+    """Return whether the visitor runs the server, and so may name files of its machine."""
     actor = present_actor()
     return actor is None or actor.is_owner
 
@@ -117,5 +117,5 @@ def visitor_name() -> str:
 
 
 def check_entrance() -> None:
-    """Raise `NotAllowed` where whoever looks at the page was let in, and is refused by now."""
+    """Raise `NotAllowed` if the visitor's access was revoked."""
     present_actor()

@@ -18,7 +18,7 @@ from atlas.views.strategies.parameters import parameters_in
 from atlas.views.strategies.strategy import EditableStrategy
 
 MOST_ATTEMPTS = 1_000
-"""Attempts that are looked at in one go. The next go takes up the rest."""
+"""Most attempts of one batch. The next batch takes up the rest."""
 
 MOST_ASKED = 20
 """The same where a language model is asked about each, which takes seconds and money."""

@@ -91,7 +91,7 @@ def _retag(memory: MemorySystem, record_id: str, before: tuple[str, ...], key: s
 
 
 def _save_note(memory: MemorySystem, begun: Begun, seen: str, kind: Kind) -> None:
-    """Save what was typed, unless the note is another one than the person has seen."""
+    """Save what was typed, unless the note has changed since the person saw it."""
     now = kind.records(memory).marks([begun.key])[begun.key].note
     typed = _typed_note(f"{kind.noun}_note", begun)
     if now != seen or typed == now:

@@ -26,7 +26,7 @@ from pages.components.shared.memory_map import MIN_SIZE, live_map
 from pages.components.shared.undo_toast import announce_problem
 
 OPEN_DOMAIN = "map_domain"
-"""Where the number of the domain is kept that is looked at."""
+"""Key of the number of the domain that is shown."""
 
 HEADER_PIXELS, ROW_PIXELS, TABLE_PIXELS = 35, 66, 436
 """Rows are so high that a text has the lines it needs: Streamlit breaks the text of cells from 65 pixels on."""

@@ -36,7 +36,7 @@ COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class _StagedBackup:
-    """A backup that is looked at before it is restored."""
+    """A backup that is previewed before it is restored."""
 
     preview: RestorePreview
     directory: tempfile.TemporaryDirectory[str] | None

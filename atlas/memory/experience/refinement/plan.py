@@ -1,4 +1,4 @@
-"""Refining a store: a plan of kept, merged, dropped and reordered records, to be looked at and applied.
+"""Refining a store: a plan of kept, merged, dropped and reordered records, to be reviewed and applied.
 
 The store is judged in sets of experiences that are alike, as a search would return them together.
 """

@@ -54,7 +54,7 @@ class SqlHistory:
             return operations.count_operations(connection, wanted)
 
     def actors(self) -> list[str]:
-        """Return everybody who did anything, whoever did so last first."""
+        """Return all actors of operations, the latest first."""
         with self._database.read() as connection:
             return operations.read_actors(connection)
 

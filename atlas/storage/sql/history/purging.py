@@ -189,7 +189,7 @@ def _images_of(connection: Connection, collection: str = "") -> Iterator[tuple[i
 def _found(connection: Connection, beginning: str, collection: str) -> list[tuple[str, str]]:
     """Return the records of an id, or of the one id that begins so."""
     if not beginning:
-        raise InvalidInput("an id of a record, or a beginning of one, should say something, but is empty")
+        raise InvalidInput("an id of a record, or a beginning of one, should not be empty; take one from: atlas search")
     select = "SELECT collection, id FROM records WHERE ? IN ('', collection) AND"
     rows = connection.execute(f"{select} id = ?", (collection, beginning)).fetchall()
     rows = (

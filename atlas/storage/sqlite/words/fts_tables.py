@@ -98,7 +98,7 @@ def make_word_table(connection: Connection, collection: str) -> None:
 
 
 def make_word_table_anew(connection: Connection, collection: str) -> None:
-    """Build a collection's table from its records, whatever is left of the one that it has.
+    """Build a collection's table from its records, in place of a damaged one.
 
     It gets a name of its own: other processes may have cached postings of the one before.
     """

@@ -87,8 +87,8 @@ def test_the_passage_and_similar_are_there_as_for_every_memory(library):
     [
         ({"code": "def crop(:\n"}, "expected Python, got .* in line 1"),
         ({"code": "x\0"}, "NUL"),
-        ({"description": "  "}, "description should say something"),
-        ({"name": ""}, "name should say something"),
+        ({"description": "  "}, "description should be a text that is not blank"),
+        ({"name": ""}, "name should be a text that is not blank"),
         ({"name": "x" * 201}, "up to 200"),
         ({"source": "stolen"}, "should be one of primitive"),
         ({"usage_count": -1}, "0 or more"),
