@@ -109,7 +109,7 @@ class Links:
         return next((link for link in self._file.read().values() if link.id == link_id and not link.problem(now)), None)
 
     def end(self, link_id: str) -> Link:
-        """Let a link lead nowhere from now on.
+        """End a link.
 
         Raises:
             NotFound: There is no link of this id, or it has ended.

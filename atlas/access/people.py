@@ -177,15 +177,15 @@ class People:
         return self._change(person_id, f"{ROLE_GIVEN}: {role}", role=role, is_role_given=True, has_role=True)
 
     def follow_groups(self, person_id: str) -> Person:
-        """Let somebody's groups decide their role again, from their next sign-in on. Until then they are a viewer."""
+        """Remove the role that overrides somebody's groups. They are a viewer until their next sign-in."""
         return self._change(person_id, f"{ROLE_GIVEN}: by group", role=Role.VIEWER, is_role_given=False)
 
     def remove(self, person_id: str) -> Person:
-        """Let somebody in no more, from their next click on."""
+        """End somebody's access, from their next click on."""
         return self._change(person_id, REMOVED, removed_at=self._clock.now())
 
     def readmit(self, person_id: str) -> Person:
-        """Let somebody in again who was removed."""
+        """Restore the access of somebody who was removed."""
         return self._change(person_id, READMITTED, removed_at=None)
 
     def _change(self, person_id: str, what: str, **changes: Any) -> Person:

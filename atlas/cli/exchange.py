@@ -97,7 +97,7 @@ def _import(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _import_marks(paths: Sequence[Path], options: argparse.Namespace, settings: Settings) -> None:
-    """Take marks from files of marks, or print what that would change."""
+    """Import marks from files, or print what that would change."""
     with opened(settings, read_only=options.dry_run) as memory:
         for path in paths:
             report = plan_marks(memory, path) if options.dry_run else import_marks(memory, path)

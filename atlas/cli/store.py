@@ -110,7 +110,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _word_pieces(memory: MemorySystem) -> str:
-    """Say whether word pieces are compared, and of how many texts they are missing."""
+    """Return whether word pieces are compared, and of how many texts they are missing."""
     if memory.storage.late is None:
         return "not compared"
     n_missing = memory.storage.ledger.token_vectors.count_missing()

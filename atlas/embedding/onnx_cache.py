@@ -112,7 +112,7 @@ class OnnxCache:
         return directory if is_whole else None
 
     def has(self, files: Path) -> bool:
-        """Say whether a model with these files is exported.
+        """Return whether a model with these files is exported.
 
         Raises:
             MissingExport: There is no export, and none can be made.
@@ -290,7 +290,7 @@ def _seal(file: Path) -> dict[str, Any]:
 
 
 def _is_as_sealed(file: Path, sealed: dict[str, Any]) -> bool:
-    """Say whether a file is unchanged. It is read only if its size or time differs."""
+    """Return whether a file is unchanged. It is read only if its size or time differs."""
     return bool(_state(file) == sealed["state"] or _checksum(file) == sealed["sha256"])
 
 

@@ -79,7 +79,7 @@ def fit(
 
 
 def n_epochs(n: int) -> int:
-    """Return rounds that a map of n points gets."""
+    """Return the number of epochs for a map of n points."""
     return 400 if n <= 3_000 else 200 if n <= 20_000 else 100
 
 

@@ -254,7 +254,7 @@ def _quoted(prompts: Prompts) -> str:
 
 
 def _give_strategies(library: ChromaConceptLibrary, llm: LLMClient | None, path: Sequence[Path]) -> None:
-    """Let a library compress and compose. The composer looks up called concepts in it, always in a thread.
+    """Give a library its strategies of compression and composition. The composer looks up called concepts in it.
 
     Args:
         path: Directories of modules that programs and concepts import.

@@ -213,11 +213,11 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         return {**SECTIONS, **further}
 
     def _make_later(self, makers: Mapping[str, Callable[[], Any]]) -> None:
-        """Have each of these memories made when it is first asked for."""
+        """Register makers of memories, each called when its memory is first used."""
         self._makers = dict(makers)
 
     def _compress_automatically(self, automatic: AutomaticCompression) -> None:
-        """Have concepts looked for in the background after so many successes that `store` stores."""
+        """Search for concepts in the background after every so many successes that `store` stores."""
         self._automatic = automatic
 
     def compression_status(self) -> str:

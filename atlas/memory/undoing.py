@@ -71,7 +71,7 @@ class UndoableMemories(ABC):
         return self.storage.apply_undo(wanted, plan, reason=reason)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
-        """Take an operation back, exactly. See `atlas.storage.sql.history.undo.undo` for when that is refused."""
+        """Undo an operation, exactly. See `atlas.storage.sql.history.undo.undo` for when that is refused."""
         return self.storage.undo(operation_id, reason=reason)
 
     def plan_purge(self, ids: Sequence[str], *, collection: str = "") -> PurgePlan:

@@ -105,7 +105,7 @@ class Spool:
         return len(self._refused())
 
     def close_quiet(self, memory: MemorySystem) -> int:
-        """Make attempts of the traces that are over, and return of how many.
+        """Turn finished traces into attempts, and return their number.
 
         One that fails is tried again the next time, unless it cannot be read, which is logged.
         """

@@ -351,7 +351,7 @@ class Collection(ABC):
         return 0
 
     def release(self, ids: Sequence[str], unchanged_since: Moment | None = None) -> int:
-        """Let records be found by everybody that waited for review, and return how many did."""
+        """Accept records that wait for review, and return how many there were."""
         return 0
 
     # History

@@ -101,7 +101,7 @@ class MarkTables(Protocol):
         """Return the collection and id of each record that is marked, but never was in the ledger."""
 
     def drop_strays(self, operation: OperationDraft) -> None:
-        """Take their marks from records that never were in the ledger."""
+        """Remove the marks of ids that were never in the ledger."""
 
     def lost(self) -> list[str]:
         """Return the live records whose last mark was lost with its file, until somebody marks them again."""
@@ -181,7 +181,7 @@ class VectorTable(Protocol):
         prompts: str = "",
         projection: str = "",
     ) -> int:
-        """Give every text its vector of another model and bind the store to that."""
+        """Replace every vector by that of another model, and bind the store to the model."""
 
 
 class TokenVectorTable(Protocol):

@@ -354,7 +354,7 @@ class LedgerCollection(Collection):
         return self._ledger.marks.change(self._name, ids, change, operation)
 
     def release(self, ids: Sequence[str], unchanged_since: Moment | None = None) -> int:
-        """Let records be found by everybody that waited for review, and return how many did."""
+        """Accept records that wait for review, and return how many there were."""
         operation = self._operation or self._draft("accept")
         return self._ledger.history.accept(self._name, ids, operation, unchanged_since)
 

@@ -76,7 +76,7 @@ def acknowledge_address() -> None:
 
 
 def end_address() -> None:
-    """Let the address name what the session keeps and what the boxes show. Called when all of a page is drawn."""
+    """Write the session's values and those of the boxes into the address. Called when all of a page is drawn."""
     state = st.session_state
     _put_values()
     _put_choices()
@@ -100,7 +100,7 @@ def is_history_navigation() -> bool:
 
 
 def _follow() -> None:
-    """Take the values that the address names, but for those that were replaced since."""
+    """Take the values of the address over into the session, except those that were replaced since."""
     _acknowledge()
     for name in NAMES:
         value = st.query_params.get(name)

@@ -243,7 +243,7 @@ class LiveCalibration:
         self._lock = lock_of(self)
 
     def learn_scale(self) -> None:
-        """Have the usual similarities of the model at hand. Call it outside of any state of the store.
+        """Load the usual similarities of the model. Call it outside of any read transaction of the store.
 
         A model of an unknown scale that can measure its own does so once.
         """
@@ -316,7 +316,7 @@ class LiveCalibration:
         return self._measuring is not None and self._measuring.is_alive()
 
     def _has_outgrown(self, measurement: LevelMeasurement) -> bool:
-        """Say whether there are many more records than were measured, or fewer.
+        """Return whether there are many more records than were measured, or fewer.
 
         They are counted only when there were as many changes since as that would take.
         """
@@ -447,7 +447,7 @@ def every(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
 
 
 def _is_about(n: int, measured: int) -> bool:
-    """Say whether a collection of n records is still about as large as when it was measured."""
+    """Return whether a collection of n records is still about as large as when it was measured."""
     return (n < SMALL) == (measured < SMALL) and measured / GROWTH <= n <= measured * GROWTH
 
 

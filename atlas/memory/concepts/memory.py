@@ -184,7 +184,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aedit = twin(edit)
 
     def update_stats(self, concept_id: str, success: bool) -> None:
-        """Say how a task went that this concept was used for, or raise `NotFound` where it is not there."""
+        """Record the outcome of a task that used this concept, or raise `NotFound` if it does not exist."""
         self.record_use(concept_id, success)
 
     aupdate_stats = twin(update_stats)

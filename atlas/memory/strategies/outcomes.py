@@ -89,7 +89,7 @@ def outworn(store: Collection, rule: RetirementRule) -> set[str]:
 
 
 def unretire(store: Collection, strategy_ids: Sequence[str], by_outcomes: Container[str]) -> int:
-    """Let strategies be read again. Return how many changed.
+    """Bring retired strategies back. Return how many changed.
 
     Args:
         by_outcomes: Strategies that were retired for their outcomes. These are pinned, so that they stay.

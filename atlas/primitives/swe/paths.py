@@ -194,7 +194,7 @@ def write_bytes(root: Path, path: str, content: bytes, executable: bool | None =
 
 
 def _new_mode(descriptor: int, mode: int | None, executable: bool | None) -> int:
-    """The permissions for a file: as they were, or a new file's. Where asked, executable by whoever may read it."""
+    """The permissions for a file: as they were, or those of a new one. Optionally executable by its readers."""
     if mode is None:
         mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
     if executable is None:

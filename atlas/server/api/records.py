@@ -176,7 +176,7 @@ def edit(
 
 @router.post("/{memory}/{record_id}/uses", status_code=204)
 def record_use(memory: MemoryName, record_id: Id, use: UseInput, served: Served) -> None:
-    """Say how an attempt went that used a record. An attempt counts once."""
+    """Record the outcome of an attempt that used a record. An attempt counts once."""
     memory_named(served, memory).record_use(record_id, **use.model_dump())
 
 

@@ -299,7 +299,7 @@ def _replace_names(store: Store, names: bytes | None) -> None:
 
 
 def _relabel(store: Store) -> None:
-    """Let the label name the restored ledger's model, whose checksum is computed when an embedder opens it."""
+    """Write the restored ledger's model into the label. Its checksum is computed when an embedder opens it."""
     model = store.model
     if model is None:
         (store.path / LABEL).unlink(missing_ok=True)

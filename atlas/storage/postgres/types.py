@@ -86,7 +86,7 @@ def numeric(value: int | float) -> Decimal:
 
 
 def register(connection: Connection[Any]) -> None:
-    """Let a connection take and give values so."""
+    """Register the adapters of these types on a connection."""
     adapters = connection.adapters
     adapters.register_dumper(str, _TextDumper)
     adapters.register_dumper(bool, _TruthDumper)

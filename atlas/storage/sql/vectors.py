@@ -105,7 +105,7 @@ class SqlVectors:
         prompts: str = "",
         projection: str = "",
     ) -> int:
-        """Give every text its vector of another model and bind the store to that.
+        """Replace every vector by that of another model, and bind the store to the model.
 
         Args:
             vectors: By text.

@@ -98,7 +98,7 @@ class LedgerFile:
         return self._is_suspect
 
     def opened(self, connection: sqlite3.Connection) -> None:
-        """Take the file as the one that was opened.
+        """Remember the identity of the opened file.
 
         Raises:
             StoreDamaged: It is smaller than it was, or should be, and SQLite misses something of it.

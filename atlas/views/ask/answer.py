@@ -187,7 +187,7 @@ def settings_differing(left: Configuration, right: Configuration) -> str:
 
 
 def difference_sentence(left: Answer, right: Answer) -> str:
-    """Return how far two answers agree, in what was found and in what the blocks show."""
+    """Return the overlap of two answers, in hits and in blocks."""
     found = [{(part.name, hit.id) for part in side.parts for hit in part.hits} for side in (left, right)]
     shown_records = [
         {(name, record_id) for name, ids in side.block.shown.items() for record_id in ids} for side in (left, right)

@@ -82,7 +82,7 @@ def primitive_rows(memory: MemorySystem, name: str) -> tuple[PrimitiveRow, ...]:
 
 
 def n_missing(memory: MemorySystem, name: str) -> int:
-    """Return how many of a loader's primitives the library lacks.
+    """Return the number of a loader's primitives that the library lacks.
 
     Raises:
         NotFound: There is no such loader.
@@ -92,7 +92,7 @@ def n_missing(memory: MemorySystem, name: str) -> int:
 
 
 def n_updates(memory: MemorySystem, name: str) -> int:
-    """Return how many of the library's primitives a loader has newer, without those that a person has edited.
+    """Return the number of primitives that a loader would update, without those that a person has edited.
 
     Raises:
         NotFound: There is no such loader.

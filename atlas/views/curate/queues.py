@@ -225,5 +225,5 @@ def _size(there: Sequence[str], tasks: Mapping[str, str]) -> str:
 
 
 def staleness(found: DuplicatesResult) -> str:
-    """Say how much has come since near-duplicates were looked for."""
+    """Return the note on records that came since the last search for near-duplicates."""
     return f"{counted(found.n_changed, 'experience')} added or changed since this search."

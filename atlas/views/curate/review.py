@@ -131,7 +131,7 @@ def waiting(memory: MemorySystem, writer: str = "", since: datetime | None = Non
 
 
 def accept(memory: MemorySystem, rows: Sequence[WaitingRow]) -> str:
-    """Let records of any kinds be found by everybody, as one operation, and return its id.
+    """Accept records of any kinds as one operation, and return its id.
 
     Raises:
         PlanOutdated: A record has changed since it was shown. No record of its kind was accepted.

@@ -91,7 +91,7 @@ class MeasureRow:
 
     @property
     def caption(self) -> str:
-        """On how much it was measured, and how to read the chart."""
+        """The number of queries, and how to read the chart."""
         dotted = (
             f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from the "
             "same search with nothing hidden."
@@ -236,7 +236,7 @@ def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
 
 
 def is_unreadable(found: OwnEvaluation) -> bool:
-    """Say whether no measure of it can be shown, as of a file that another version wrote."""
+    """Return whether no measure of it can be shown, as of a file that another version wrote."""
     return not any(measures_on(found, on) for on in QUERIES)
 
 

@@ -15,7 +15,7 @@ from atlas.views.shared.wording import counted
 FOR_EVOLUTION, FOR_TASK, FOR_GENERATION = "Evolution", "Task", "Task generation"
 
 QUOTAS: Mapping[str, Quotas] = {FOR_EVOLUTION: EVOLUTION, FOR_TASK: TASK, FOR_GENERATION: TASK_GENERATION}
-"""By what a context is for: how many entries of each type it begins with."""
+"""Numbers of entries of each type that a context begins with, by its purpose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -204,7 +204,7 @@ def bar_of(signals: Mapping[str, float], most: float) -> Bar:
     """Return signals side by side, in their order.
 
     Args:
-        most: The value that a bar without anything below zero is as long as, so that bars can be compared.
+        most: The total that fills the length of a bar, so that bars can be compared.
     """
     above = sum(value for value in signals.values() if value > 0)
     below = -sum(value for value in signals.values() if value < 0)

@@ -114,7 +114,7 @@ class Listing(Generic[R]):
     """Of all pages."""
 
     caption: str
-    """How many there are, and of how many. It holds no text of a memory."""
+    """The number of rows, and that of all records. It contains no text of a memory."""
 
 
 def n_pages(n_rows: int) -> int:

@@ -20,7 +20,7 @@ READ = 3_000
 """Tasks of either side whose words are counted, spread over it."""
 
 PRIOR = 0.1
-"""Weight of the prior: how many selected tasks it is worth for each task of the store."""
+"""Weight of the prior, in selected tasks for each task of the store."""
 
 SURE_FROM = 3.0
 """Standard errors from which a word counts as more frequent. Hundreds are compared, so by chance some reach two."""

@@ -214,7 +214,7 @@ QUALITY_HELP = (
 
 
 def quality_text(memory_map: MemoryMap) -> str:
-    """Return how far the map can be trusted, and what made it."""
+    """Return the quality of the map, and its engine."""
     n_placed = int(memory_map.is_placed.sum())
     placed = f" · {n_placed:,} placed since the map was made" if n_placed else ""
     engine = ENGINES.get(memory_map.recipe.engine, "made elsewhere")

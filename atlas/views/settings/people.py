@@ -61,7 +61,7 @@ def set_role(memory: MemorySystem, person_id: str, role: str) -> Person:
 
 
 def follow_groups(memory: MemorySystem, person_id: str) -> Person:
-    """Let somebody's groups decide their role again. `NotAllowed` without the role of an admin."""
+    """Remove the role that overrides somebody's groups. `NotAllowed` without the role of an admin."""
     return _people(memory).follow_groups(person_id)
 
 
@@ -72,7 +72,7 @@ def doors_of(memory: MemorySystem, person_id: str) -> Doors:
 
 
 def remove_person(memory: MemorySystem, person_id: str, *, and_doors: bool = False) -> Person:
-    """Let somebody in no more, from their next click on.
+    """End somebody's access, from their next click on.
 
     Args:
         and_doors: Whether the keys that they made are revoked too, and their links ended.
@@ -88,7 +88,7 @@ def remove_person(memory: MemorySystem, person_id: str, *, and_doors: bool = Fal
 
 
 def readmit_person(memory: MemorySystem, person_id: str) -> Person:
-    """Let somebody in again. `NotAllowed` without the role of an admin."""
+    """Restore somebody's access. `NotAllowed` without the role of an admin."""
     return _people(memory).readmit(person_id)
 
 

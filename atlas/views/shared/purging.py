@@ -65,7 +65,7 @@ class PurgeView:
     """Words that confirm it when typed."""
 
     def is_confirmed_by(self, typed: str) -> bool:
-        """Say whether this is what a person should type."""
+        """Return whether this is what a person should type."""
         return typed.strip() in self.words
 
 

@@ -80,7 +80,7 @@ def offered(options: Mapping[Any, int], chosen: Sequence[Any]) -> list[Any]:
 
 
 def tells_domains(memory_map: MemoryMap | None) -> bool:
-    """Say whether domains were looked for: there is a map, and not only the sketch of one."""
+    """Return whether domains were looked for: there is a map, and not only the sketch of one."""
     return memory_map is not None and not memory_map.is_sketch
 
 

@@ -12,7 +12,7 @@ from pages.components.shared.undo_toast import announcing_problems
 
 
 def draw_about(memory: MemorySystem) -> None:
-    """Say what judging is for, or why it is off."""
+    """Draw an explanation of judging, or the reason why it is off."""
     st.caption(f"Hits cannot be judged here. {READ_ONLY}" if memory.storage.read_only else ABOUT)
 
 

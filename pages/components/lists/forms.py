@@ -81,7 +81,7 @@ def form_key(form: str, begun: Begun) -> str:
 
 
 def forget(form: str) -> None:
-    """Let the boxes begin again at their next drawing, with what is stored then."""
+    """Reset the boxes at their next drawing to the stored values."""
     begun: Begun = st.session_state[f"{_BEGUN}_{form}"]
     st.session_state[f"{_BEGUN}_{form}"] = Begun("", None, begun.number)
 

@@ -31,7 +31,7 @@ def begin_run(memory: MemorySystem) -> None:
 
 
 def refreshing(memory: MemorySystem) -> None:
-    """Let this page be drawn again when another process writes, as long as the selection is empty.
+    """Let this page refresh when another process writes, as long as the selection is empty.
 
     For pages without boxes and dialogs: what is open would close.
     """

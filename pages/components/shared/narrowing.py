@@ -133,7 +133,7 @@ def box_key(name: str) -> str:
 
 
 def rename_box(name: str) -> None:
-    """Give a box another key, so that it is another box."""
+    """Change the key of a box, which resets it."""
     st.session_state[f"{_TURN}_{name}"] = st.session_state.get(f"{_TURN}_{name}", 0) + 1
 
 

@@ -269,7 +269,7 @@ def _apply(memory: MemorySystem, plan: Plan) -> None:
 
 
 def _finish(plan: Plan, operation_id: str | None) -> None:
-    """Say what was done, and leave what is gone."""
+    """Report what was done, and close the record that is gone."""
     if operation_id is not None:
         unselect(plan.going)
         if opened_id() in plan.going:

@@ -54,7 +54,7 @@ def take_snapshot() -> Snapshot:
 
 @contextmanager
 def drawn_from(snapshot: Snapshot) -> Iterator[None]:
-    """Let all that is drawn within be drawn from a snapshot."""
+    """Draw all of the block from one snapshot."""
     before = _snapshot.set(snapshot)
     try:
         yield

@@ -48,12 +48,12 @@ class Act:
 
 
 def announce(operation_id: str, sentence: str) -> None:
-    """Say at the top of the next run what was done as an operation, and offer to undo it."""
+    """Show at the top of the next run what was done as an operation, and offer to undo it."""
     announce_act(Act(sentence, undoing(operation_id)))
 
 
 def announce_act(act: Act) -> None:
-    """Say at the top of the next run what was done, and offer to undo it where it can be."""
+    """Show at the top of the next run what was done, and offer to undo it if possible."""
     st.session_state.pop(_PROBLEM, None)
     st.session_state[_DONE] = act
 
@@ -64,14 +64,14 @@ def undoing(operation_id: str) -> Turn:
 
 
 def announce_final(sentence: str, problem: str) -> None:
-    """Say at the top of the next run what was done that cannot be undone, and what of it is still to do."""
+    """Show at the top of the next run what was done for good, and which parts are still to do."""
     announce_act(Act(sentence))
     if problem:
         say_problem(problem)
 
 
 def announce_problem(error: AtlasError) -> None:
-    """Say at the top of the next run why something was not done."""
+    """Show at the top of the next run why an act failed."""
     say_problem(str(error))
 
 

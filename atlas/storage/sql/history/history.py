@@ -85,7 +85,7 @@ class SqlHistory:
     def accept(
         self, collection: str, ids: Sequence[str], operation: OperationDraft, unchanged_since: Moment | None = None
     ) -> int:
-        """Let records be found by everybody that waited for review, and their uses count. Return how many waited."""
+        """Accept records that wait for review, and count their uses. Return how many there were."""
         with writing(self._database, self._clock, operation) as writer:
             writer.check_there(collection, ids)
             if unchanged_since is not None:

@@ -84,7 +84,7 @@ class SqlPurges:
         unchanged_since: Moment,
         reword: Reword | None = None,
     ) -> None:
-        """Take records, by collection and id, out of the ledger as one operation, which cannot be undone.
+        """Purge records, by collection and id, as one operation, which cannot be undone.
 
         Args:
             left: The work that is left then.
@@ -316,7 +316,7 @@ def _without(text: str, hashes: Iterable[str]) -> str:
 
 
 def _forget_tasks(connection: Connection, tasks: Iterable[str]) -> None:
-    """Take the ids of tasks, which may be made of their texts, from the uses of others, unless a record has one too."""
+    """Remove ids of purged tasks, which may contain their texts, from uses, unless another record has the id."""
     connection.execute(
         "UPDATE events SET task_id = '' WHERE task_id IN (SELECT value FROM json_each(?)) AND task_id NOT IN "
         f"(SELECT {connection.dialect.text('a')} FROM attributes a JOIN attribute_keys k ON k.key = a.key "

@@ -92,7 +92,7 @@ def word_table(connection: Connection, collection: str) -> str | None:
 
 
 def make_word_table(connection: Connection, collection: str) -> None:
-    """Give a collection its table, with the words of the records that it has, unless it has one."""
+    """Make the word table of a collection, with the words of its records, unless it has one."""
     if not word_table(connection, collection):
         make_word_table_anew(connection, collection)
 

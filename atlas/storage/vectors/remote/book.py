@@ -175,7 +175,7 @@ class IndexBook:
         self._is_unsure = False
 
     def give_back(self) -> bool:
-        """Let others write, and return whether they may.
+        """Release the lease, and return whether others may write at once.
 
         They may not where something that was sent may still be done. Then the lease runs out by itself.
         """

@@ -265,7 +265,7 @@ class RemoteIndex:
                 return False
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         self._service.close()
 
     def before_fork(self) -> None:
