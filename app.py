@@ -54,7 +54,7 @@ ROOMS = {room.views.kind.page: room for room in (EXPERIENCES, CONCEPTS, STRATEGI
 
 
 def main() -> None:
-    """Draw the page that is asked for, or say why it cannot be drawn."""
+    """Draw the page that is asked for, or the reason why it cannot be drawn."""
     st.set_page_config(page_title="ATLAS memory", page_icon=str(FRAME / "icon.png"), layout="wide")
     st.logo(str(FRAME / "name.svg"), size="large", icon_image=str(FRAME / "icon.png"))
     st.html(FRAME / "frame.css")

@@ -26,7 +26,7 @@ ROW = "protea_row"
 """Key of an entry's metadata for its number in Protea's table, which imported entries have as well."""
 
 CLEARED = "protea_cleared"
-"""Key in the store that says it was cleared, so its entries are no longer those of Protea's file."""
+"""Key in the store of the mark that it was cleared, so its entries are no longer those of Protea's file."""
 
 LAST = "protea_last"
 """Key in the store for the last number given before it was cleared, because the entries may come back."""
@@ -50,19 +50,19 @@ class MemoryStore:
         settings: Settings | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """Open a memory, creating it if there is none.
+        """Open a memory, creating it if it does not exist.
 
         Args:
             db_path: The store directory. If this is a file of Protea's own, the store lies beside it with `.atlas`
                 after its name. As long as that is empty, the file's entries come in first. The file stays as it is,
                 but gets the table `memory` if another part of the agent made the file without it.
-            embedder: As for `open_memory`, like the others.
+            embedder: See `open_memory`, as for the other arguments.
             settings: See there.
             clock: See there.
 
         Raises:
             ImportFailed: The file is not an SQLite file, or its content cannot be read.
-            StoreError: The store cannot be opened. The message says what to do.
+            StoreError: The store cannot be opened. The message names the remedy.
         """
         location = Path(db_path)
         is_file = location.is_file()
@@ -123,7 +123,7 @@ class MemoryStore:
         return sorted(rows, key=lambda row: (row["timestamp"], row["id"]), reverse=True)[:limit]
 
     def get_context_for_evolution(self, limit: int = 10) -> list[dict[str, Any]]:
-        """Return what the agent should know before it changes itself: so many of each type, the most urgent first."""
+        """Return the entries for an agent before it changes itself: up to a number of each type, most urgent first."""
         return [_row(entry) for entry in self._journal.context_for_evolution(limit)]
 
     def count(self) -> int:

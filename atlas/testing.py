@@ -130,7 +130,7 @@ class ScriptedReranker:
         """Each query with its documents, in order."""
 
     async def rerank(self, query: str, documents: Sequence[str]) -> list[float]:
-        """Return the documents' scores, or raise `AssertionError` for one that has none."""
+        """Return the documents' scores, or raise `AssertionError` for a document without one."""
         self.asked.append((query, list(documents)))
         unknown = [document for document in documents if document not in self._scores]
         assert not unknown, f"expected documents that have a score, but was asked of: {unknown[0][:200]!r}"

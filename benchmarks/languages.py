@@ -1,7 +1,7 @@
 """What the level hides of a store's own answers and shows to foreign queries, by language and size.
 
 The stores are filled with manual pages, each asked for by its one-line summary, which is not stored. Foreign are the
-shipped queries in the language. Each is judged by a level that three quarters of them set, and that is without it. The
+shipped queries in the language. Each is judged by a level fitted to the other three quarters. The
 area is the chance that an own query finds something more relevant than a foreign one does. Debian has the pages:
 
     apt-get download manpages manpages-dev manpages-de manpages-zh && for p in *.deb; do dpkg -x $p pages; done

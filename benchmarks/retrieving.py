@@ -70,7 +70,7 @@ class FixedVectors:
         self._vectors = dict(zip(texts, vectors, strict=True))
 
     def encode(self, text: str) -> Vector:
-        """Return the precomputed vector, or that of its words where there is none, as of a first sentence."""
+        """Return the precomputed vector, or else that of its words, as for a first sentence."""
         if text in self._queries:
             return self._queries[text]
         return self._vectors[text] if text in self._vectors else mean_direction(self._tokens(text).vectors)

@@ -34,7 +34,7 @@ from pages.frame.address import QUEUE, parameter, set_parameter
 
 
 def ask(titles: dict[str, str]) -> str:
-    """Return which queue is looked through: the address says it, so that others can link to it."""
+    """Return the queue that is open. It is in the address, so that others can link to it."""
     queue = parameter(QUEUE)
     current = queue if queue in titles else next(iter(titles))
     key = f"curate_tab_{abs(hash((*titles.items(), current)))}"  # another one where a count or the address changes

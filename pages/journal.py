@@ -1,4 +1,4 @@
-"""Journal: what an agent noted, over its generations. Searched, linked, told, forgotten. And what was said to it."""
+"""Journal: the entries of an agent over its generations, searched, linked and forgotten. And its conversations."""
 
 from __future__ import annotations
 

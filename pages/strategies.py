@@ -1,4 +1,4 @@
-"""Strategies: which ones work, on how many tries, how sure that is, and exactly which attempts say so."""
+"""Strategies: which ones work, on how many tries, how sure that is, and by exactly which attempts."""
 
 from __future__ import annotations
 

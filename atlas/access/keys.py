@@ -55,7 +55,7 @@ class Key:
         return Actor(self.name, self.role, self.is_reviewed)
 
     def problem(self, now: datetime) -> str:
-        """Return why the key is refused now, or nothing if it is not."""
+        """Return the reason why the key is refused now, or an empty text."""
         if self.revoked_at is not None:
             return f"was revoked on {self.revoked_at:%Y-%m-%d %H:%M} UTC"
         if self.expires_at is not None and self.expires_at <= now:
@@ -70,7 +70,7 @@ class KeyRing:
         """Open the keys of the store in a directory. Nothing is written before the first key is made.
 
         Args:
-            owner: Name of whoever runs the process, for the audit log where nobody says who they are.
+            owner: Name of whoever runs the process, for lines of the audit log without a signed-in person.
         """
         self.directory = directory
         self._file = AccessValues(directory, KEYS, _encode, _decode)
@@ -87,10 +87,10 @@ class KeyRing:
         created_by: str,
         taken: Collection[str] = (),
     ) -> tuple[Key, str]:
-        """Make a key, and return it with its secret, which nobody can be shown again.
+        """Make a key, and return it with its secret, which cannot be shown again.
 
         Args:
-            taken: Names that the history knows people by.
+            taken: Names of people in the history.
 
         Raises:
             InvalidInput: The name has other characters, a live key or a person has it, the end lies in the past, or it
@@ -99,7 +99,7 @@ class KeyRing:
         now = self._clock.now()
         _check_name(name)
         if expires_at is not None and expires_at <= now:
-            raise InvalidInput(f"the end of a key should lie ahead, but {expires_at:%Y-%m-%d %H:%M} has passed")
+            raise InvalidInput(f"a key should end in the future, but {expires_at:%Y-%m-%d %H:%M} has passed")
         if is_reviewed and role is not Role.WRITER:
             raise InvalidInput(f"only what a writer writes can wait for review, but the role is {role}; choose writer")
         if any(look_alike(name, existing) for existing in (*taken, self.audit.owner)):
@@ -127,7 +127,7 @@ class KeyRing:
         return sorted(self._file.read().values(), key=lambda key: key.created_at, reverse=True)
 
     def names(self) -> set[str]:
-        """Return the names that the history knows keys by."""
+        """Return the names of all keys, which the history contains."""
         return {key.name for key in self._file.read().values()}
 
     def live_keys(self) -> list[Key]:

@@ -1,4 +1,4 @@
-"""Links for demonstrations: whoever has one sees a frozen copy of a store until the link ends, and nothing else."""
+"""Links for demonstrations: whoever has one sees only a frozen copy of a store, until the link ends."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Link:
 
     @property
     def actor(self) -> Actor:
-        """Whoever looks through this link."""
+        """The actor of this link."""
         return Actor(f"link {self.name}")
 
     def problem(self, now: datetime) -> str:
-        """Return why the link leads nowhere now, or nothing if it does."""
+        """Return the reason why the link is not open now, or an empty text."""
         if self.revoked_at is not None:
             return f"was ended on {self.revoked_at:%Y-%m-%d %H:%M} UTC"
         return f"ended on {self.ends_at:%Y-%m-%d %H:%M} UTC" if self.ends_at <= now else ""
@@ -54,7 +54,7 @@ class Links:
         """Open the links of the store in a directory. Nothing is written before the first one is made.
 
         Args:
-            owner: Name of whoever runs the process, for the audit log where nobody says who they are.
+            owner: Name of whoever runs the process, for lines of the audit log without a signed-in person.
         """
         self.directory = directory
         self._file = AccessValues(directory, LINKS, _encode, _decode)
@@ -62,7 +62,7 @@ class Links:
         self._audit = AuditLog(directory, self._clock, owner)
 
     def add(self, name: str, ends_at: datetime, *, made_by: str, link_id: str = "") -> tuple[Link, str]:
-        """Note a link, and return it with its secret, which nobody can be shown again.
+        """Store a link, and return it with its secret, which cannot be shown again.
 
         Args:
             link_id: Name of the frozen copy that it leads to.
@@ -74,7 +74,7 @@ class Links:
         if not 0 < len(plain) <= _NAME_CHARACTERS:
             raise InvalidInput(f"a link needs a name of 1 to {_NAME_CHARACTERS} characters, but got {name!r:.80}")
         if ends_at <= now:
-            raise InvalidInput(f"the end of a link should lie ahead, but {ends_at:%Y-%m-%d %H:%M} UTC has passed")
+            raise InvalidInput(f"a link should end in the future, but {ends_at:%Y-%m-%d %H:%M} UTC has passed")
         link = Link(id=link_id or new_id(), name=plain, made_at=now, made_by=made_by, ends_at=ends_at)
         secret = secrets.token_urlsafe(32)
         with self._file.changing() as links:
@@ -109,10 +109,10 @@ class Links:
         return next((link for link in self._file.read().values() if link.id == link_id and not link.problem(now)), None)
 
     def end(self, link_id: str) -> Link:
-        """Let a link lead nowhere from now on.
+        """End a link.
 
         Raises:
-            NotFound: There is none of this id, or it has ended.
+            NotFound: There is no link of this id, or it has ended.
         """
         now = self._clock.now()
         with self._file.changing() as links:

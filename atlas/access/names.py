@@ -1,4 +1,4 @@
-"""Names that people and keys go by in the history: no two that look alike, and none of somebody else's."""
+"""Names of people and keys in the history. No two look alike."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def unique_name(name: str, taken: Iterable[str]) -> str:
 
 
 def look_alike(name: str, other: str) -> bool:
-    """Return whether two names are the same to whoever reads them: letters of other scripts are not."""
+    """Return whether two names look the same. Letters of other scripts do not."""
     return _looks(name) == _looks(other)
 
 

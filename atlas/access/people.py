@@ -71,7 +71,7 @@ class Person:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name that the history knows them by, which nobody else gets."""
+        """Every name that they had in the history. No other person can get it."""
         return (self.name, *self.former_names)
 
     @property
@@ -95,9 +95,9 @@ class People:
         """Open the people of the store in a directory.
 
         Args:
-            roles: Roles by the names of groups. Whoever is in none is not let in.
-            owner: Name of whoever runs the server, which nobody else may have in the history.
-            actors: Gives the names that the history has, none of which a new person gets.
+            roles: Roles by the names of groups. A person without one of these groups is not let in.
+            owner: Name of whoever runs the server. No other person may have it in the history.
+            actors: Returns the names in the history. A new person gets another.
         """
         self._file = AccessValues(directory, PEOPLE, _encode, _decode)
         self._roles = roles
@@ -108,7 +108,7 @@ class People:
         self._actors = actors
 
     def sign_in(self, identity: Identity) -> Person:
-        """Return the person that somebody is, new or known, with the role that their groups give now.
+        """Return the person of an identity, stored if new, with the role of their present groups.
 
         Raises:
             NotAllowed: An administrator has removed them, or no group and no administrator gives them a role.
@@ -120,7 +120,7 @@ class People:
         return person
 
     def _signed_in(self, identity: Identity) -> Person:
-        """Return whoever somebody is by now."""
+        """Return the present state of a person."""
         now = self._clock.now()
         with self._file.changing() as people:
             existing = people.get(identity.id)
@@ -148,7 +148,7 @@ class People:
         return person
 
     def _name_for(self, identity: Identity, people: Mapping[str, Person]) -> str:
-        """Return the name that the history knows somebody by: their own, numbered where it is another's already."""
+        """Return the name of a person in the history: their own, with a number if it is taken."""
         person = people.get(identity.id)
         own_names = person.names if person is not None else ()
         other_names = [*_names(people.values(), but=identity.id), *self._keys.names(), self._owner]
@@ -159,12 +159,12 @@ class People:
         return unique_name(identity.name, other_names)
 
     def every(self) -> list[Person]:
-        """Return everybody who has signed in and has a role, or was removed, whoever came last first."""
+        """Return everybody who has signed in and has a role, or was removed, by their last visit."""
         people = [person for person in self._file.read().values() if person.has_role]
         return sorted(people, key=lambda person: person.seen_at, reverse=True)
 
     def names(self) -> set[str]:
-        """Return the names that the history knows people by, or knew them by before."""
+        """Return the names of people in the history, present and former."""
         return set(_names(self._file.read().values()))
 
     def find(self, person_id: str) -> Person | None:
@@ -173,19 +173,19 @@ class People:
         return person if person is not None and person.removed_at is None and person.has_role else None
 
     def set_role(self, person_id: str, role: Role) -> Person:
-        """Give somebody a role, whatever their groups say."""
+        """Give somebody a role that overrides the roles of their groups."""
         return self._change(person_id, f"{ROLE_GIVEN}: {role}", role=role, is_role_given=True, has_role=True)
 
     def follow_groups(self, person_id: str) -> Person:
-        """Let somebody's groups decide their role again, from their next sign-in on. Until then they are a viewer."""
+        """Remove the role that overrides somebody's groups. They are a viewer until their next sign-in."""
         return self._change(person_id, f"{ROLE_GIVEN}: by group", role=Role.VIEWER, is_role_given=False)
 
     def remove(self, person_id: str) -> Person:
-        """Let somebody in no more, from their next click on."""
+        """End somebody's access, from their next click on."""
         return self._change(person_id, REMOVED, removed_at=self._clock.now())
 
     def readmit(self, person_id: str) -> Person:
-        """Let somebody in again who was removed."""
+        """Restore the access of somebody who was removed."""
         return self._change(person_id, READMITTED, removed_at=None)
 
     def _change(self, person_id: str, what: str, **changes: Any) -> Person:

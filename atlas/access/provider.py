@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from atlas.core.errors import InvalidInput
 
 SCOPE = "openid profile email"
-"""Scope that a provider is asked for where none is named."""
+"""Scope that is requested by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Provider:
     """ATLAS_OIDC_CLAIM: name of the claim that lists somebody's groups."""
 
     scope: str = SCOPE
-    """ATLAS_OIDC_SCOPE: what the provider is asked to tell. Many tell groups only for the scope `groups`."""
+    """ATLAS_OIDC_SCOPE: the requested scope. Many providers return groups only for the scope `groups`."""
 
     public_url: str = ""
     """ATLAS_PUBLIC_URL: this server's own address, as browsers know it. Empty for the one that is asked for."""
@@ -52,7 +52,7 @@ class Provider:
         return urlsplit(self.public_url).scheme == "https"
 
     def warning(self, proxies: Collection[str]) -> str:
-        """Return what whoever starts the server should know, or nothing.
+        """Return a warning for the person who starts the server, or an empty text.
 
         Args:
             proxies: Addresses of the proxies that are believed.
@@ -66,7 +66,7 @@ class Provider:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Provider | None:
-        """Return the provider that the ATLAS_OIDC_* variables name, or None where they name none.
+        """Return the provider of the ATLAS_OIDC_* variables, or None if they are not set.
 
         Raises:
             InvalidInput: A part is missing or malformed, or others may read the file with the secret.

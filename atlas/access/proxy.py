@@ -25,7 +25,7 @@ class Proxy:
     """ATLAS_PROXY: their addresses, such as `127.0.0.1 10.0.0.5`."""
 
     user: str = ""
-    """ATLAS_PROXY_USER: name of the header with somebody's id, such as `X-Forwarded-User`. Empty to believe none."""
+    """ATLAS_PROXY_USER: name of the header with somebody's id, such as `X-Forwarded-User`. Empty to trust no proxy."""
 
     name: str = ""
     """ATLAS_PROXY_NAME: name of the header with the name that History shows. Empty for the id."""
@@ -35,7 +35,7 @@ class Proxy:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Proxy:
-        """Return what the ATLAS_PROXY* variables say.
+        """Return the proxy that the ATLAS_PROXY* variables describe.
 
         Raises:
             InvalidInput: One is malformed, or there are headers to believe and no proxy.
@@ -47,14 +47,14 @@ class Proxy:
                 raise InvalidInput(f"a header of a proxy should be like X-Forwarded-User, but is {header!r:.80}")
         addresses = frozenset(map(_address, environment.get("ATLAS_PROXY", "").replace(",", " ").split()))
         if (user or name or groups) and not (addresses and user):
-            raise InvalidInput("people whom a proxy signs in need ATLAS_PROXY, its address, and ATLAS_PROXY_USER")
+            raise InvalidInput("sign-in by a proxy needs ATLAS_PROXY (its address) and ATLAS_PROXY_USER; set both")
         return cls(addresses=addresses, user=user, name=name, groups=groups)
 
     def identity(self, header: Callable[[str], str]) -> Identity | None:
         """Return the user named in the proxy's headers, or None.
 
         Args:
-            header: Returns a header's value by its name, or nothing.
+            header: Returns a header's value by its name, or an empty text.
         """
         subject = header(self.user) if self.user else ""
         if not subject:

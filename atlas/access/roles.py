@@ -1,4 +1,4 @@
-"""Roles by the groups that a provider or a proxy says somebody is in."""
+"""Roles by groups, as a provider or a proxy reports them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EVERYBODY = "*"
 
 
 def roles_from_environment(environ: Mapping[str, str] | None = None) -> dict[str, Role]:
-    """Return what ATLAS_ROLES says, as in `admins=admin "ML Team"=curator research/*=viewer`.
+    """Return the roles of ATLAS_ROLES, such as `admins=admin "ML Team"=curator research/*=viewer`.
 
     Raises:
         InvalidInput: It is malformed.

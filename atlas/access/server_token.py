@@ -96,19 +96,19 @@ def publishing(token: str, store: Path, host: str, port: int) -> Iterator[Path]:
 
 
 def forget(port: int) -> None:
-    """Remove what says that a server with a token is on a port, for a server without one that is there now."""
+    """Remove the note of a server with a token on a port, for a server without one that runs there now."""
     with suppress(OSError):
         _entry(port).unlink()
 
 
 def endpoint(address: str, key: str = "") -> Endpoint:
-    """Return where to send requests to a server, with a key or else with the token of a server of this user's.
+    """Return the connection to a server, with a key or else with the token of a server of this user's.
 
     The token goes to the address that the server listens on: `localhost` may lead to another program on the same port.
 
     Args:
         address: Such as `http://127.0.0.1:8501`.
-        key: A key of the server, or nothing.
+        key: A key of the server, or an empty text.
     """
     try:
         parts, port = urlsplit(address), urlsplit(address).port or 80
@@ -122,7 +122,7 @@ def endpoint(address: str, key: str = "") -> Endpoint:
 
 
 def _running(port: int) -> _Server | None:
-    """Return the server of this user on a port, or None where none with a token runs there."""
+    """Return the server of this user on a port, or None if no server with a token runs there."""
     with suppress(OSError, ValueError, TypeError, KeyError, OverflowError):
         entry = json.loads(_entry(port).read_text(encoding="utf-8"))
         os.kill(entry["pid"], 0)  # raises OSError where there is no such process of this user's

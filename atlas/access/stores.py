@@ -30,13 +30,13 @@ Answer = TypeVar("Answer")
 
 
 OUTAGE = "the store is out of reach now, so nobody can be let in; try again in a while. The server's log has the reason"
-"""Sentence for whoever wants to enter meanwhile. It has no address and no path, as they have not entered yet."""
+"""Sentence for visitors meanwhile. It has no address and no path, as they have not entered yet."""
 
 DAMAGE = (
     "{} cannot be read, so nobody can be let in until whoever runs the server has mended it. The server's log has its "
     "place and the reason"
 )
-"""Sentence for whoever wants to enter while a file that says who may holds something else. It has no path either."""
+"""Sentence shown at the entrance while an access file is damaged. It has no path either."""
 
 OTHER_TOKEN = (
     "this is neither the token of this server nor a key of its store; each start makes a new token, so open the "
@@ -64,16 +64,16 @@ class ServedStore:
     audit: AuditLog
 
     def key(self, key_id: str) -> Mapping[str, Actor]:
-        """Return whoever a key is for, by the store's name. Empty where the key is refused by now."""
+        """Return the actor of a key, by the store's name. Empty if the key is refused by now."""
         key = self.ring.find(key_id)
         return {self.name: self.actor(key)} if key else {}
 
     def actor(self, key: Key) -> Actor:
-        """Return whoever acts in this store with a key of it."""
+        """Return the actor of a key in this store."""
         return replace(key.actor, store=self.directory)
 
     def link(self, link_id: str) -> Mapping[str, Actor]:
-        """Return whoever looks through a link, by the store's name. Empty where it has ended, or its copy is gone."""
+        """Return the actor of a link, by the store's name. Empty if it has ended, or its copy is gone."""
         link = self.links.find(link_id)
         copy = present_copy(self.directory, link_id) if link else None
         return {self.name: replace(link.actor, store=copy)} if link and copy else {}
@@ -86,7 +86,7 @@ class ServedStore:
 class Stores:
     """The stores of one server by their names. The first one is where people come in whom no group leads elsewhere.
 
-    A store whose files on who may enter cannot be read lets nobody in, and keeps nobody from the others.
+    A store with unreadable access files lets in no visitor, and does not affect the others.
     """
 
     def __init__(
@@ -97,13 +97,13 @@ class Stores:
         clock: Clock | None = None,
         token: str = "",
     ) -> None:
-        """Open what says who may enter.
+        """Open the access files.
 
         Args:
             directories: Directories by the names of the stores.
             roles: Roles by groups. `research/ml` is the group `ml` in the store `research` alone.
-            owner: Name of whoever runs the server, which nobody else may have in the history.
-            token: The secret by which they enter every store. Empty for none.
+            owner: Name of whoever runs the server. No other person may have it in the history.
+            token: The secret that opens every store. Empty for none.
         """
         self._owner = owner
         self.token = token
@@ -137,20 +137,20 @@ class Stores:
 
     @property
     def secret_name(self) -> str:
-        """Words for what whoever enters has to show."""
+        """Words for the credentials that a visitor needs."""
         return "the token that `atlas serve` printed, or a key" if self.token else "a key"
 
     def is_token(self, secret: str) -> bool:
-        """Return whether a secret is the token. The time that this takes says nothing of how much of it is right."""
+        """Return whether a secret is the token, in constant time."""
         secret_bytes, token_bytes = (text.encode(errors="surrogatepass") for text in (secret, self.token))
         return bool(token_bytes) and compare_digest(secret_bytes, token_bytes)
 
     def owner_in(self, store: ServedStore) -> Actor:
-        """Return whoever runs the server, in a store."""
+        """Return the actor of the server's owner in a store."""
         return Actor(self._owner, Role.ADMIN, store=store.directory, is_owner=True)
 
     def owner(self) -> dict[str, Actor]:
-        """Return whoever runs the server in each store, by its name."""
+        """Return the actor of the server's owner in each store, by its name."""
         return {store.name: self.owner_in(store) for store in self}
 
     def has_key(self) -> bool:
@@ -197,11 +197,11 @@ class Stores:
         return store, link
 
     def sign_in(self, identity: Identity) -> str:
-        """Let somebody into every store that their groups lead to, and return their id.
+        """Sign somebody in to every store of their groups, and return their id.
 
         Raises:
-            NotAllowed: There is none, or an administrator has removed them.
-            StoreUnavailable: There is none that can be read.
+            NotAllowed: No store has such a person, or an administrator has removed them.
+            StoreUnavailable: No store can be read.
         """
         problems: list[NotAllowed] = []
 
@@ -218,10 +218,10 @@ class Stores:
         return identity.id
 
     def person(self, person_id: str) -> dict[str, Actor]:
-        """Return whoever somebody is in each store that they may see now, by its name.
+        """Return the actors of a person in each store that they may see now, by its name.
 
         Raises:
-            StoreUnavailable: There is none, and the people of a store cannot be read.
+            StoreUnavailable: No store has such a person, and the people of one cannot be read.
         """
         found = self._answers(lambda store: store.people.find(person_id))
         return {store.name: replace(guest.actor, store=store.directory) for store, guest in found if guest}
@@ -232,14 +232,14 @@ class Stores:
         Args:
             who: Address that they came from.
             about: Why they were refused.
-            error: What was raised, which says where they are known.
+            error: The error that was raised, with the stores that know them.
         """
         stores = error.stores if isinstance(error, AccessRefused) else ()
         for store in stores or (self.first,):
             store.audit.refuse(who, about)
 
     def _answers(self, ask: Callable[[ServedStore], Answer]) -> list[tuple[ServedStore, Answer]]:
-        """Return what the stores answer that have an answer. Those that cannot be read are passed over, and logged.
+        """Return the answers of the stores that have one. Stores that cannot be read are skipped, and logged.
 
         Raises:
             StoreUnavailable: None has an answer, and one cannot be read.

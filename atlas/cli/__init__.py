@@ -135,7 +135,7 @@ def _report_bug(error: Exception) -> None:
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    """Return what reads the words given: it knows their command, or every command where they name none."""
+    """Return the parser of a command line. It declares the command that is named, or every command if there is none."""
     everywhere = argparse.ArgumentParser(add_help=False)
     everywhere.add_argument(
         "--store",

@@ -25,7 +25,7 @@ from atlas.memory.context import BUDGET_TOKENS
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it."""
+    """Declare the command."""
     command = add_command(commands, "ablate", _ablate)
     command.add_argument("paths", nargs="+", type=Path, metavar="TRAJECTORIES", help="files that `atlas import` reads")
     command.add_argument(

@@ -173,7 +173,7 @@ def counts(operation: Operation) -> str:
 
 
 def how_to_undo(operation_id: str | None) -> str:
-    """Return the sentence on how to undo an operation, or nothing if there was none."""
+    """Return the sentence on how to undo an operation, or an empty text without one."""
     return f"To undo it: atlas undo {operation_id[:8]}" if operation_id else ""
 
 

@@ -41,7 +41,7 @@ TITLES = {
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it."""
+    """Declare the command."""
     command = add_command(commands, "compress", _compress)
     limit = Limits().max_programs
     command.add_argument(
@@ -94,7 +94,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _compressed(memory: MemorySystem, strategy: ProvenCompression) -> CompressionResult:
-    """Return what is found. An interrupt also ends the search in the other threads."""
+    """Return the result of the search. An interrupt also ends it in the other threads."""
     is_over = threading.Event()
     with progress_bar(desc="compressing", leave=False) as on_progress:
         try:
@@ -122,7 +122,7 @@ def _show(memory: MemorySystem, found: CompressionResult, concept_id: str) -> No
 
 
 def _hint(rows: Sequence[FunctionRow]) -> str:
-    """Return how to add what was found, or an empty text where nothing of it is new."""
+    """Return how to add what was found, or an empty text if the store has all of it."""
     new = {row.is_proven for row in rows if row.is_new}
     if True in new:
         return "Nothing was added. To add those that are proven: atlas compress --apply"

@@ -18,7 +18,7 @@ from atlas.views.shared.rates import rate_line
 
 
 def add_commands(commands: Any) -> None:
-    """Declare them."""
+    """Declare the commands."""
     command = add_command(commands, "concepts", _concepts)
     command.add_argument("query", nargs="?", default="", help="purpose of the code (default: list the newest)")
     command.add_argument("-n", type=limit, default=20, help="number of concepts (default: 20)")

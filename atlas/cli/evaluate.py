@@ -29,7 +29,7 @@ from atlas.protocols.infra import Progress
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it."""
+    """Declare the command."""
     command = add_command(commands, "evaluate", _evaluate)
     command.add_argument(
         "paths",

@@ -39,7 +39,7 @@ MOST_CHANGES = 20
 
 
 def add_commands(commands: Any) -> None:
-    """Declare them."""
+    """Declare the commands."""
     command = add_command(commands, "import", _import)
     command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, or directories of files")
     add_format_option(command)
@@ -97,7 +97,7 @@ def _import(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _import_marks(paths: Sequence[Path], options: argparse.Namespace, settings: Settings) -> None:
-    """Take marks from files of marks, or print what that would change."""
+    """Import marks from files, or print what that would change."""
     with opened(settings, read_only=options.dry_run) as memory:
         for path in paths:
             report = plan_marks(memory, path) if options.dry_run else import_marks(memory, path)

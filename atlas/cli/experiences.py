@@ -36,7 +36,7 @@ from atlas.views.shared.wording import attempts_text, hidden_text
 
 
 def add_commands(commands: Any) -> None:
-    """Declare them."""
+    """Declare the commands."""
     _add_search(commands)
     _add_similar(commands)
     command = add_command(commands, "show", _show)

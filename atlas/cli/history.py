@@ -18,7 +18,7 @@ HISTORY_BATCH = 100
 
 
 def add_commands(commands: Any) -> None:
-    """Declare them."""
+    """Declare the commands."""
     command = add_command(commands, "history", _history)
     command.add_argument("-n", type=limit, default=20, help="number of operations (default: 20)")
     command = add_command(commands, "undo", _undo)
@@ -51,7 +51,7 @@ def _undo(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _told_by(settings: Settings, *, read_only: bool = False) -> Store | atlas.RemoteMemory:
-    """Return what tells the history: a server, or the store without its models."""
+    """Return the source of the history: a server, or the store without its models."""
     if settings.server:
         return atlas.connect(settings.server, key=settings.key)
     return open_storage(settings=settings, read_only=read_only, create=False)

@@ -343,7 +343,7 @@ def _written_plan(file: CompactionFile, options: argparse.Namespace) -> CompactP
     """Return the latest plan that a language model wrote, if it is within these limits. It is not asked twice.
 
     Raises:
-        NotFound: A model's plan is wanted, but there is none.
+        NotFound: A model's plan was requested, but there is none.
     """
     plan = file.load()
     policy = RetentionPolicy(
@@ -490,7 +490,7 @@ def _kept_type(text: str) -> tuple[str, int]:
 
 
 def _how_to_undo(memory: MemorySystem, operation_id: str | None) -> str:
-    """Return how to undo an operation, or that nothing had to change."""
+    """Return how to undo an operation, or that no change was necessary."""
     try:
         done = memory.operation(operation_id) if operation_id else None
     except NotFound:

@@ -15,7 +15,7 @@ from atlas.views.map.html import map_page
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it."""
+    """Declare the command."""
     command = add_command(commands, "map", _map)
     command.add_argument(
         "--out", type=Path, default=Path("map.html"), metavar="FILE", help="file to write (default: map.html)"

@@ -14,7 +14,7 @@ from atlas.views.shared.purging import PurgeRow, PurgeView, done_sentence, propo
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it."""
+    """Declare the command."""
     command = add_command(commands, "purge", _purge)
     command.add_argument(
         "ids",

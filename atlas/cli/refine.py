@@ -1,4 +1,4 @@
-"""The command that refines a store: it makes a plan, keeps it, and applies it when told to."""
+"""The command that refines a store: it makes a plan, stores it, and applies it with `--apply`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from atlas.views.experience.refinement import headline, made_caption, notes
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it."""
+    """Declare the command."""
     command = add_command(commands, "refine", _refine)
     command.add_argument("--apply", action="store_true", help="apply the latest plan, exactly")
     command.add_argument(

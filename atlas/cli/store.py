@@ -27,7 +27,7 @@ from atlas.views.shared.wording import counted
 
 
 def add_commands(commands: Any) -> None:
-    """Declare them."""
+    """Declare the commands."""
     command = add_command(commands, "init", _init)
     command.add_argument(
         "--sample",
@@ -110,7 +110,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _word_pieces(memory: MemorySystem) -> str:
-    """Say whether word pieces are compared, and of how many texts they are missing."""
+    """Return whether word pieces are compared, and of how many texts they are missing."""
     if memory.storage.late is None:
         return "not compared"
     n_missing = memory.storage.ledger.token_vectors.count_missing()

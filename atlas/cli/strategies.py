@@ -21,7 +21,7 @@ from atlas.views.strategies.writing import propose_writing
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it."""
+    """Declare the command."""
     command = add_command(commands, "strategies", _strategies)
     command.add_argument("query", nargs="?", default="", help="task to find strategies for (default: list the newest)")
     command.add_argument("-n", type=limit, default=20, help="number of strategies (default: 20)")

@@ -104,7 +104,7 @@ class LLMReplyInvalid(LLMError):
     def __init__(self, message: str, *, reply: str = "") -> None:
         super().__init__(message)
         self.reply = reply
-        """The text that came, which may be cut off. Untrusted, and empty where there was none."""
+        """The text of the answer, which may be cut off. Untrusted, and empty without an answer."""
 
 
 class ImportFailed(AtlasError):

@@ -132,7 +132,7 @@ class Retrieval(Tabular, Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryQueryResult(Tabular):
-    """Hits of each memory of a system for a task. A memory that is missing, or failed, has none."""
+    """Hits of each memory of a system for a task. Empty for a memory that is missing or failed."""
 
     experience_hits: tuple[Hit[Experience], ...] = ()
     """Best first, as in each of these."""

@@ -59,7 +59,7 @@ class IndexAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginIndexAddress:
-    """Where an index is in a service that a plug-in brings."""
+    """Address of an index in a service of a plug-in."""
 
     scheme: str
     """The plug-in's name."""

@@ -90,7 +90,7 @@ class Settings:
     store uses bge-base, or the bundled MiniLM where bge-base is not available."""
 
     query_prompt: str = ""
-    """ATLAS_QUERY_PROMPT: the text before each question. Empty means the model's own, and `none` means none."""
+    """ATLAS_QUERY_PROMPT: the text before each question. Empty means the model's own, and `none` no text."""
 
     document_prompt: str = ""
     """ATLAS_DOCUMENT_PROMPT: the text before each document, likewise. A store keeps the one that it was made with."""

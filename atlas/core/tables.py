@@ -32,7 +32,7 @@ class Tabular:
 
 
 def caption_of(item: object) -> str:
-    """Return the line by which a person knows a record of ours, or of a memory that was plugged in."""
+    """Return the line that shows a record of ours, or of a memory that was plugged in."""
     return item._caption() if isinstance(item, Tabular) else str(getattr(item, "title", item))
 
 

@@ -25,7 +25,7 @@ class CrossEncoderReranker:
 
         Args:
             model: Its name, or the directory of its files. It gives one score.
-            device: As torch names it. `auto` picks the best there is.
+            device: Name of a torch device. `auto` picks the best there is.
         """
         self.model_name = model
         self._device = None if device == "auto" else device

@@ -57,7 +57,7 @@ NO_WORDS = WordVectors((), np.zeros((0, 0), np.float32))
 """The words of an empty text, or of a model without word vectors."""
 
 NO_TOKENS = TokenVectors(np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
-"""The word pieces of a text that has none."""
+"""The word pieces of an empty text."""
 
 
 def distinct(ids: npt.NDArray[np.int64], vectors: Vectors) -> TokenVectors:
@@ -123,9 +123,9 @@ class Projection:
         """Return similarities of a query and texts, on the scale of the pooled vectors' cosine, shape (n,).
 
         Args:
-            query: As `projected` gives it, at least one row.
-            texts: As `packed` gives them, each of at least one word piece.
-            cosines: Of the pooled vectors of query and texts.
+            query: Result of `projected`, at least one row.
+            texts: Result of `packed`, each of at least one word piece.
+            cosines: Cosines of the pooled vectors of query and texts.
 
         Raises:
             ValueError: A text was packed otherwise.
@@ -161,7 +161,7 @@ def projection_of(text: str, dimension: int) -> Projection:
     """Return a projection from its text.
 
     Raises:
-        ValueError: It is none, or none of vectors of this dimension.
+        ValueError: It is not a packer, or its vectors have another dimension.
     """
     try:
         raw = json.loads(text)

@@ -37,12 +37,12 @@ class MetWords:
 
 
 def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
-    """Return words of a query that met other words of a text, the nearest first. None where the model tells no words.
+    """Return pairs of near words of a query and a text, nearest first. Empty if the model has no word vectors.
 
-    A word that both have is none of them, nor is one that names nothing.
+    Words that both have, and words without a meaning of their own, are left out.
 
     Args:
-        text: As much as the model reads at once.
+        text: A text that fits the model's window.
     """
     word_vectors = get_offered(embedder, WORDS)
     if word_vectors is None:

@@ -88,9 +88,9 @@ class OnnxCache:
         """Return the projection of a model's word pieces, which is measured once. None if it has no useful one.
 
         Args:
-            key: Of the model.
+            key: Key of the model.
             prompts: Its prompts as text.
-            dimension: Of its vectors.
+            dimension: Dimension of its vectors.
             measure: Returns the projection, in some seconds.
         """
         file = self.path / "projections" / _digest(key, prompts, *calibration_queries())
@@ -112,10 +112,10 @@ class OnnxCache:
         return directory if is_whole else None
 
     def has(self, files: Path) -> bool:
-        """Say whether a model with these files is exported.
+        """Return whether a model with these files is exported.
 
         Raises:
-            MissingExport: There is none, and will be none.
+            MissingExport: There is no export, and none can be made.
         """
         key = self.key(files)
         if self.find(key) is None:
@@ -125,7 +125,7 @@ class OnnxCache:
         return True
 
     def load(self, model: str, files: Path, batch_size: int, announce: Callable[[str], None]) -> OnnxEncoder:
-        """Return a model from its export, which a process of its own makes if there is none that is whole.
+        """Return a model from its export. If there is no complete one, a separate process makes it.
 
         Args:
             model: The name that sentence-transformers loads it by.
@@ -290,7 +290,7 @@ def _seal(file: Path) -> dict[str, Any]:
 
 
 def _is_as_sealed(file: Path, sealed: dict[str, Any]) -> bool:
-    """Say whether a file is unchanged. It is read only if its size or time differs."""
+    """Return whether a file is unchanged. It is read only if its size or time differs."""
     return bool(_state(file) == sealed["state"] or _checksum(file) == sealed["sha256"])
 
 

@@ -46,7 +46,7 @@ class OnnxEncoder:
         """Load it.
 
         Args:
-            directory: Of its graph and facts.
+            directory: Directory of its graph and facts.
             batch_size: Most texts embedded at once.
             weights: Directory of its weights and tokenizer. None for the same one.
 
@@ -118,7 +118,7 @@ class OnnxEncoder:
         return WordVectors(tuple(text[start:end] for start, end in spans), vectors / lengths)
 
     def _in_batches(self, pieces: Sequence[Any], fill: Callable[[list[int]], None]) -> None:
-        """Have texts filled in batch by batch, on every processor."""
+        """Let the tokenizer process texts in batches, on every processor."""
         batches = list(self._batches([len(encoding.ids) for encoding in pieces]))
         n_threads = min(len(batches), _n_processors())
         if n_threads < 2:

@@ -49,7 +49,7 @@ def whole_embedder(embedder: Embedder) -> WholeEmbedder:
 class PlainEmbedder:
     """An embedder over an object that needs `encode` alone. It uses the other members that the object has.
 
-    Its vectors are scaled to unit length. A store is bound to its `model_name`, or, if it has none, to the name of its
+    Its vectors are scaled to unit length. A store is bound to its `model_name`, or, without one, to the name of its
     class. Then two models of one class differ only in dimension.
     """
 

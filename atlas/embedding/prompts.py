@@ -81,7 +81,7 @@ def override_prompts(model: Prompts, query: str, document: str) -> Prompts:
     """Return a model's prompts as the settings change them.
 
     Args:
-        model: Those of the model.
+        model: The model's prompts.
         query: The setting for questions. Empty leaves the model's own, `none` means that it has none.
         document: The same for documents.
     """
@@ -117,7 +117,7 @@ def prompts_to_use(model: Prompts, stored: Prompts | None) -> Prompts:
     """Return the prompts that fit the vectors of a store.
 
     Args:
-        model: Those that the model has now.
+        model: The present prompts of the model.
         stored: Those that the store was embedded with. None for one of before they were kept: its documents have none,
             and neither have its questions if the model's documents should have one.
     """

@@ -91,7 +91,7 @@ class SentenceTransformerEmbedder:
 
         Args:
             model: Its name, or the directory of its files.
-            device: As torch names it. `auto` and `cpu` are the processor.
+            device: Name of a torch device. `auto` and `cpu` are the processor.
             batch_size: Most texts embedded at once.
             cache: Directory of exported models. None is the user's own.
             prompts: Texts before questions and documents. None for those of the model's files or family.
@@ -233,7 +233,7 @@ class SentenceTransformerEmbedder:
 
         Neighbours overlap by about a quarter. A text that needs more than `MAX_WINDOWS` windows gets that number,
         spread evenly with gaps between them. A text that fits has one. So has every text if the model's tokenizer is
-        not one of the package `tokenizers`, and cannot tell where its word pieces are.
+        not one of the package `tokenizers`, and cannot give the positions of its word pieces.
 
         Raises:
             EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.
@@ -294,7 +294,7 @@ class SentenceTransformerEmbedder:
         return encoder.encode_with_tokens(texts)
 
     def word_vectors(self, text: str) -> WordVectors:
-        """Return the words of a text's first window with their vectors, or none where the model does not give them.
+        """Return the words of a text's first window with their vectors. Empty if the model does not return them.
 
         Those of the last texts are kept.
 
@@ -321,7 +321,7 @@ class SentenceTransformerEmbedder:
         return vector, join(tokens)
 
     def _query_tokens(self, text: str) -> TokenVectors:
-        """Return a question's word pieces. The words of a prompt are none of them."""
+        """Return a question's word pieces, without those of the prompt."""
         return join(self._with_tokens(self._passages(text))[1])
 
     def _with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:

@@ -43,11 +43,11 @@ class TorchEncoder:
         return as_floats
 
     def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
-        """Raise `NotImplementedError`: `gives_tokens` says that there are none."""
+        """Raise `NotImplementedError`: `gives_tokens` is False."""
         raise NotImplementedError("sentence-transformers is asked for pooled vectors only")
 
     def word_vectors(self, text: str) -> WordVectors:
-        """Raise `NotImplementedError`: `gives_tokens` says that there are none."""
+        """Raise `NotImplementedError`: `gives_tokens` is False."""
         raise NotImplementedError("sentence-transformers is asked for pooled vectors only")
 
 
@@ -55,7 +55,7 @@ def load_model(name: str, device: str | None = None, **options: Any) -> Any:
     """Return a model of sentence-transformers.
 
     Args:
-        device: As torch names it. None picks the best there is.
+        device: Name of a torch device. None picks the best there is.
         options: Passed on to `SentenceTransformer`.
 
     Raises:

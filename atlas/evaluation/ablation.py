@@ -59,7 +59,7 @@ class AblationRow:
     agreement: Estimate | None
     """Mean share of the retrieved outcomes that agree with how the attempt then ended.
 
-    None if none was retrieved. Strategies come from successes alone, so they are no predictors.
+    None without a retrieved record. Strategies come from successes alone, so they are no predictors.
     """
 
     n_foretold: int
@@ -127,7 +127,7 @@ def ablate(
         configurations: Names in `CONFIGURATIONS`.
         settings: Settings of the stores. Their directory is ignored.
         budget_tokens: Most tokens of the prompt's block.
-        seed: Of the intervals.
+        seed: Seed of the intervals.
         limit: Number of attempts to replay, first in time. By default all.
         on_progress: Called after each attempt of each configuration.
 
@@ -206,7 +206,7 @@ def _accuracy(attempt: ReplayedAttempt, shares: Sequence[float]) -> float:
 
 
 def _estimates(values: list[list[float]], replayed: Sequence[ReplayedAttempt], seed: int) -> list[Estimate]:
-    """Return the mean of each column with its interval over tasks, or nothing if there is no row."""
+    """Return the mean of each column with its interval over tasks. Empty without rows."""
     if not values:
         return []
     table: Values = np.array(values, np.float64)

@@ -78,7 +78,7 @@ def ask_foreign(
         asked_in: The store's name in the report.
         by_source: The queries. At most `MAX_FOREIGN` of each source are asked.
         retrievers: The rows of the report.
-        seed: Of the intervals.
+        seed: Seed of the intervals.
         on_progress: Called after each query.
     """
     hiding = [retriever for retriever in retrievers if retriever.hides]

@@ -70,7 +70,7 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
     """The latest measurement of one store, shared by all who look at it. The worker measures."""
 
     def ask(self) -> None:
-        """Have the worker measure."""
+        """Let the worker measure."""
         self._submit(EvaluationJob(**self._place))
 
     def file(self, directory: Path) -> EvaluationFile:

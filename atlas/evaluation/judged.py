@@ -18,7 +18,7 @@ def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collec
     A query whose right hits are no longer in the store is left out.
 
     Args:
-        judgements: Of all memories.
+        judgements: Judgements of all memories.
         collection: The one whose records are searched.
         ids: The records that searches find there.
     """

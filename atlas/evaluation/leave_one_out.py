@@ -87,7 +87,7 @@ def leave_one_out(attempts: Sequence[Attempt], *, half: Half, seed: int, limit: 
     Args:
         attempts: All attempts of the store.
         half: The tasks to draw from.
-        seed: Of the draw, if there are more than `limit`.
+        seed: Seed of the draw, if there are more than `limit`.
         limit: Most queries.
     """
     by_task: dict[str, list[str]] = defaultdict(list)
@@ -126,7 +126,7 @@ def outcome_agreement(
         attempts: All attempts of the store.
         retrievers: The rows of the report.
         half: The tasks to draw from.
-        seed: Of the draw, and of the intervals.
+        seed: Seed of the draw, and of the intervals.
         limit: Most attempts.
         on_progress: Called after each retriever.
     """

@@ -157,7 +157,7 @@ def evaluate(
         texts: The description of each record, by its id.
         retrievers: The rows of the report.
         half: The queries to ask.
-        seed: Of the intervals.
+        seed: Seed of the intervals.
         on_progress: Called after each question.
 
     Raises:

@@ -15,7 +15,7 @@ RELATED, HELPS, SAME = 1, 2, 3
 """Grades: somewhat related, clearly helpful, and the same problem. A record without a judgement has 0."""
 
 DEPTH = 10
-"""Number of ranks that are looked at: about what a person reads, or an agent is given."""
+"""Number of ranks that count: about what a person reads, or an agent is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

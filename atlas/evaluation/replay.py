@@ -22,7 +22,7 @@ from atlas.protocols.infra import WholeEmbedder
 
 MEMORIES = ("experience", "concepts", "strategies")
 K = 5
-"""Number of hits of each memory that are looked at: as many as `query` returns."""
+"""Number of hits of each memory that count: as many as `query` returns."""
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 Sources = dict[str, dict[str, set[str]]]
@@ -38,7 +38,7 @@ class ReplayedAttempt:
 
     trajectory: Trajectory
     rank: int | None
-    """Best rank, in any memory's hits, of one from the same task, from 1, or None if there is none."""
+    """Best rank, in any memory's hits, of a record from the same task, from 1, or None without one."""
 
     seen: frozenset[str]
     """Ids of the trajectories that the hits come from."""
@@ -193,5 +193,5 @@ def _words(trajectory: Trajectory) -> list[str]:
 
 
 def task_of(trajectory: Trajectory) -> str:
-    """Return the identity of an attempt's task: its id, or its description if it has none."""
+    """Return the identity of an attempt's task: its id, or else its description."""
     return trajectory.task.id or trajectory.task.description

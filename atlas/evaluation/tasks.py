@@ -239,7 +239,7 @@ def evaluate_corpora(
         embedder: For all stores.
         settings: Settings of the stores. Their directory is ignored.
         half: The tasks to draw from.
-        seed: Of the intervals.
+        seed: Seed of the intervals.
         watch: Called with what begins, for a progress bar.
         rows_of: Makes the rows of the report.
     """
@@ -306,7 +306,7 @@ def own_tasks(memory: MemorySystem, attempts: Sequence[Attempt], *, half: Half, 
     """Return the retrieval tasks that a memory's own records provide, by name.
 
     Args:
-        attempts: As `read_attempts` gives them.
+        attempts: Result of `read_attempts`.
     """
     ids = [attempt.id for attempt in attempts]
     tasks = {

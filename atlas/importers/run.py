@@ -69,7 +69,7 @@ class ImportReport:
     """The result of an import. `read` is `added` + `skipped` + the rows among `rejected`."""
 
     read: int
-    """Rows that were looked at, and notes that were made of them."""
+    """Rows that were read, and notes that were made of them."""
 
     added_by: Mapping[str, int]
     """Numbers of new records, by the word for one: `experience`, `concept`, `strategy`, `entry`, `turn`."""

@@ -149,7 +149,7 @@ def refuse_under_review(act: str) -> None:
     """Raise `NotAllowed` if what is written now waits until a curator accepts it.
 
     Args:
-        act: What is about to be done, which would hold for everybody at once, such as `rename domains`.
+        act: The act, which would affect all visitors, such as `rename domains`.
     """
     if is_under_review():
         raise NotAllowed(
@@ -167,12 +167,12 @@ def check_role(role: Role, act: str) -> None:
     """Raise `NotAllowed` unless the current actor has a role, or a higher one.
 
     Args:
-        act: What is about to be done, for the message, such as `purge records`.
+        act: The act that needs the role, for the message, such as `purge records`.
     """
     actor = present_actor()
     if actor is not None and actor.role < role:
         raise NotAllowed(
-            f"{actor.name} is a {actor.role} and may not {act}, which takes the role {role}; ask an administrator "
+            f"{actor.name} is a {actor.role} and may not {act}, which needs the role {role}; ask an administrator "
             "for it"
         )
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 def get_offered(instance: object, name: str) -> Any:
-    """Return a member of an object, or None if it has none, or only the stub of a protocol above its class."""
+    """Return a member of an object, or None if it is missing or the stub of a protocol."""
     return None if is_stub(instance, name) else getattr(instance, name, None)
 
 

@@ -41,7 +41,7 @@ _forking = threading.Lock()
 
 
 def watch(resource: ForkAware) -> None:
-    """Tell a resource of every fork, as long as it lives."""
+    """Register a resource to be notified of forks, as long as it lives."""
     _watched.add(resource)
 
 

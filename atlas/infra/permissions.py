@@ -47,7 +47,7 @@ def open_to_others(directory: Path, paths: Iterable[Path]) -> list[Path]:
 
 
 def tighten(directory: Path, paths: Iterable[Path]) -> None:
-    """Take from everybody whom the directory is not for what they may do to some files, and to what is below them.
+    """Restrict permissions of files, and of what is below them, to those of their directory.
 
     What belongs to another user stays as it is.
     """

@@ -46,5 +46,5 @@ def spent_by(llm: LLMClient | None) -> str:
 
 
 def with_cost(message: str, llm: LLMClient | None) -> str:
-    """Return how far a job is, with what a model took so far where one is asked."""
+    """Return the progress of a job, with the model's usage so far."""
     return f"{message} ({spent_by(llm)})" if llm is not None else message

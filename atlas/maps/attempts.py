@@ -20,7 +20,7 @@ WHOLE = 1 << 30
 """More characters than a text has."""
 
 Asked = tuple[str, tuple[str, ...]]
-"""Domain and telling words of a task."""
+"""Domain and significant words of a task."""
 
 
 def same_tasks(store: Store, collection: str, ids: Sequence[str]) -> list[list[int]]:

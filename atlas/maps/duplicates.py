@@ -92,7 +92,7 @@ def near_duplicates(
     before, then the next one. Exact over the vectors.
 
     Args:
-        embedded: What to look through.
+        embedded: The experiences to search.
         threshold: Lowest cosine within a group, above 0 and at most 1.
         on_progress: Called with how many records are done, and of how many.
 

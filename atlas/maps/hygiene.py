@@ -1,4 +1,4 @@
-"""Which groups of attempts ask to be looked at, because they fail."""
+"""Groups of attempts that need attention because they fail."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def worst_first(rates: Mapping[G, SuccessRate]) -> tuple[G, ...]:
 
 
 def is_failing(rate: SuccessRate, overall: SuccessRate) -> bool:
-    """Say whether a group is clearly worse than all records: the whole's rate lies above the group's 95 % interval."""
+    """Return whether a group is clearly worse than all records: their rate lies above the group's 95 % interval."""
     interval = rate.interval
     if interval is None or overall.share is None or rate.n_known < FEWEST_KNOWN:
         return False

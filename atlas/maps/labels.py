@@ -82,7 +82,7 @@ class DomainNames:
         return replace(memory_map, domains=tuple(domains))
 
     def rename(self, memory_map: MemoryMap, number: int, name: str) -> None:
-        """Give a domain a name, in place of the one that it has. An empty one gives its own words back.
+        """Rename a domain. An empty name restores its own words.
 
         Raises:
             InvalidInput: The map has no such domain, or the name is too long or not one line.
@@ -105,7 +105,7 @@ class DomainNames:
         """Give domains the names that a language model suggested. A name that a person gave stays.
 
         Args:
-            memory_map: Where the domains are.
+            memory_map: The map with the domains.
             names: A name by the domain's number.
             by: The model.
 

@@ -75,7 +75,7 @@ class Domain:
     """Its label. The same from map to map as long as its members are mostly the same."""
 
     name: str
-    """Its most telling words, or what a person or a language model has named it."""
+    """Its most distinctive words, or the name by a person or a language model."""
 
     is_named_by_person: bool
     terms: tuple[str, ...]
@@ -176,7 +176,7 @@ def make_map(
     """Fit a map and find its domains.
 
     Args:
-        embedded: What to show.
+        embedded: The experiences to show.
         engine: `pca`, `umap` or `umap-learn`.
         min_domain_size: Fewest records of a domain; 0 takes what suits the number of records.
         previous: An earlier map; the new one is turned onto it, and its domains keep their numbers and names.
@@ -220,7 +220,7 @@ def regroup(memory_map: MemoryMap, embedded: EmbeddedRecords, min_domain_size: i
     """Return the same map with domains of another smallest size. Those that stay keep their numbers and names.
 
     Args:
-        memory_map: What to group again.
+        memory_map: The map to cluster again.
         embedded: The same records, or more of them.
         min_domain_size: Fewest records of a domain; 0 takes what suits the number of records.
     """

@@ -170,7 +170,7 @@ def _singulars(frequencies: Counter[str]) -> dict[str, str]:
 
 
 def _weights(number: int, counts: Mapping[int, Counter[str]], sizes: Mapping[int, int]) -> dict[str, float]:
-    """Return how telling each word is for a domain: how many members have it, times how much rarer it is elsewhere."""
+    """Return how distinctive each word is for a domain: its share of members, times how much rarer it is elsewhere."""
     size = sizes[number]
     n_others = sum(sizes.values()) - size
     fewest = max(2, SHARED_BY * size)

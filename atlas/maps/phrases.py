@@ -1,4 +1,4 @@
-"""Phrases in which the telling words of a domain stand: `surface area`, which is clearer than `area` alone."""
+"""Phrases that contain the distinctive words of a domain: `surface area`, which is clearer than `area` alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FEWEST = 3
 """Texts that must have a phrase."""
 
 STANDS_FOR, STAND_TOGETHER = 0.4, 0.1
-"""Shares of a telling word's texts that must have a phrase of it: with any other word, and with telling words only."""
+"""Shares of a distinctive word's texts that need a phrase of it: with any other word, or with distinctive ones."""
 
 AS_FREQUENT = 0.8
 """Share of a phrase's texts from which a longer one is taken instead."""
@@ -33,9 +33,9 @@ def insert_phrases(terms: Sequence[str], texts: Iterable[str], plain: Plain) -> 
     """Return the distinctive words of a domain, with phrases in place of words that form one.
 
     Args:
-        terms: The telling words, best first.
+        terms: The distinctive words, best first.
         texts: The domain's texts, without code.
-        plain: How words are counted.
+        plain: Function that normalises words.
     """
     phrases = _count_phrases(texts, plain)
     parts: list[str] = []

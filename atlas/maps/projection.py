@@ -57,7 +57,7 @@ def fit(
 
     Args:
         vectors: Rows of unit length.
-        neighbours: Of the vectors among themselves.
+        neighbours: The nearest neighbours of each vector.
         engine: One of `ENGINES`.
         seed: Equal seeds give equal maps.
         on_progress: Called with how many rounds are done, and of how many.
@@ -79,7 +79,7 @@ def fit(
 
 
 def n_epochs(n: int) -> int:
-    """Return rounds that a map of n points gets."""
+    """Return the number of epochs for a map of n points."""
     return 400 if n <= 3_000 else 200 if n <= 20_000 else 100
 
 

@@ -78,7 +78,7 @@ async def suggest_names(
 
     Args:
         llm: Asked once for every `AT_ONCE` domains.
-        domains: What to name.
+        domains: The domains to name.
         reserved: Names that other domains have.
 
     Raises:

@@ -100,10 +100,10 @@ def lay_out(
     """Return coordinates, shape (n, 2), in which joined points are near and others are not.
 
     Args:
-        graph: As `neighbour_graph` makes it.
-        start: Where the points are at first, shape (n, 2); points that coincide are parted by chance.
+        graph: Result of `neighbour_graph`.
+        start: Initial positions of the points, shape (n, 2); equal points are parted at random.
         n_epochs: At least 1; an edge of weight 1 pulls in each of them, another in as large a share as its weight.
-        seed: Of the chance that parts and pushes.
+        seed: Seed of the random steps.
         on_progress: Called with how many epochs are done, and of how many.
     """
     generator = np.random.default_rng(seed)

@@ -130,9 +130,9 @@ class UseCounter:
     def _count(
         self, name: str, record_id: str, success: bool, trajectory: Trajectory, operation_id: str | None
     ) -> str | None:
-        """Return the whole id of a used record, of which a context block shows the beginning.
+        """Count a use of a record, and return its id. `record_id` may be a prefix, as a context block shows it.
 
-        None where the memory counts no uses.
+        None if the memory counts no uses.
         """
         memory = self.memories.get(name)
         if memory is None:
@@ -206,7 +206,7 @@ def _ids(value: Any) -> tuple[str, ...] | None:
 
 
 def _key(task: Task) -> tuple[str, str]:
-    """Return the key of a task, which tells apart two agents of one process that work on the same task."""
+    """Return the key of a task. It differs for two agents of one process that work on the same task."""
     return actor_name(""), task.id or task.description
 
 

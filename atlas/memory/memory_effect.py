@@ -129,7 +129,7 @@ def memory_effect(
 
     Args:
         memories: Every memory of the system. Plugged-in ones lack the times of their records.
-        used_by: What each attempt used, by the attempt's own id.
+        used_by: The records that each attempt used, by the id of the attempt.
     """
     if not used_by:
         return MemoryEffect(tasks=())

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import NotFound
-from atlas.core.settings import Settings
+from atlas.core.settings import RankingWeights, Settings
 from atlas.embedding.cross_encoder import CrossEncoderReranker
 from atlas.embedding.plain import whole_embedder
 from atlas.embedding.prompts import Prompts, override_prompts, prompts_to_use
@@ -48,16 +49,16 @@ def open_memory(
 
     Args:
         path: The store directory; `ATLAS_STORE`, or `.atlas`, where it is None.
-        embedder: What embeds texts; `encode` is all that it needs. Where it is None, the model that the store is bound
+        embedder: Embeds texts, by its method `encode` alone. If it is None, the model that the store is bound
             to; for a new store `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or can be fetched, else the
             bundled MiniLM.
         llm: A language model: it names and describes the concepts that compression finds, composes concepts,
             abstracts strategies, and sums up what a journal forgets. Without one, names are derived, concepts are
             composed by their types, strategies are made by pattern, and summaries of sentences of the entries.
-        success_updater: What keeps the success rates of strategies, from all recorded outcomes, so that it may be
+        success_updater: Estimates the success rates of strategies, from all recorded outcomes, so that it may be
             another one each time; that of `ATLAS_SUCCESS_UPDATER` where it is None.
-        extractor: What of an attempt is embedded from now on, such as `LLMSummarizingExtractor(llm)`; the task where
-            it is None.
+        extractor: Returns the text of an attempt to embed from now on, such as `LLMSummarizingExtractor(llm)`. Its
+            task where it is None.
         read_only: Open without writing anything, not even what was retrieved.
         create: Whether it may be created if it does not exist.
         settings: Options; those of the ATLAS_* variables where it is None.
@@ -82,15 +83,16 @@ def open_memory(
         storage.bind(model, chosen)
         if settings.late_interaction and gives_tokens(chosen):
             storage.late = LateInteraction(storage.ledger, chosen)
-        memory = _memories(
-            storage,
-            chosen,
-            llm,
-            extractor,
-            success_updater or updater_named(settings.success_updater),
-            settings,
-            clock,
-        )
+        memory = _Makers(
+            storage=storage,
+            embedder=chosen,
+            llm=llm,
+            extractor=extractor,
+            success_updater=success_updater or updater_named(settings.success_updater),
+            weights=settings.ranking or storage.profiles.weights,
+            settings=settings,
+            clock=clock,
+        ).memory()
         if embedder is None:  # another process could not make one that was given
             memory._compress_automatically(
                 AutomaticCompression(storage, lambda: memory.experience, settings.compress_every)
@@ -101,65 +103,77 @@ def open_memory(
         raise
 
 
-def _memories(
-    storage: Store,
-    embedder: WholeEmbedder,
-    llm: LLMClient | None,
-    extractor: ExperienceExtractor | None,
-    success_updater: SuccessRateUpdater,
-    settings: Settings,
-    clock: Clock,
-) -> MemorySystem:
-    """Return every memory over a store, each imported and made when it is first asked for."""
-    ranked: Any = {"weights": settings.ranking or storage.profiles.weights, "clock": clock}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Makers:
+    """Makers of the memories over a store. Each imports its module when it is called."""
 
-    def experience() -> ChromaExperienceMemory:
+    storage: Store
+    embedder: WholeEmbedder
+    llm: LLMClient | None
+    extractor: ExperienceExtractor | None
+    success_updater: SuccessRateUpdater
+    weights: RankingWeights | Callable[[], RankingWeights]
+    settings: Settings
+    clock: Clock
+
+    def memory(self) -> MemorySystemImpl:
+        """Return every memory over the store, each made when it is first asked for."""
+        memory = MemorySystemImpl(storage=self.storage)
+        makers = (self.experience, self.concepts, self.strategies, self.journal, self.conversations)
+        memory._make_later({make.__name__: make for make in makers})
+        return memory
+
+    @property
+    def _ranked(self) -> dict[str, Any]:
+        return {"weights": self.weights, "clock": self.clock}
+
+    def experience(self) -> ChromaExperienceMemory:
+        """Return the experiences."""
         from atlas.memory.experience.extraction import SimpleExperienceExtractor
         from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
 
+        settings, collection = self.settings, self.storage.collection(COLLECTION)
         reranker = CrossEncoderReranker(settings.reranker, settings.device) if settings.reranker else None
-        extract = extractor or SimpleExperienceExtractor()
-        return ChromaExperienceMemory(embedder, storage.collection(COLLECTION), extract, reranker=reranker, **ranked)
+        extract = self.extractor or SimpleExperienceExtractor()
+        return ChromaExperienceMemory(self.embedder, collection, extract, reranker=reranker, **self._ranked)
 
-    def concepts() -> ChromaConceptLibrary:
+    def concepts(self) -> ChromaConceptLibrary:
+        """Return the concepts."""
         from atlas.memory.concepts.memory import COLLECTION, ChromaConceptLibrary
 
-        library = ChromaConceptLibrary(embedder, storage.collection(COLLECTION), **ranked)
-        _give_strategies(library, llm, settings.program_path)
+        library = ChromaConceptLibrary(self.embedder, self.storage.collection(COLLECTION), **self._ranked)
+        _give_strategies(library, self.llm, self.settings.program_path)
         return library
 
-    def strategies() -> ChromaStrategyBank:
+    def strategies(self) -> ChromaStrategyBank:
+        """Return the strategies."""
         from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor
         from atlas.memory.strategies.induction.template import TemplateStrategyAbstractor
         from atlas.memory.strategies.memory import COLLECTION, ChromaStrategyBank
 
-        abstractor = TemplateStrategyAbstractor() if llm is None else LLMStrategyAbstractor(llm)
-        collection = storage.collection(COLLECTION)
-        return ChromaStrategyBank(embedder, collection, abstractor, success_updater, **ranked)
+        abstractor = TemplateStrategyAbstractor() if self.llm is None else LLMStrategyAbstractor(self.llm)
+        collection = self.storage.collection(COLLECTION)
+        return ChromaStrategyBank(self.embedder, collection, abstractor, self.success_updater, **self._ranked)
 
-    def journal() -> Journal:
+    def journal(self) -> Journal:
+        """Return the journal."""
         from atlas.memory.journal import COLLECTION, REFUSED_COLLECTION, Journal
 
-        log, refused = storage.collection(COLLECTION), storage.collection(REFUSED_COLLECTION)
         return Journal(
-            embedder,
-            log,
-            refused,
-            keep_noise=settings.keep_noise,
-            keep_repetitions=settings.keep_repetitions,
-            llm=llm,
-            **ranked,
+            self.embedder,
+            self.storage.collection(COLLECTION),
+            self.storage.collection(REFUSED_COLLECTION),
+            keep_noise=self.settings.keep_noise,
+            keep_repetitions=self.settings.keep_repetitions,
+            llm=self.llm,
+            **self._ranked,
         )
 
-    def conversations() -> Conversations:
+    def conversations(self) -> Conversations:
+        """Return the conversations."""
         from atlas.memory.journal.conversations import COLLECTION, Conversations
 
-        return Conversations(embedder, storage.collection(COLLECTION), **ranked)
-
-    memory = MemorySystemImpl(storage=storage)
-    makers = (experience, concepts, strategies, journal, conversations)
-    memory._make_later({make.__name__: make for make in makers})
-    return memory
+        return Conversations(self.embedder, self.storage.collection(COLLECTION), **self._ranked)
 
 
 def open_storage(*, settings: Settings, read_only: bool = False, create: bool = True, begun: bool = False) -> Store:
@@ -182,7 +196,7 @@ def reembed_store(settings: Settings, model: str = "", on_progress: Progress | N
         The model's name, and how many texts there were.
 
     Raises:
-        NotFound: The store has no model yet, and the caller names none.
+        NotFound: The store has no model yet, and the caller names no model.
     """
     from atlas.storage.maintenance.reembed import reembed
 
@@ -240,7 +254,7 @@ def _quoted(prompts: Prompts) -> str:
 
 
 def _give_strategies(library: ChromaConceptLibrary, llm: LLMClient | None, path: Sequence[Path]) -> None:
-    """Let a library compress and compose. The composer looks up called concepts in it, always in a thread.
+    """Give a library its strategies of compression and composition. The composer looks up called concepts in it.
 
     Args:
         path: Directories of modules that programs and concepts import.

@@ -63,7 +63,7 @@ class PluggedMemory:
         return callable(get_offered(self.memory, "update_stats"))
 
     def record_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
-        """Tell it how an attempt went."""
+        """Record the outcome of an attempt."""
         call(self.memory.update_stats, record_id, success)
 
     def retrieve(self, task: Task, k: int) -> Retrieval[Any]:

@@ -109,7 +109,7 @@ class Run:
         self.outcome = Outcome(True, partial_score=score)
 
     def failed(self, reason: str = "", score: float | None = None) -> None:
-        """Say that it did not go well."""
+        """Mark the run as failed."""
         self.outcome = Outcome(False, partial_score=score, error_info=_text(reason) or None)
 
     def trajectory(self, error: BaseException | None, agent_id: str) -> Trajectory:
@@ -151,7 +151,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
 
     What was raised is a failure, and is raised again; a return leaves the outcome unknown unless `judge`,
     `run.succeeded()` or `run.failed()` does. Where the attempt cannot be stored, the run's own answer or exception
-    is passed on all the same. `run.problem` and the log say why.
+    is passed on all the same. `run.problem` and the log have the reason.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
             memory: An open memory.
             task: A task or its description, or what makes it of a decorated function's arguments; that function's first
                 argument where it is None.
-            domain: Of tasks that are given as descriptions.
+            domain: Domain of tasks that are given as descriptions.
             judge: Returns the outcome from the answer, unless the run reported one itself.
         """
         self._memory = memory

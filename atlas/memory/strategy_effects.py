@@ -15,7 +15,7 @@ from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.strategy_sources import Attempt, attempts, rate_without
 
 SIMILAR = 500
-"""Experiences that are looked at, at most."""
+"""Most experiences that are considered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

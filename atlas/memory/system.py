@@ -213,11 +213,11 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         return {**SECTIONS, **further}
 
     def _make_later(self, makers: Mapping[str, Callable[[], Any]]) -> None:
-        """Have each of these memories made when it is first asked for."""
+        """Register makers of memories, each called when its memory is first used."""
         self._makers = dict(makers)
 
     def _compress_automatically(self, automatic: AutomaticCompression) -> None:
-        """Have concepts looked for in the background after so many successes that `store` stores."""
+        """Search for concepts in the background after every so many successes that `store` stores."""
         self._automatic = automatic
 
     def compression_status(self) -> str:
@@ -260,7 +260,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         It is for comparisons: its searches count as used only for attempts that it stores itself.
 
         Args:
-            names: Of the memories that it has: `strategies`, `experience`, `concepts`, `journal`.
+            names: Names of the memories that it has: `strategies`, `experience`, `concepts`, `journal`.
         """
         chosen = {name: memory for name, memory in self._memories.items() if name in names}
         memories: dict[str, Any] = {name: memory.ranked_with(weights) for name, memory in chosen.items()}
@@ -284,7 +284,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
         Args:
             threshold: The relevance that a hit has at least, in [0, 1]; None for what each memory's level makes of it.
-            distinct: As `retrieve` of ATLAS's own memories takes it, which alone hear of it.
+            distinct: See `retrieve`. Only ATLAS's own memories get it.
             diversity: So too.
             count_retrieval: Whether what is returned counts as retrieved, and as used for the task; a demonstration
                 does not.
@@ -376,7 +376,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
             there were any.
 
         Raises:
-            InvalidInput: ATLAS's own experience memory cannot hold the attempt; nothing was stored.
+            InvalidInput: ATLAS's own experience memory cannot store the attempt; the store is unchanged.
         """
         return self._store(ScrubbedAttempt.of(trajectory, self._storage), self._begun())
 

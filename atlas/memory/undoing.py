@@ -1,4 +1,4 @@
-"""The history of a memory system as its own methods: undoing, forgetting for good, and copies that never change."""
+"""The history of a memory system as its own methods: undoing, purging, and frozen copies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class UndoableMemories(ABC):
         """Return the operations on the store, newest first.
 
         Args:
-            wanted: What to leave the others out by: who did it, its kind, a record that it touched, a time.
+            wanted: Filter of operations: by actor, kind, record or time.
         """
         return self.storage.history(limit, offset, wanted)
 
@@ -71,7 +71,7 @@ class UndoableMemories(ABC):
         return self.storage.apply_undo(wanted, plan, reason=reason)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
-        """Take an operation back, exactly. See `atlas.storage.sql.history.undo.undo` for when that is refused."""
+        """Undo an operation, exactly. See `atlas.storage.sql.history.undo.undo` for when that is refused."""
         return self.storage.undo(operation_id, reason=reason)
 
     def plan_purge(self, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
@@ -81,7 +81,7 @@ class UndoableMemories(ABC):
         return plan_purge(self.storage, ids, collection=collection)
 
     def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> PurgeResult:
-        """Forget exactly the records of a plan for good, or raise `PlanOutdated`. Nothing brings them back."""
+        """Erase exactly the records of a plan, or raise `PlanOutdated`. They cannot be brought back."""
         from atlas.storage.maintenance.purge import apply_purge
 
         return apply_purge(self.storage, plan, reason=reason, reword=self._rewording())

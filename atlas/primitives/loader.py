@@ -39,8 +39,8 @@ def concepts_of(
     """Return a concept for every public function that the modules define, by name. Their ids are `<domain>_<name>`.
 
     Args:
-        modules: Of one package. What they use of it besides, they import by its own name.
-        metadata: Of each concept.
+        modules: Modules of one package. They import other parts of it by their own names.
+        metadata: Metadata of each concept.
 
     Raises:
         InvalidInput: A function uses something of its package that its code cannot bring along, or two have one name.
@@ -182,7 +182,7 @@ def _bound_by(node: ast.stmt) -> list[str]:
 
 
 def _source(module: ModuleType, name: str) -> str:
-    """Return the text of a definition, with the string after it that says what an alias or a constant is."""
+    """Return the text of a definition, with the string after it that documents an alias or a constant."""
     node, body = _bindings(module)[name], _tree(module).body
     after = body[body.index(node) + 1 : body.index(node) + 2]
     explains = after and isinstance(after[0], ast.Expr) and isinstance(after[0].value, ast.Constant)

@@ -34,7 +34,7 @@ class AccessText(Protocol):
         """Return the text as it is now, or None before the first one.
 
         Args:
-            seen: As it was read before, which is returned if it was not replaced since.
+            seen: The value read before, which is returned if the file was not replaced since.
 
         Raises:
             OSError: It cannot be read.

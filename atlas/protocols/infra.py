@@ -94,7 +94,7 @@ class LLMClient(Protocol):
             system: Instructions to the model.
             prompt: The question.
             schema: JSON schema of the object to reply with.
-            max_tokens: Of the answer. A model's thinking has room of its own.
+            max_tokens: Maximum tokens of the answer. A model's thinking has room of its own.
 
         Raises:
             LLMUnavailable: No model can be asked, now or at all. The message names the remedy.
@@ -116,10 +116,10 @@ class CorrectableLLM(LLMClient, Protocol):
         Args:
             system: Instructions to the model.
             prompt: The question.
-            answer: The first answer: an object, or the text of a reply that was none.
-            fault: What is wrong with it.
+            answer: The first answer: an object, or the text of a reply without one.
+            fault: The fault of the answer.
             schema: JSON schema of the object to reply with.
-            max_tokens: Of the answer.
+            max_tokens: Maximum tokens of the answer.
         """
         ...
 

@@ -63,13 +63,13 @@ class CompositionStrategy(Protocol):
     """A step that makes one concept of several."""
 
     async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
-        """Return the composed concept, or None if nothing meaningful can be made of them."""
+        """Return the composed concept, or None if no meaningful one can be made of them."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposedConcept:
-    """The result of composing concepts, or why there is none."""
+    """The result of composing concepts, or the reason for an empty one."""
 
     concept: CodeConcept | None = None
     why_not: str = ""
@@ -78,10 +78,10 @@ class ComposedConcept:
 
 @runtime_checkable
 class ExplainingComposition(CompositionStrategy, Protocol):
-    """A composition strategy that gives the reason where it composes nothing."""
+    """A composition strategy that gives the reason for an empty result."""
 
     async def explain(self, concepts: list[CodeConcept]) -> ComposedConcept:
-        """Return the composed concept, or why there is none."""
+        """Return the composed concept, or the reason why there is none."""
         ...
 
 

@@ -36,13 +36,13 @@ class Doors:
 
     stores: Stores
     is_open: bool
-    """True for a server that asks for no token: whoever reaches it may do everything as long as there is no key."""
+    """True for a server without a token: as long as there is no key, every client may do everything."""
 
     def enter(self, authorization: str) -> Actor:
-        """Return whoever a request is for, in the store that its key is for. The token is for the first store.
+        """Return the actor of a request, in the store of its key. The token is for the first store.
 
         Args:
-            authorization: The header of that name, or nothing.
+            authorization: The header of that name, or an empty text.
 
         Raises:
             NotAllowed: The key is missing, unknown, revoked or has expired.
@@ -59,7 +59,7 @@ class Doors:
 
 
 class ApiKeyMiddleware:
-    """Lets in requests with a key, and says for whom they act."""
+    """Lets in requests with a key, and sets the actor of each."""
 
     def __init__(
         self,
@@ -229,13 +229,13 @@ async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) 
 
 
 def peer(scope: Scope) -> str:
-    """Return the address that a request comes from, or nothing where that is not known."""
+    """Return the address that a request comes from, or an empty text if it is unknown."""
     client = scope.get("client")
     return str(client[0]) if client else ""
 
 
 def header(scope: Scope, name: bytes) -> str:
-    """Return the value of a header, or nothing where it is missing or comes more than once.
+    """Return the value of a header, or an empty text if it is missing or repeated.
 
     It is read as UTF-8, which proxies write names in, or as Latin-1 where it is not.
     """

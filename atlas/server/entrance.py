@@ -28,9 +28,9 @@ from atlas.server.signin import SIGN_IN, make_sign_in
 
 ENTER, LEAVE, LINK = "/enter", "/leave", "/link/"
 OPEN_PATHS = ("/_stcore/health", "/static/")
-"""Beginnings of paths that say nothing of a store: what a watcher of the server asks, and the dashboard's scripts.
+"""Prefixes of paths that reveal nothing of a store: health checks, and the dashboard's scripts.
 
-A page whose key was revoked needs its scripts to say so.
+A page whose key was revoked needs its scripts to show that.
 """
 
 UPLOADS = "/_stcore/upload_file"
@@ -49,7 +49,7 @@ class Entrance:
         """Wrap an application.
 
         Args:
-            provider: Where people may sign in, besides entering a key.
+            provider: The provider of sign-in, if people may enter without a key.
         """
         self._app = app
         self._sessions = sessions
@@ -71,7 +71,7 @@ class Entrance:
         await answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> ASGIApp:
-        """Return what answers a request: the pages, or the door."""
+        """Return the app that answers a request: the pages, or the entrance."""
         path, is_request = scope["path"], scope["type"] == "http"
         if is_request and path == ENTER:
             return await self._enter(Request(scope, receive))
@@ -105,7 +105,7 @@ class Entrance:
         return self._with_session(request, token)
 
     def _open(self, request: Request) -> Response:
-        """Let in whoever opens an address with the token, and lead them to the same address without it."""
+        """Let in a visitor whose address has the token, and redirect them to the same address without it."""
         if not self._sessions.stores.is_token(secret := request.query_params[TOKEN]):
             return self._refused(request, OTHER_TOKEN)
         session = self._sessions.begin(secret, **self._browser(request.scope))
@@ -135,7 +135,7 @@ class Entrance:
         return RedirectResponse(ENTER, 303)
 
     def _vouched(self, request: Request, identity: Identity, lead_to: str = "/") -> Response:
-        """Let in somebody for whom a provider or a proxy vouches, or say why not."""
+        """Let in somebody for whom a provider or a proxy vouches, or answer with the reason for the refusal."""
         try:
             token = self._sessions.begin_for(identity, **self._browser(request.scope))
         except NotAllowed as error:
@@ -152,7 +152,7 @@ class Entrance:
         return any(actor.role >= Role.WRITER for actor in rights(self._sessions, scope).values())
 
     def _shown_out(self, scope: Scope, receive: Receive) -> ASGIApp:
-        """Return what answers somebody who has not entered."""
+        """Return the response to somebody who has not entered."""
         if scope["type"] == "websocket":
             return WebSocketClose(1008, "no key")
         vouched = forwarding.identity(scope)
@@ -189,14 +189,14 @@ class _Browser(TypedDict):
     """A browser, as sessions know it."""
 
     token: str
-    """The token of its session until now, or nothing."""
+    """The token of its session until now, or an empty text."""
 
     vouched_id: str
-    """Id of the person for whom a proxy vouches, or nothing."""
+    """Id of the person for whom a proxy vouches, or an empty text."""
 
 
 def rights(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
-    """Return for whom a connection acts in each store that they may see. Empty for whoever is not let in."""
+    """Return the actors of a connection, by the stores that they may see. Empty without access."""
     browser = _browser(scope, sessions.cookie)
     try:
         return sessions.actors_of(browser["token"]) if sessions.is_let_in(**browser) else {}
@@ -216,13 +216,13 @@ def _is_page(scope: Scope) -> bool:
 
 
 def _browser(scope: Scope, cookie: str) -> _Browser:
-    """Return whose browser a request comes from."""
+    """Return the visitor whose browser a request comes from."""
     vouched = forwarding.identity(scope)
     return {"token": _token(scope, cookie), "vouched_id": vouched.id if vouched is not None else ""}
 
 
 def _token(scope: Scope, cookie: str) -> str:
-    """Return the browser's token, or nothing."""
+    """Return the browser's token, or an empty text."""
     for name, value in scope["headers"]:
         if name == b"cookie":
             try:

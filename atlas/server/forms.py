@@ -14,7 +14,7 @@ _PART = re.compile(r"<!-- ([a-z ]+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 
 
 def asking_for_token(file: str, problem: str = "", status: int = 200) -> HTMLResponse:
-    """Return the form by which whoever runs the server enters.
+    """Return the form for the person who runs the server.
 
     Args:
         file: Name of the file that has the token.
@@ -40,12 +40,12 @@ def entering(problem: str = "", status: int = 200, *, has_sign_in: bool, has_key
 
 
 def refused_link(problem: str) -> HTMLResponse:
-    """Return what guests are told whose link leads nowhere. They have neither a key nor an account."""
+    """Return the page for guests whose link has ended. They have neither a key nor an account."""
     return _page("this link leads nowhere", ["problem"], 401, problem=problem)
 
 
 def unavailable(problem: str) -> HTMLResponse:
-    """Return what everybody is told while what says who may enter cannot be read."""
+    """Return the page for everybody while the access files cannot be read."""
     return _page("not available now", ["problem"], 503, problem=problem)
 
 
@@ -53,7 +53,7 @@ def opening(name: str) -> HTMLResponse:
     """Return the question whether somebody who is signed in wants to be a guest with a link instead.
 
     Args:
-        name: Name of whoever they are now. Untrusted text.
+        name: Their present name. Untrusted text.
     """
     return _page("open a copy", ["link"], name=name)
 

@@ -32,6 +32,6 @@ class TrustedProxyMiddleware:
 
 
 def identity(scope: Scope) -> Identity | None:
-    """Return for whom a named proxy says that a request is, or None."""
+    """Return the user named in the headers of a trusted proxy, or None."""
     found: Identity | None = scope.get(_IDENTITY)
     return found

@@ -8,11 +8,11 @@ HEADERS = (
     (b"content-security-policy", b"frame-ancestors 'self'"),
     (b"x-content-type-options", b"nosniff"),
 )
-"""No page of another origin may frame ours, and nothing is taken for another type than the one it is sent as."""
+"""No page of another origin may frame ours, and browsers do not guess the type of a response."""
 
 
 class SecurityHeadersMiddleware:
-    """Adds the headers to every response. A policy that a response has already holds besides."""
+    """Adds the headers to every response, keeping a policy that it has already."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

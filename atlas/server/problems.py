@@ -1,4 +1,4 @@
-"""Errors as HTTP says them (RFC 9457): a status, a title for the kind, and our own sentence."""
+"""Errors as HTTP problems (RFC 9457): a status, a title for the kind, and our own sentence."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _KINDS: tuple[tuple[type[AtlasError], int, str], ...] = (
 
 
 def problem_of(error: AtlasError) -> Problem:
-    """Return what a client is told of an error."""
+    """Return the HTTP problem of an error."""
     for kind, status, title in _KINDS:
         if isinstance(error, kind):
             return Problem(status, title, str(error))
@@ -79,11 +79,11 @@ def problem_of(error: AtlasError) -> Problem:
 
 
 def unknown_names(unknown: Sequence[str], known: Sequence[str], *, kind: str, of: str) -> str:
-    """Return the sentence for names that somebody gave and nothing has, with those that it has.
+    """Return the message for unknown names, with the names that exist.
 
     Args:
-        kind: What such a name is of, such as `argument`.
-        of: What was called with them.
+        kind: The kind of name, such as `argument`.
+        of: The tool or route that was called.
     """
     named = " and ".join(f"{name!r:.80}" for name in unknown[:3])
     no = f"is no {kind}" if len(unknown) == 1 else f"are no {kind}s"

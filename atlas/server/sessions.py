@@ -28,7 +28,7 @@ MOST_HOURS = 8_784
 
 
 def session_seconds(text: str) -> float:
-    """Return how long a session lasts, as ATLAS_SESSION_HOURS says it: nothing for twelve hours.
+    """Return the length of a session by ATLAS_SESSION_HOURS: twelve hours if it is empty.
 
     Raises:
         InvalidInput: It is no number of hours, or of more than a year.
@@ -52,13 +52,13 @@ class _Visit:
     """The key, link or person that it is for."""
 
     actors: Callable[[], Mapping[str, Actor]]
-    """Returns whoever they are in each store that they may see now."""
+    """Returns their actors in each store that they may see now."""
 
     until: float
     """Time of `Sessions.monotonic` from which on they have to enter again."""
 
     vouched_id: str
-    """Id of the person for whom a proxy vouched when it began. Empty where none did."""
+    """Id of the person for whom a proxy vouched when it began. Empty without a proxy."""
 
 
 @dataclass(slots=True)
@@ -99,8 +99,8 @@ class Sessions:
         """Return a token for a browser that opens a link, the same as before where it has opened it already.
 
         Args:
-            token: As in `begin`.
-            vouched_id: As in `begin`.
+            token: See `begin`.
+            vouched_id: See `begin`.
 
         Raises:
             NotAllowed: The link has ended.
@@ -112,11 +112,11 @@ class Sessions:
         return self._begin(_guest_of(link), partial(store.link, link.id), token, vouched_id)
 
     def ended_by(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
-        """Return the name of whoever a browser is for that would be so no more if it opened a link, or nothing.
+        """Return the name of the person whom opening a link would sign out, or an empty text.
 
         Args:
-            token: As in `begin`.
-            vouched_id: As in `begin`.
+            token: See `begin`.
+            vouched_id: See `begin`.
 
         Raises:
             NotAllowed: The link has ended.
@@ -130,8 +130,8 @@ class Sessions:
         """Return a token for the browser of somebody for whom a provider vouches.
 
         Args:
-            token: As in `begin`.
-            vouched_id: As in `begin`.
+            token: See `begin`.
+            vouched_id: See `begin`.
 
         Raises:
             NotAllowed: There is no store that they may see.
@@ -145,10 +145,10 @@ class Sessions:
             self._visits.pop(token, None)
 
     def actors_of(self, token: str) -> Mapping[str, Actor]:
-        """Return for whom a browser acts, by the names of the stores that they may see. Empty where nobody entered.
+        """Return the actors of a browser by the names of the stores that they may see. Empty before they enter.
 
         Raises:
-            StoreUnavailable: They may see none that can be read, and what says who may enter one cannot be read.
+            StoreUnavailable: They may see no store that can be read, and the access files of one cannot be read.
         """
         visit = self._visits.get(token)
         return visit.actors() if visit is not None and visit.until > self.monotonic() else {}

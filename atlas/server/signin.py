@@ -102,13 +102,13 @@ class _PinnedClient(StarletteOAuth2App):  # type: ignore[misc]  # the package ha
 
 
 async def _claims(client: StarletteOAuth2App, token: Mapping[str, Any], groups: str) -> Mapping[str, Any]:
-    """Return what a token says of somebody, and what the provider tells besides where the groups are missing there.
+    """Return the claims of a token, with those of the userinfo endpoint if the token lacks the groups.
 
     Args:
         groups: Name of the claim with the groups.
 
     Raises:
-        ValueError: What the provider tells besides is of somebody else.
+        ValueError: The userinfo is of somebody else.
     """
     claims: Mapping[str, Any] = token["userinfo"]
     if claims.get(groups) is not None or not (await client.load_server_metadata()).get("userinfo_endpoint"):

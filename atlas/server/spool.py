@@ -101,13 +101,13 @@ class Spool:
         return len(self._files())
 
     def n_refused(self) -> int:
-        """Return of how many traces no attempt could be made. They are kept for a week, and the log says why."""
+        """Return the number of traces that could not be turned into attempts. They are kept for a week."""
         return len(self._refused())
 
     def close_quiet(self, memory: MemorySystem) -> int:
-        """Make attempts of the traces that are over, and return of how many.
+        """Turn finished traces into attempts, and return their number.
 
-        One that fails is tried again the next time, unless nothing can be made of it, which the log says.
+        One that fails is tried again the next time, unless it cannot be read, which is logged.
         """
         if not (self._files() or self._refused()):
             return 0
@@ -161,7 +161,7 @@ def _read(path: Path) -> Waiting:
     """Return the trace that a file holds.
 
     Raises:
-        InvalidInput: It holds none.
+        InvalidInput: It contains no trace.
     """
     lines = [line for raw in path.read_bytes().split(b"\n") if (line := _parsed(raw))]
     if not lines:
@@ -177,7 +177,7 @@ def _read(path: Path) -> Waiting:
 
 
 def _parsed(raw: bytes) -> Any:
-    """Return a line, or None for one that was cut when it was written, of which nobody was told that it is kept."""
+    """Return a line, or None if its writing was cut off, so that it was never acknowledged."""
     try:
         return json.loads(raw) if raw.strip() else None
     except ValueError:

@@ -83,7 +83,7 @@ class Collection(ABC):
         """Add the records whose id and content hash no other operation has written, and return their ids.
 
         Args:
-            restored: What to write with them, in the same transaction, by id. Usage that the store has already is kept.
+            restored: Marks and usage to write in the same transaction, by id. Usage that the store has already is kept.
             alone_in: A metadata key of which no other record may have the value that one of these has.
 
         Raises:
@@ -104,7 +104,7 @@ class Collection(ABC):
         """Replace records.
 
         Args:
-            dropped: Records that go besides, in the same transaction, where they are there.
+            dropped: Further records to delete in the same transaction, if they exist.
 
         Raises:
             NotFound: One of them is not there.
@@ -129,7 +129,7 @@ class Collection(ABC):
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
-        """Return the k records that share the most telling words with a text, best first.
+        """Return the k records that share the most distinctive words with a text, best first.
 
         Args:
             as_typed: Whether the last word may be the beginning of one, and records have to hold what is quoted.
@@ -148,7 +148,7 @@ class Collection(ABC):
         worth: Worth | None = None,
         compared: Worth | None = None,
     ) -> Candidates:
-        """Return the n nearest records that pass a filter and the n that hold the most telling words.
+        """Return the n nearest records that pass a filter and the n that hold the most distinctive words.
 
         Each has both values.
 
@@ -196,7 +196,7 @@ class Collection(ABC):
 
         Args:
             trajectory_id: The attempt, which counts once where each use is kept.
-            updater: What works the success rate out where no uses are kept.
+            updater: The estimator of the success rate, if the store has no uses.
 
         Raises:
             NotFound: The record is not there.
@@ -279,7 +279,7 @@ class Collection(ABC):
         return {day: dict(days[day]) for day in sorted(days)}
 
     def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
-        """Return the content hashes that some record has, or stands for, each with the id of one."""
+        """Return the content hashes of records and of those merged into them, each with the id of such a record."""
         ids_by_hash = {row["metadata"].get("content_hash"): row["id"] for row in self.scan()}
         return {content_hash: ids_by_hash[content_hash] for content_hash in hashes if content_hash in ids_by_hash}
 
@@ -312,7 +312,7 @@ class Collection(ABC):
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
 
     def sampled_texts(self, n: int) -> dict[str, str]:
-        """Return the texts of some n of the records that `similarities` compares, by id. Empty where it compares none.
+        """Return the texts of some n of the records that `similarities` compares, by id. Empty without records.
 
         They are spread evenly over the order in which the records were added.
         """
@@ -351,7 +351,7 @@ class Collection(ABC):
         return 0
 
     def release(self, ids: Sequence[str], unchanged_since: Moment | None = None) -> int:
-        """Let records be found by everybody that waited for review, and return how many did."""
+        """Accept records that wait for review, and return how many there were."""
         return 0
 
     # History
@@ -387,7 +387,7 @@ class Collection(ABC):
         """Make one record of several, as often as is asked, or raise `PlanOutdated` where one has changed since.
 
         Args:
-            dropped: Records that go besides, in the same transaction.
+            dropped: Further records to delete in the same transaction.
         """
         raise _no_history("merge records")
 

@@ -45,7 +45,7 @@ class KeywordSearch(Protocol):
     def find(
         self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
     ) -> Matches:
-        """Return the n records that hold the most telling words of a text, and those of some others that hold any."""
+        """Return the n records with the most distinctive words of a text, and those of some others that hold any."""
 
     def merge_parts(self, collections: Sequence[str]) -> None:
         """Merge the postings that many small writes have scattered, which makes searches faster."""
@@ -83,7 +83,7 @@ class MarkTables(Protocol):
         """Return the marks of the records that have any, of a whole collection or among some ids."""
 
     def column(self, collection: str, name: str) -> dict[str, Any]:
-        """Return one of the marks of every record that has it: a tuple of tags, a truth or a text."""
+        """Return one of the marks of every record that has it: a tuple of tags, a boolean or a text."""
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
         """Set records' marks, or raise `NotFound` where one is not there."""
@@ -101,7 +101,7 @@ class MarkTables(Protocol):
         """Return the collection and id of each record that is marked, but never was in the ledger."""
 
     def drop_strays(self, operation: OperationDraft) -> None:
-        """Take their marks from records that never were in the ledger."""
+        """Remove the marks of ids that were never in the ledger."""
 
     def lost(self) -> list[str]:
         """Return the live records whose last mark was lost with its file, until somebody marks them again."""
@@ -142,12 +142,12 @@ class UsageTables(Protocol):
         It can be asked every second: of merged records each counts for itself.
 
         Args:
-            collection: Of the records.
+            collection: Name of the collection of the records.
             since: In UTC as ISO 8601. Empty for all that were ever returned.
         """
 
     def record_retrievals(self, retrievals: Mapping[str, Mapping[str, int]]) -> None:
-        """Add to how often searches returned each record, by collection and record."""
+        """Add to the numbers of retrievals, by collection and record."""
 
 
 class VectorTable(Protocol):
@@ -181,7 +181,7 @@ class VectorTable(Protocol):
         prompts: str = "",
         projection: str = "",
     ) -> int:
-        """Give every text its vector of another model and bind the store to that."""
+        """Replace every vector by that of another model, and bind the store to the model."""
 
 
 class TokenVectorTable(Protocol):
@@ -395,7 +395,7 @@ class LedgerEngine(Protocol):
         """Return the live records that pass a filter, by number."""
 
     def known_hashes(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-        """Return the content hashes that a live record has, or stands for, each with the id of one."""
+        """Return the content hashes of live records and of those merged into them, with the id of one of each."""
 
     def at(self, seqs: Sequence[int]) -> dict[int, Record]:
         """Return the live records of these numbers, by number, without vectors and content."""

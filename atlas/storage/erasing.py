@@ -141,7 +141,7 @@ def remove_leftovers(store: Path) -> list[Path]:
 
 @contextmanager
 def in_use(scratch: Path) -> Iterator[None]:
-    """Let no purge remove a directory inside the block."""
+    """Lock a directory against purges for the block."""
     with _scratch_lock(scratch).locked():
         yield
 
@@ -176,11 +176,11 @@ def _scratch_lock(scratch: Path) -> InterProcessLock:
 
 @contextmanager
 def caching(directory: Path, ledger_id: str) -> Iterator[None]:
-    """Let the block write derived results into a store's cache, unless the ledger has been replaced since.
+    """Lock a store's cache for writing derived results, unless the ledger has been replaced since.
 
     Args:
         directory: The cache; anything may be written into other directories.
-        ledger_id: Of the ledger as it was read; empty where that is not known.
+        ledger_id: Id of the ledger as it was read; empty where that is not known.
 
     Raises:
         PlanOutdated: The store was restored, embedded again or purged of a record meanwhile.
@@ -200,7 +200,7 @@ def caching(directory: Path, ledger_id: str) -> Iterator[None]:
 
 @contextmanager
 def keeping(cache: Path) -> Iterator[None]:
-    """Let the block write into a store's cache, while no purge is emptying it."""
+    """Lock a store's cache for writing, against purges that empty it."""
     with _lock(cache.parent).locked():
         yield
 

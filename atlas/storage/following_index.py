@@ -133,7 +133,7 @@ class FollowingIndex(Protocol):
         """Forget everything. Return False where that cannot be done in this process."""
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
 
 class LocalIndex:

@@ -92,7 +92,7 @@ class History(Protocol):
         """Return how many operations there are."""
 
     def actors(self) -> list[str]:
-        """Return everybody who did anything, whoever did so last first."""
+        """Return all actors of operations, the latest first."""
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
         """Return the change of each record in an operation, in its order."""
@@ -124,7 +124,7 @@ class History(Protocol):
     def accept(
         self, collection: str, ids: Sequence[str], operation: OperationDraft, unchanged_since: Moment | None = None
     ) -> int:
-        """Let records be found by everybody that waited for review, and their uses count. Return how many waited."""
+        """Accept records that wait for review, and count their uses. Return how many there were."""
 
     def versions(self, collection: str, record_id: str) -> list[Version]:
         """Return a record as it was before each edit, the last first."""
@@ -157,7 +157,7 @@ class Purges(Protocol):
         unchanged_since: Moment,
         reword: Reword | None = None,
     ) -> None:
-        """Take records, by collection and id, out of the ledger as one operation, which cannot be undone."""
+        """Purge records, by collection and id, as one operation, which cannot be undone."""
 
     def unfinished(self) -> dict[str, Left]:
         """Return the purges that are not done yet, by operation."""

@@ -59,7 +59,7 @@ def by_words(
     with_buried: bool = True,
     as_typed: bool = False,
 ) -> QueryResult:
-    """Return the k records that share the most telling words with a text, of those that pass a filter."""
+    """Return the k records that share the most distinctive words with a text, of those that pass a filter."""
     with collection.ledger.reading():
         scope = _scope(collection, where, with_buried)
         found = collection.ledger.words.find(collection.name, text, scope, k, as_typed=as_typed)
@@ -77,13 +77,13 @@ def candidates(
     worth: Worth | None = None,
     compared: Worth | None = None,
 ) -> Candidates:
-    """Return the n nearest records and the n that hold the most telling words, each with both its values, exactly.
+    """Return the n nearest records and the n that hold the most distinctive words, each with both its values, exactly.
 
     Args:
         vector: None to search by words alone; all similarities are 0 then.
         text: None to search by vector alone; all word values are 0 then.
         context: Whose words count for the records before them, which are found too: of all that are not buried, the n
-            that hold the most telling words, whether or not they pass the filter.
+            that hold the most distinctive words, whether or not they pass the filter.
         worth: Says which of them are read and returned. None for all.
         compared: Says which of them are compared with the query word piece by word piece as well, which changes their
             similarities. None to skip that.

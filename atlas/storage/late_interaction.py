@@ -52,7 +52,7 @@ class LateInteraction:
         self._lock = lock_of(self)
 
     def packer(self) -> Callable[[TokenVectors], bytes] | None:
-        """Return the packer of token vectors for this store, or None if it keeps none or is read-only.
+        """Return the packer of token vectors for this store, or None if it has no such vectors or is read-only.
 
         The first writer finds the projection that all later ones use. Where that is damaged, texts are written without,
         and searches report it.
@@ -76,7 +76,7 @@ class LateInteraction:
         """Return similarities of a query and records, by number, of those whose token vectors are kept.
 
         Args:
-            cosines: Of the pooled vectors of the query and the records.
+            cosines: Cosines of the pooled vectors of the query and the records.
         """
         projection = self._projection()
         if projection is None:
@@ -122,7 +122,7 @@ def stored_projection(ledger: LedgerEngine, dimension: int) -> Projection | None
     """Return the projection of a store, or None before the first one.
 
     Args:
-        dimension: Of the model's vectors.
+        dimension: Dimension of the model's vectors.
 
     Raises:
         StoreDamaged: It cannot be read, or is of another dimension.

@@ -208,7 +208,7 @@ class LedgerCollection(Collection):
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
-        """Return the k records that share the most telling words with a text, best first."""
+        """Return the k records that share the most distinctive words with a text, best first."""
         return hybrid_search.by_words(self._searched, text, k, where, with_buried, as_typed)
 
     def candidates(
@@ -223,7 +223,7 @@ class LedgerCollection(Collection):
         worth: Worth | None = None,
         compared: Worth | None = None,
     ) -> Candidates:
-        """Return the n nearest records that pass a filter and the n that hold the most telling words."""
+        """Return the n nearest records that pass a filter and the n that hold the most distinctive words."""
         vector = None if embedding is None else as_vector(embedding, self.parts.dimension)
         return hybrid_search.candidates(self._searched, vector, text, n, where, with_buried, context, worth, compared)
 
@@ -279,7 +279,7 @@ class LedgerCollection(Collection):
         return {entry.id: entry.vectors for entry in entries if len(entry.vectors)}
 
     def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
-        """Return the content hashes that some record has, or stands for, each with the id of one."""
+        """Return the content hashes of records and of those merged into them, each with the id of such a record."""
         return self._ledger.known_hashes(self._name, hashes)
 
     def present(self, ids: Sequence[str]) -> set[str]:
@@ -354,7 +354,7 @@ class LedgerCollection(Collection):
         return self._ledger.marks.change(self._name, ids, change, operation)
 
     def release(self, ids: Sequence[str], unchanged_since: Moment | None = None) -> int:
-        """Let records be found by everybody that waited for review, and return how many did."""
+        """Accept records that wait for review, and return how many there were."""
         operation = self._operation or self._draft("accept")
         return self._ledger.history.accept(self._name, ids, operation, unchanged_since)
 

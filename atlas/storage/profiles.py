@@ -137,7 +137,7 @@ class ProfileBook:
         return self._write({_PREFIX + name: None} | ({_IN_USE: None} if is_used else {}))
 
     def use(self, name: str) -> Earlier:
-        """Let searches of this store use a profile, those of other processes too.
+        """Set the profile that searches of this store use, in other processes too.
 
         Raises:
             NotFound: There is no profile of this name.
@@ -148,7 +148,7 @@ class ProfileBook:
         return self._write({_IN_USE: None if chosen.name == DEFAULT else chosen.name})
 
     def put_back(self, earlier: Earlier) -> Earlier:
-        """Take a change back, and return the change that takes this back.
+        """Undo a change, and return the change that redoes it.
 
         Raises:
             PlanOutdated: Somebody has changed it again; the store was not changed.
@@ -250,5 +250,5 @@ def _normal(name: str) -> str:
 
 
 def _seen(name: str) -> str:
-    """Return a key that is equal for names that a person cannot tell apart: case, width and spaces are ignored."""
+    """Return a key that is equal for names that look alike: case, width and spaces are ignored."""
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())

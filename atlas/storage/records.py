@@ -40,7 +40,7 @@ class Record:
 
     id: str
     metadata: Mapping[str, Any]
-    """Values to filter and sort by: texts, numbers, truths, lists of them."""
+    """Values to filter and sort by: texts, numbers, booleans, lists of them."""
 
     document: str
     """The text that was embedded."""
@@ -52,7 +52,7 @@ class Record:
     """Packed vectors of the text's word pieces, where they were made with it. None leaves those that are kept."""
 
     search_text: str = ""
-    """Text that keyword search finds besides the document."""
+    """Further text for keyword search, beside the document."""
 
     content: str = ""
     """The whole record as its component encodes it."""

@@ -278,7 +278,7 @@ class Store:
         return self.ledger.history.collections_of(operation_id)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
-        """Take an operation back as one new operation. Undoing that one does it again.
+        """Undo an operation as one new operation. Undoing that one redoes it.
 
         Raises:
             NotAllowed: Somebody else did it, and whoever this runs for is no curator.
@@ -429,7 +429,7 @@ class Store:
         )
 
     def _bring_label_up_to_date(self) -> None:
-        """Let the label name this schema, where opening the store has changed the ledger's. It may be left as it is."""
+        """Write the schema into the label, if opening the store has migrated the ledger. Failure is harmless."""
         with suppress(OSError, ValueError, TypeError, RecursionError, StoreUnavailable):
             label = json.loads((self.path / LABEL).read_text(encoding="utf-8"))
             if isinstance(label, dict) and label.get("schema_version") != SCHEMA_VERSION:

@@ -57,7 +57,7 @@ class LedgerVectorStore:
         return await in_thread(self.collection.count, where)
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
-        """Return the k records that share the most telling words with a text, best first."""
+        """Return the k records that share the most distinctive words with a text, best first."""
         return await in_thread(self.collection.search_text, text, k, where)
 
     async def scan(

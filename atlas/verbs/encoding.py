@@ -63,7 +63,7 @@ def encode_arguments(
     """Return the arguments of a call of a method, by their names, as JSON values. Defaults are left out.
 
     Args:
-        arguments: Those without names, the object whose method it is among them.
+        arguments: The positional arguments, with the object itself first.
         owner: The class of the method.
         of_record: The kind of the records whose fields may be named, for methods that take any of those.
 
@@ -86,7 +86,7 @@ def encode_as(declared: Any, value: Any, place: str) -> Any:
     """Return a value of a declared type as JSON values. What may be any value is sent as it is.
 
     Args:
-        place: Where it stands, for the message.
+        place: Its place, for the message.
 
     Raises:
         InvalidInput: JSON cannot hold it.

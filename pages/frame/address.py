@@ -64,7 +64,7 @@ def begin_address() -> None:
 
 
 def enter_page() -> None:
-    """Note which page the parameters belong to. Called when the navigation knows it, which a first request does not."""
+    """Remember the page of the parameters. Called by the navigation, as a first request does not have it yet."""
     st.session_state[_PAGE] = page_hash()
 
 
@@ -76,7 +76,7 @@ def acknowledge_address() -> None:
 
 
 def end_address() -> None:
-    """Let the address name what the session keeps and what the boxes show. Called when all of a page is drawn."""
+    """Write the session's values and those of the boxes into the address. Called when all of a page is drawn."""
     state = st.session_state
     _put_values()
     _put_choices()
@@ -88,7 +88,7 @@ def end_address() -> None:
 
 
 def page_hash() -> str:
-    """Return what Streamlit knows the page by, or nothing outside a run."""
+    """Return Streamlit's hash of the page, or an empty text outside a run."""
     run = get_script_run_ctx()
     return run.page_script_hash if run is not None else ""
 
@@ -100,7 +100,7 @@ def is_history_navigation() -> bool:
 
 
 def _follow() -> None:
-    """Take the values that the address names, but for those that were replaced since."""
+    """Take the values of the address over into the session, except those that were replaced since."""
     _acknowledge()
     for name in NAMES:
         value = st.query_params.get(name)
@@ -156,7 +156,7 @@ def _put(params: QueryParams, name: str, value: str | list[str] | None) -> None:
 
 
 def _query_params() -> Iterator[QueryParams]:
-    """Yield this run's view of the address, where there is a run. Changes of it send nothing to the browser."""
+    """Yield this run's view of the address, if there is a run. Changes of it are not sent to the browser."""
     run = get_script_run_ctx()
     if run is not None:
         with run.session_state.query_params() as params:

@@ -26,7 +26,7 @@ _REQUESTS = frozenset({"deferred_file", "dataframe_chunk"})
 
 
 class MessageMiddleware:
-    """Passes on to the pages what their browsers may say, with the rights that they have at that moment."""
+    """Passes on to the pages the messages that their browsers may send, with their rights at that moment."""
 
     def __init__(self, app: ASGIApp, rights: Callable[[Scope], Rights]) -> None:
         """Wrap an application.

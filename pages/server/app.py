@@ -75,10 +75,10 @@ def make_app(
     Args:
         hosts: Names that the server is known by. It answers to no other.
         public_hosts: Hosts that browsers know its pages by, whatever a proxy in front of it asks for.
-        provider: Where people may sign in.
+        provider: The provider of sign-in.
         proxy: Proxies that are believed.
         host: Address that the server listens on.
-        is_open: Whether pages, the API and MCP ask for nothing as long as there is no key.
+        is_open: Whether pages, the API and MCP need no key as long as there is none.
         sessions: Browsers that were let in.
     """
     doors = Doors(stores, is_open=is_open)

@@ -15,7 +15,7 @@ from pages.components.shared.memory import STORE
 
 
 def page_choices(sessions: Sessions) -> Mapping[str, Actor]:
-    """Return as `_page_actors` does, and nothing where that cannot be read: `page_actor` says so on the page."""
+    """Return as `_page_actors` does, or empty if that cannot be read: `page_actor` reports it on the page."""
     try:
         return _page_actors(sessions)
     except StoreUnavailable:

@@ -97,7 +97,7 @@ def test_damage_lets_nobody_in_and_says_where_it_is(machine, postgres_address, c
     ring = KeyRing(machine("first"))
     _, secret = ring.add("crawler", Role.WRITER, created_by="ada")
     run_in(postgres_address, f"UPDATE access_texts SET content = '{content}', version = version + 1")
-    with pytest.raises(StoreUnavailable, match=r"keys.json of postgresql://.*nobody is let in"):
+    with pytest.raises(StoreUnavailable, match=r"keys.json of postgresql://.*all access is refused"):
         ring.recognise(secret)
 
 

@@ -98,7 +98,7 @@ def test_a_call_takes_the_role_that_the_table_of_verbs_gives_it(prepared, tmp_pa
     own = tmp_path / "store"
     shutil.copytree(store, own)
     with opened(own) as memory:
-        with acting(Actor("tester", Role(ROLES[name] - 1))), pytest.raises(NotAllowed, match="which takes the role"):
+        with acting(Actor("tester", Role(ROLES[name] - 1))), pytest.raises(NotAllowed, match="which needs the role"):
             WRITES[name](memory, ids)
         with acting(Actor("tester", ROLES[name])):
             WRITES[name](memory, ids)

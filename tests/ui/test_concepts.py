@@ -162,7 +162,7 @@ def test_what_was_typed_stays_where_another_changes_the_concept(dashboard: Dashb
 
 @pytest.mark.parametrize(
     ("name", "text", "said"),
-    [("code", "def (:", "expected Python"), ("description", " ", "say something"), ("examples", "x = 1", ">>>")],
+    [("code", "def (:", "expected Python"), ("description", " ", "not blank"), ("examples", "x = 1", ">>>")],
 )
 def test_what_cannot_be_saved_is_refused_with_the_reason(dashboard: Dashboard, tmp_path, memory, name, text, said):
     (opened,) = memory.concepts.add_many([concept(3)])

@@ -18,7 +18,7 @@ from atlas.memory.open import open_storage
 
 
 def add_commands(commands: Any) -> None:
-    """Declare them."""
+    """Declare the commands."""
     for name, run in (("dashboard", _dashboard), ("demo", _demo)):
         command = add_command(commands, name, run)
         command.add_argument("--port", type=int, default=8501, help="port to serve it on (default: 8501)")

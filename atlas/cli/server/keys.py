@@ -18,7 +18,7 @@ _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "w": timedelta(weeks=
 
 
 def add_commands(commands: Any) -> None:
-    """Declare them."""
+    """Declare the commands."""
     group = add_command(commands, "keys", _list).add_subparsers(required=True, metavar="COMMAND")
     command = add_part(group, "add", _add, "make a key, and print it once")
     command.add_argument("name", help="name that the history shows for what is done with it")

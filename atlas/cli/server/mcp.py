@@ -12,7 +12,7 @@ from atlas.server.mcp import stdio
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it."""
+    """Declare the command."""
     add_command(commands, "mcp", _mcp)
 
 

@@ -14,7 +14,7 @@ from atlas.memory.open import open_storage
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it."""
+    """Declare the command."""
     command = add_command(commands, "serve", _serve)
     command.add_argument("--host", default="127.0.0.1", help="address to serve on (default: 127.0.0.1, this machine)")
     command.add_argument("--port", type=int, default=8501, help="port to serve on (default: 8501)")

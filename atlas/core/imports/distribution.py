@@ -56,7 +56,7 @@ def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Ite
 
 
 def require(name: str, feature: str, error: type[Exception] = ExtraMissing) -> None:
-    """Raise unless all packages of an extra are installed, and import none of them.
+    """Raise unless all packages of an extra are installed, without importing them.
 
     Raises:
         ExtraMissing: A package is not installed; or the given error.
@@ -66,7 +66,7 @@ def require(name: str, feature: str, error: type[Exception] = ExtraMissing) -> N
 
 
 def absence(name: str, feature: str) -> str:
-    """Return which package of an extra is missing and the line that installs it. Empty where none is."""
+    """Return which package of an extra is missing, and the line that installs it. Empty if it is complete."""
     missing = next((package for package in EXTRAS[name] if find_spec(package) is None), "")
     return _sentence(name, feature, missing) if missing else ""
 

@@ -114,7 +114,7 @@ def _encoder(form: Any, name: str) -> Encoder:
 
 
 def _optional(encoder: Encoder = None, *more: Encoder) -> Encoder:
-    # A union of several types is one of texts and numbers, which are JSON already.
+    # Unions of several types are unions of texts and numbers, which need no encoding.
     return None if encoder is None or more else partial(_unless_none, encoder)
 
 

@@ -90,7 +90,7 @@ def _read_text(value: Any) -> str:
     return value
 
 
-def _read_truth(value: Any) -> bool:
+def _read_bool(value: Any) -> bool:
     if not isinstance(value, bool):
         raise mismatch("true or false", value)
     return value
@@ -113,12 +113,12 @@ def _read_number(value: Any) -> float:
 class Readers:
     """The readers of types that records are made of.
 
-    They read texts, numbers, truth values, times, literals, dataclasses, mappings from texts, tuples and unions.
+    They read texts, numbers, booleans, times, literals, dataclasses, mappings from texts, tuples and unions.
     """
 
     scalars: ClassVar[Mapping[Any, Reader]] = {
         str: _read_text,
-        bool: _read_truth,
+        bool: _read_bool,
         int: _read_integer,
         float: _read_number,
         datetime: read_instant,

@@ -43,7 +43,7 @@ def corpora(name: str, runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
     """Return the conversations of runs as records, and their turns as records.
 
     Args:
-        name: Of the runs.
+        name: Name of the runs.
     """
     talks = _talks(runs)
     conversations = {talk.id: [entry(talk.id, talk.task_id, _transcript(talk.turns))] for talk in talks}

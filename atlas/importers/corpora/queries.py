@@ -59,7 +59,7 @@ def _query(value: object, name: str, of_task: Mapping[str, Sequence[str]]) -> Ju
     grades = as_object(row.get("grades"), f"{name}.grades")
     for task_id, grade in grades.items():
         if task_id not in of_task:
-            raise InvalidInput(f"{name}.grades names the task {task_id!r}, but no attempt beside the file is at it")
+            raise InvalidInput(f"{name}.grades names the task {task_id!r}, which no attempt beside the file has")
         if isinstance(grade, bool) or grade not in range(SAME + 1):
             raise InvalidInput(f"{name}.grades gives {task_id!r} the grade {grade!r}; it should be 0, 1, 2 or 3")
     return JudgedQuery(
@@ -72,7 +72,7 @@ def _query(value: object, name: str, of_task: Mapping[str, Sequence[str]]) -> Ju
 def _main_task(grades: Json, name: str) -> str:
     """Return the task that a query is mostly about, so that queries about one task are of one half."""
     if not grades:
-        raise InvalidInput(f"{name}.grades is empty; a query about nothing belongs among the nonsense")
+        raise InvalidInput(f"{name}.grades is empty; move a query without relevant tasks to the nonsense queries")
     return min(grades, key=lambda task_id: (-grades[task_id], task_id))
 
 

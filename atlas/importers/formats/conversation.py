@@ -89,7 +89,7 @@ def content(value: Any, name: str, resolve: Callable[[str], str] = str) -> Conte
 
     Args:
         value: The content.
-        name: How messages call the field.
+        name: Name of the field in messages.
         resolve: Gives the text that a text stands for.
     """
     if value is None or isinstance(value, str):

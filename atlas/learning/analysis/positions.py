@@ -50,7 +50,7 @@ def positions(
 def reading_order(nodes: Iterable[ast.AST], holes: Mapping[int, int], variables: Mapping[str, int]) -> list[int]:
     """Return holes and variables in the order in which a reader of the code meets them, each once.
 
-    Of a comprehension, what it goes over comes before what it makes.
+    In a comprehension, the iterable comes before the element.
 
     Args:
         holes: The number of each hole, by the `id` of its node.

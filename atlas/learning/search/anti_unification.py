@@ -85,7 +85,7 @@ def _generalisations(terms: Sequence[Term], max_arity: int) -> Iterator[Pattern]
 
 
 def unify(left: Term, right: Term, max_arity: int) -> Pattern | None:
-    """Return the most special pattern that both expressions are uses of, or None if it takes more than that."""
+    """Return the most specific pattern that matches both expressions, or None if its arity exceeds the limit."""
     holes = _Holes()
     body = holes.unify(left, right)
     if body is None or index_of(body.head) is not None or holes.sorts.count(EXPRESSION) > max_arity:

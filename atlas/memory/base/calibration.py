@@ -90,7 +90,7 @@ def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32],
     Args:
         unrelated: Cosines of pairs of its records, picked at random.
         near: The cosine of each of some records with the nearest other one.
-        usual: What is usual with the model; decides as long as there are few records. As a store of one subject has no
+        usual: The model's usual level, which decides while there are few records. As a store of one subject has no
             unrelated pairs, and one of few has no neighbours, it also bounds what counts as either.
     """
     low = min(_shrunk(unrelated, usual.unrelated), usual.unrelated + ABOVE_USUAL)
@@ -162,7 +162,7 @@ class LevelMeasurement:
         """Return the relevance that the best hit of a query should have, where hiding a right one costs `PRICE`.
 
         Args:
-            language: Of the query. For one that the store does not hold, the highest level counts.
+            language: Language of the query. For one that the store does not hold, the highest level counts.
         """
         levels = self._levels(weights)
         return levels.get(language) or max(levels.values(), default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
@@ -174,14 +174,14 @@ class LevelMeasurement:
         return {name: level_between(foreign[languages == name], own_values, name) for name in set(languages.tolist())}
 
     def costs(self, weights: RankingWeights) -> LevelCosts | None:
-        """Return what the highest level costs on each side, or None where none was measured."""
+        """Return the costs of the highest level on each side, or None if no level was measured."""
         if not self.answers or not self.own_answers:
             return None
         level = weights.strictness * max(self._levels(weights).values())
         return costs_of(self._best(self.answers, weights), self._own(weights), level)
 
     def _own(self, weights: RankingWeights) -> Values:
-        """Return what the store's own queries reach."""
+        """Return the relevances that the store's own queries reach."""
         itself = self._best([(answer,) for answer in self.itself], weights)
         return own_relevance(itself, self._best(self.own_answers, weights))
 
@@ -243,7 +243,7 @@ class LiveCalibration:
         self._lock = lock_of(self)
 
     def learn_scale(self) -> None:
-        """Have the usual similarities of the model at hand. Call it outside of any state of the store.
+        """Load the usual similarities of the model. Call it outside of any read transaction of the store.
 
         A model of an unknown scale that can measure its own does so once.
         """
@@ -283,7 +283,7 @@ class LiveCalibration:
         return self._measured
 
     def costs(self, weights: RankingWeights) -> LevelCosts | None:
-        """Return what the level costs on each side, or None before it was measured. Nothing is measured for it."""
+        """Return the costs of the level on each side, or None before it was measured. It measures nothing."""
         measured = self._measured or self._stored()
         return measured.costs(weights) if measured else None
 
@@ -316,7 +316,7 @@ class LiveCalibration:
         return self._measuring is not None and self._measuring.is_alive()
 
     def _has_outgrown(self, measurement: LevelMeasurement) -> bool:
-        """Say whether there are many more records than were measured, or fewer.
+        """Return whether there are many more records than were measured, or fewer.
 
         They are counted only when there were as many changes since as that would take.
         """
@@ -389,8 +389,8 @@ class LiveCalibration:
         """Return the best answers to foreign queries and to the store's own, in a second or two. Empty without a model.
 
         Args:
-            texts: Of some records, by id.
-            languages: Those of the store.
+            texts: Texts of some records, by id.
+            languages: Languages of the store.
         """
         foreign = calibration_queries_in(languages)
         of_queries = tuple(language for language, queries in foreign.items() for _ in queries)
@@ -444,12 +444,12 @@ def _best_of(answers: Mapping[str, tuple[float, float]]) -> Answers:
 
 
 def every(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
-    """Return that each candidate is wanted."""
+    """Return True for each candidate."""
     return np.ones(len(similarities), bool)
 
 
 def _is_about(n: int, measured: int) -> bool:
-    """Say whether a collection of n records is still about as large as when it was measured."""
+    """Return whether a collection of n records is still about as large as when it was measured."""
     return (n < SMALL) == (measured < SMALL) and measured / GROWTH <= n <= measured * GROWTH
 
 

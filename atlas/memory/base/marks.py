@@ -60,8 +60,8 @@ def check_own_under_review(marks: Mapping[str, Marks], act: str) -> None:
     """Raise `NotAllowed` where a writer under review would change records that it did not write itself.
 
     Args:
-        marks: Those of the records, by id.
-        act: What is about to be done, for the message, such as `promote entries`.
+        marks: Marks of the records, by id.
+        act: The act that is refused, for the message, such as `promote entries`.
     """
     if is_under_review() and any(mark.held_for != actor_name("") for mark in marks.values()):
         raise NotAllowed(

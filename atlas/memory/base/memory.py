@@ -163,7 +163,7 @@ class Memory(Records, ABC, Generic[T]):
         return self._weights()
 
     def get(self, record_id: str) -> T | None:
-        """Return one of them, or None."""
+        """Return a record by its id, or None."""
         found = self._items(self._store.get([record_id]))
         return found[0] if found else None
 
@@ -329,7 +329,7 @@ class Memory(Records, ABC, Generic[T]):
     def retrieve_words(
         self, query: str, k: int = 4, *, where: Where | None = None, threshold: float | None = None
     ) -> Retrieval[T]:
-        """Return the records that hold most of a query's words, or none where that may be chance.
+        """Return the records with most of a query's words. Empty if that may be chance.
 
         Args:
             threshold: Least share of the query's words that a hit holds, in [0, 1], rare ones weighted. None for the
@@ -427,7 +427,7 @@ class Memory(Records, ABC, Generic[T]):
     alevel = twin(level)
 
     def level_costs(self) -> LevelCosts | None:
-        """Return what the level costs on each side, or None before it was measured, as in a store of few records."""
+        """Return the costs of the level on each side, or None before it was measured, as in a store of few records."""
         return self._retriever.level_costs()
 
     alevel_costs = twin(level_costs)
@@ -456,7 +456,7 @@ def not_found(noun: str, record_id: str) -> NotFound:
     """Return the error of a record that is not there.
 
     Args:
-        noun: What one is called.
+        noun: The word for a record.
     """
     return NotFound(f"there is no {noun} {record_id!r}; it may have been deleted (see: atlas history)")
 

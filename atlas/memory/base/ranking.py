@@ -149,7 +149,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def overfetch(k: int) -> int:
-    """Return how many of the most similar to rank, so that the nudges find k among them."""
+    """Return the number of most similar records to rank, so that the nudges find k among them."""
     return max(RANKED_PER_HIT * k, FEWEST_RANKED) if k > 0 else 0
 
 

@@ -201,7 +201,7 @@ class Records:
     adelete = twin(delete)
 
     def record_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
-        """Say how an attempt at a task went that this record was used for.
+        """Record the outcome of an attempt at a task that used this record.
 
         A record's success rate is the mean of its own outcome and of the outcomes recorded here. An attempt counts
         once: the second report on a trajectory is ignored. A plain vector store keeps no attempts: each call
@@ -262,7 +262,7 @@ class Records:
     achange_marks = twin(change_marks)
 
     def release(self, ids: Sequence[str], *, unchanged_since: Moment | None = None) -> int:
-        """Let records be found by everybody that waited for review, as one operation, and return how many did.
+        """Accept records that wait for review as one operation, and return how many there were.
 
         What a key under review writes is found by that key alone until then, and the uses that came with it are not
         counted. `WAITING` is the filter for waiting records.
@@ -335,7 +335,7 @@ class Records:
 
 
 def filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the comparable part of a record's own metadata: texts, numbers, truths and lists of them."""
+    """Return the comparable part of a record's own metadata: texts, numbers, booleans and lists of them."""
     return {f"{METADATA}{name}": value for name, value in metadata.items() if _is_comparable(value)}
 
 

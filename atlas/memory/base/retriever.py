@@ -157,7 +157,7 @@ class Retriever:
         """Return the ranked hits that are relevant enough. Call it inside one state of the store.
 
         Args:
-            n_withheld: How many records the memory removes from the hits.
+            n_withheld: Number of records that the memory removes from the hits.
         """
         standards = self._standards(search.threshold, search.query)
         if self.prior is None and seeks_failures(search.query):
@@ -181,8 +181,8 @@ class Retriever:
         """Return the records that hold most of a query's words, best first. Nothing is embedded.
 
         Args:
-            query: Of any length.
-            k: How many at most.
+            query: A vector of any length.
+            k: Maximum number.
             where: A filter.
             threshold: Least share of the query's words, in [0, 1], rare ones weighted. None for the store's own.
         """
@@ -204,7 +204,7 @@ class Retriever:
         return self._standards(threshold=None).cut.best
 
     def level_costs(self) -> LevelCosts | None:
-        """Return what the level costs on each side, or None before it was measured."""
+        """Return the costs of the level on each side, or None before it was measured."""
         return self._calibration.costs(self.weights())
 
     def n_read(self, search: Search) -> int:
@@ -226,7 +226,7 @@ class Retriever:
         Args:
             hits: Best first.
             documents: The texts of the first `n_read` hits, by id.
-            vectors: What `vectors` gives for the hits.
+            vectors: Result of `vectors` for the hits.
         """
         reranked = RerankedHits(hits)
         if self.reranker is not None:

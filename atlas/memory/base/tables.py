@@ -65,7 +65,7 @@ def columns_of(
     """Return records as columns of one length, by name. None where a record has no such value.
 
     Args:
-        rows: As a store gives them: `id`, `document`, `metadata`.
+        rows: Rows of a store: `id`, `document`, `metadata`.
     """
     lines = [
         _line(row, marks.get(row["id"], NO_MARKS), usage.get(row["id"], NO_USAGE), places.get(row["id"]))

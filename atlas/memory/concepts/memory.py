@@ -184,7 +184,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aedit = twin(edit)
 
     def update_stats(self, concept_id: str, success: bool) -> None:
-        """Say how a task went that this concept was used for, or raise `NotFound` where it is not there."""
+        """Record the outcome of a task that used this concept, or raise `NotFound` if it does not exist."""
         self.record_use(concept_id, success)
 
     aupdate_stats = twin(update_stats)
@@ -257,7 +257,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     acompose = twin(compose)
 
     def explain_composition(self, concept_ids: Sequence[str]) -> ComposedConcept:
-        """Return the concept that the composition strategy makes of several, or why it makes none, if it gives reasons.
+        """Return the composition of several concepts, or the strategy's reason why there is none.
 
         Raises:
             NotFound, InvalidInput: See `composable`.

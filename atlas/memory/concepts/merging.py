@@ -106,7 +106,7 @@ def merges_of(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> 
     """Return a plan as the store takes it.
 
     Args:
-        rows: Those of the kept concepts and of the linked ones, by id.
+        rows: Rows of the kept concepts and of the linked ones, by id.
 
     Raises:
         PlanOutdated: One of them is not there any more.

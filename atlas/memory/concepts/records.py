@@ -62,7 +62,7 @@ def _check_texts(concept: CodeConcept) -> None:
     for name in ("id", "name", "description", "code"):
         text = getattr(concept, name)
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInput(f"a concept's {name} should say something, but is {text!r}; give it one")
+            raise InvalidInput(f"a concept's {name} should be a text that is not blank, but is {text!r}; give it one")
         check_text(text, f"the concept's {name}")
     if len(concept.name) > NAME_CHARACTERS:
         raise InvalidInput(f"a concept's name should have up to {NAME_CHARACTERS} characters, not {len(concept.name)}")

@@ -83,7 +83,7 @@ class ConceptWriter:
     def _check_name(self, concept: CodeConcept) -> None:
         if concept.language == PYTHON and not concept.name.isidentifier():
             raise InvalidInput(
-                f"expected the name of Python as code can call it, got {concept.name!r}; "
+                f"expected a Python identifier as the name, got {concept.name!r}; "
                 "give the concept the name of its function"
             )
         titles = self.store.column("title")

@@ -371,7 +371,7 @@ class ChromaExperienceMemory(Memory[Experience]):
             extracted = ExtractedText(text=self._extractor.extract(trajectory))
         if not extracted.text.strip():
             raise InvalidInput(
-                f"the task {trajectory.task.id!r} has no description, so nothing could find it again; give it one"
+                f"the task {trajectory.task.id!r} has no description, so no search could find it; give it one"
             )
         return extracted
 

@@ -33,7 +33,7 @@ class PruneCriteria:
     """Criteria of removal: a record goes if it meets any criterion. None means that a criterion is not used."""
 
     min_success_rate: float | None = None
-    """In [0, 1]: the lowest success rate to keep. A record without a known outcome has none, and stays."""
+    """In [0, 1]: the lowest success rate to keep. A record without a known outcome stays."""
 
     max_age_days: float | None = None
     """Older attempts go."""

@@ -24,7 +24,7 @@ def plan_refine(
     """Return a plan to refine some experiences. Unknown ids are left out.
 
     Args:
-        dimension: Of the store's vectors.
+        dimension: Dimension of the store's vectors.
         on_progress: Told after each set how many experiences are judged, and of how many.
     """
     with store.reading():

@@ -32,7 +32,7 @@ def is_same_task(task: Task, other: Task) -> bool:
 
 
 def task_key(task: Task) -> tuple[str, tuple[str, ...], str]:
-    """Return a key that is equal for equal tasks: domain, telling words and input."""
+    """Return a key that is equal for equal tasks: domain, significant words and input."""
     return task.domain, telling_words(task.description), input_key(task.context)
 
 

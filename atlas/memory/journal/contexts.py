@@ -131,8 +131,8 @@ def chosen(
     An entry that is too long for what is left of the budget makes room for shorter ones after it.
 
     Args:
-        limit: Of entries; None for as many as fit.
-        token_budget: Of all of them together; None for no bound.
+        limit: Maximum number of entries; None for as many as fit.
+        token_budget: Maximum tokens of all of them together; None for no bound.
     """
     by_content: dict[str, JournalEntry] = {}
     n_left = float("inf") if token_budget is None else token_budget

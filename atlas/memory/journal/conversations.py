@@ -58,8 +58,8 @@ class Conversations(Memory[Turn]):
         """Open the conversations.
 
         Args:
-            max_turns: How many turns an agent is reminded of.
-            ttl: How long ago they may be. Older ones stay and are found, but are not recalled.
+            max_turns: Most turns that an agent is reminded of.
+            ttl: Longest age of recalled turns. Older ones stay and are found, but are not recalled.
 
         Raises:
             InvalidInput: One of them is negative.
@@ -81,7 +81,7 @@ class Conversations(Memory[Turn]):
             if not isinstance(text, str):
                 raise InvalidInput(f"a turn's {name} should be a text, but is {text!r}"[:300])
         if not user_text.strip() and not response.strip():
-            raise InvalidInput("a turn should say something on one side at least, but both texts are empty")
+            raise InvalidInput("a turn should have a text on one side at least, but both are empty")
         if not conversation.strip():
             raise InvalidInput("a conversation should have a name, but it is empty; give it one, or leave it out")
         turn = Turn(conversation=conversation, user_text=user_text, response=response, created_at=self._clock.now())

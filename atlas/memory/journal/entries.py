@@ -167,25 +167,25 @@ class EntryLog(Log):
         return [line_of(row) for row in rows]
 
     def _gain_links(self, stored: Sequence[JournalEntry]) -> None:
-        """Give entries that are there those of their links that they never had."""
+        """Add to stored entries the links of an import that they never had."""
         links_by_id = {entry.id: entry.links for entry in stored if entry.links}
 
-        def gain() -> None:
+        def add_links() -> None:
             changed = []
             with self.store.reading():
                 moment = self.store.moment()
                 for row in self.store.get(list(links_by_id)):
                     entry = from_row(row)
-                    new = self._never_had(entry, links_by_id[entry.id])
+                    new = self._new_links(entry, links_by_id[entry.id])
                     if new:
                         changed.append(changed_row(row, replace(entry, links=(*entry.links, *new))))
             if changed:
                 self.rewrite(changed, moment, "link")
 
         if links_by_id:
-            retried(gain)
+            retried(add_links)
 
-    def _never_had(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
+    def _new_links(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
         """Return the links that neither the entry has nor an earlier version of it had."""
         new = [link for link in dict.fromkeys(links) if link not in entry.links]
         if not new:
@@ -220,7 +220,7 @@ def before_each(entries: Sequence[JournalEntry], stored: Sequence[Line]) -> dict
     """Return the beginnings of the entries of the same generation just before each one, oldest first, by id.
 
     Args:
-        stored: What the journal holds already of those generations.
+        stored: Stored entries of those generations.
     """
     new = {
         entry.id: Line(

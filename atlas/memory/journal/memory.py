@@ -70,7 +70,7 @@ class Journal(Memory[JournalEntry]):
             keep_noise: Whether noise is written as well. None for the last setting of `switch_gate`.
             keep_repetitions: Whether repetitions of recent entries are written. None likewise.
             llm: A language model, which writes the summaries of what is forgotten.
-            types: Those of the journal. None for the built-in ones and those that were registered with its store.
+            types: Its entry types. None for the built-in types and those registered with its store.
         """
         super().__init__(embedder, vector_store, collection_name, weights, clock)
         refused = Scope(collection=REFUSED_COLLECTION, content_field=self.content_field)
@@ -217,7 +217,7 @@ class Journal(Memory[JournalEntry]):
         """Return the latest entries, newest first. Of those written at one instant, the last added is the newest.
 
         Args:
-            tiers: Those that were forgotten so far come too; `core.journal_codec.TIERS` for all, buried ones as well.
+            tiers: Further tiers to include; `core.journal_codec.TIERS` for all of them, buried entries as well.
         """
         return self._log.recent(limit, entry_types, tiers=tiers)
 
@@ -245,7 +245,7 @@ class Journal(Memory[JournalEntry]):
         so many of each, then the entries of most value.
 
         Args:
-            limit: Of entries; None for as many as the budget of all texts holds, or ten where there is no budget.
+            limit: Maximum number of entries; None for as many as fit the budget, or ten without a budget.
         """
         return self._contexts.by_quota(EVOLUTION, checked_limit(limit, token_budget), token_budget)
 
@@ -282,7 +282,7 @@ class Journal(Memory[JournalEntry]):
         """Link one entry to another. Return the first with its links. A second time has no effect.
 
         Args:
-            link_type: Of the first to the second: `caused_by`, `fixed_by`, `related`, `summarises`, `refers_to`.
+            link_type: From the first to the second: `caused_by`, `fixed_by`, `related`, `summarises`, `refers_to`.
 
         Raises `NotFound` where one is not there, and `InvalidInput` for another type, or where both are one.
         """

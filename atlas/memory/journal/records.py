@@ -52,7 +52,7 @@ def new_entry(
     """Return an entry that is written now, if it can be kept.
 
     Args:
-        place: Where it stands in the log, as `instant` gives it; later than now where the clock was put back.
+        place: Its position in the log, as `instant` returns it; later than now if the clock was put back.
 
     Raises:
         InvalidInput: It cannot be kept.

@@ -155,7 +155,7 @@ def central_sentences(
 
 
 def recurring_faults(texts: Sequence[str]) -> str:
-    """Return the names of the errors that several texts mention, with counts, or empty if there is none."""
+    """Return the names of the errors that several texts mention, with counts. Empty without any."""
     often = Counter(name for text in texts for name in set(_FAULT.findall(text)))
     named = [
         f"{name} ({n} entries)" for name, n in sorted(often.items(), key=lambda item: (-item[1], item[0])) if n > 1
@@ -221,7 +221,7 @@ class Summariser:
         """Return the draft as the model writes it, else as it is, with why.
 
         Args:
-            entries: Those that it stands for.
+            entries: The entries that it summarises.
         """
         try:
             async with self._free:

@@ -38,7 +38,7 @@ def _check_attempt(item: Trajectory | ExportedExperience) -> None:
 
 def _check_task(task: Task) -> None:
     if not task.description.strip():
-        raise InvalidInput("task.description is blank, so nothing could find the attempt again; give it one")
+        raise InvalidInput("task.description is blank, so no search could find the attempt; give it one")
 
 
 KINDS: Mapping[str, MemoryKind] = {

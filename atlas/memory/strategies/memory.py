@@ -83,7 +83,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         """Open a bank.
 
         Args:
-            text_of: What of a strategy is embedded.
+            text_of: Function that returns the text of a strategy to embed.
             same_situation: Cosine of what is embedded from which `write` takes two strategies for one, in (0, 1].
             retirement: When outcomes alone retire one.
 
@@ -258,7 +258,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Outcomes
 
     def update_stats(self, strategy_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
-        """Say how an attempt went that this strategy was used for, or raise `NotFound` where it is not there."""
+        """Record the outcome of an attempt that used this strategy, or raise `NotFound` if it does not exist."""
         self.record_use(strategy_id, success, task_id=task_id, trajectory_id=trajectory_id)
 
     aupdate_stats = twin(update_stats)
@@ -307,7 +307,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aretire = twin(retire)
 
     def unretire(self, strategy_ids: Sequence[str]) -> int:
-        """Let strategies be read again. Those that their outcomes retired are pinned, which overrules that."""
+        """Bring retired strategies back. Those that were retired for their outcomes are pinned, so that they stay."""
         return unretire(self._store, list(dict.fromkeys(strategy_ids)), self._withheld())
 
     aunretire = twin(unretire)

@@ -89,10 +89,10 @@ def outworn(store: Collection, rule: RetirementRule) -> set[str]:
 
 
 def unretire(store: Collection, strategy_ids: Sequence[str], by_outcomes: Container[str]) -> int:
-    """Let strategies be read again. Return how many changed.
+    """Bring retired strategies back. Return how many changed.
 
     Args:
-        by_outcomes: Those that their outcomes retired, which are pinned.
+        by_outcomes: Strategies that were retired for their outcomes. These are pinned, so that they stay.
     """
     pin, unbury = MarksChange(pinned=True, buried=False), MarksChange(buried=False)
     scoped = store if store.operation_id else store.within("mark", "unretired")

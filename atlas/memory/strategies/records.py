@@ -49,7 +49,7 @@ def checked(strategy: Strategy, now: datetime) -> Strategy:
     for name in ("id", "situation", "suggestion"):
         text = getattr(strategy, name)
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInput(f"a strategy's {name} should say something, but is {text!r}; give it one")
+            raise InvalidInput(f"a strategy's {name} should be a text that is not blank, but is {text!r}; give it one")
         check_text(text, f"the strategy's {name}")
     title = (strategy.title.strip() or strategy.situation.strip().splitlines()[0])[:TITLE_CHARACTERS]
     made_at = strategy.created_at or now

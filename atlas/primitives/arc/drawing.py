@@ -103,7 +103,7 @@ def draw_ray(grid: Grid, start: Cell, step: Cell, color: int, background: int = 
     """The grid with a ray that leaves a cell and goes on over background until it meets something or the edge.
 
     Args:
-        start: Where it comes from; this cell itself stays.
+        start: The cell where it begins, which stays unchanged.
         step: Rows and columns that it advances each time, such as (0, 1) to the right or (1, 1) aslant.
 
     Raises:

@@ -27,7 +27,7 @@ def as_array(grid: Grid | Cells) -> Cells:
     """The grid as a new array, once it is known to be one: two-dimensional, not empty, colours 0–9.
 
     Raises:
-        ValueError: It is not a grid; the message says why.
+        ValueError: It is not a grid; the message has the reason.
 
     Examples:
         >>> as_array([[1, 2, 3], [4, 5, 6]]).shape

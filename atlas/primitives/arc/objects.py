@@ -23,7 +23,7 @@ from atlas.primitives.arc.grids import (
 )
 
 Object = dict[Cell, int]
-"""The colour of each of its cells, which are never none."""
+"""The colour of each of its cells. An object has at least one cell."""
 
 Property = Literal["size", "color", "height", "width", "top", "left", "holes"]
 

@@ -280,7 +280,7 @@ def join_horizontal(grids: Sequence[Grid]) -> Grid:
     """The grids side by side, the first at the left.
 
     Raises:
-        ValueError: There are none, or their heights differ.
+        ValueError: There are no grids, or their heights differ.
 
     Examples:
         >>> join_horizontal([[[1], [2]], [[3], [4]]])
@@ -298,7 +298,7 @@ def join_vertical(grids: Sequence[Grid]) -> Grid:
     """The grids one below the other, the first at the top.
 
     Raises:
-        ValueError: There are none, or their widths differ.
+        ValueError: There are no grids, or their widths differ.
 
     Examples:
         >>> join_vertical([[[1, 2]], [[3, 4]]])

@@ -32,7 +32,7 @@ class CommandResult(TypedDict):
     """Negative where a signal ended it. None where its time was over."""
 
     output: str
-    """Its standard output. The middle is left out where it is too long, which is said there."""
+    """Its standard output. If it is too long, a note stands in place of the middle."""
 
     errors: str
     """Its standard error, likewise."""
@@ -50,12 +50,12 @@ def run_command(
     r"""Run a program in the root directory and return what it printed and how it ended.
 
     It is not confined to the directory: it can do whatever the user may do. There is no shell, so no character of an
-    argument has a meaning of its own. It has nothing to read, few variables of the environment, and those given here.
+    argument has a meaning of its own. Its input is empty. Its environment has few variables, and those given here.
 
     Args:
         command: The program and its arguments.
         seconds: After which it is killed, with all that it started in its process group.
-        max_output_bytes: Of its output, and of its errors.
+        max_output_bytes: Maximum bytes of its output, and of its errors.
 
     Raises:
         ValueError: The command is one text, or empty.
@@ -142,13 +142,13 @@ def run_tests(
     seconds: float = 300.0,
     environment: Mapping[str, str] | None = None,
 ) -> CommandResult:
-    """Run a project's tests with this Python, in the root directory. Exit code 0 says that all passed.
+    """Run a project's tests with this Python, in the root directory. Exit code 0 means that all passed.
 
-    The tests are programs: what is said of `run_command` holds for them.
+    The tests are programs: the limits of `run_command` hold for them.
 
     Args:
-        tests: What to run of them, as the runner names it; none for all.
-        runner: What follows Python's name, such as `-m pytest` or `-m unittest`.
+        tests: The tests to run, as the runner names them; empty for all.
+        runner: Arguments of Python that start the runner, such as `-m pytest` or `-m unittest`.
 
     Examples:
         >>> run_tests(root, runner=["-m", "unittest", "-q"])["exit_code"]

@@ -66,7 +66,7 @@ def _inner(path: str) -> str:
 
 
 def git_init(root: Path, branch: str = "main") -> str:
-    """Make the root a git repository, if it is none yet, and return the name of its branch.
+    """Make the root a git repository, unless it is one, and return the name of its branch.
 
     Raises:
         ValueError: Git refuses, or the root's `.git` is not a directory.
@@ -99,7 +99,7 @@ def git_status(root: Path) -> list[str]:
 
 
 def git_diff(root: Path, paths: Sequence[str] = (), staged: bool = False) -> str:
-    r"""The changes that are not staged, or those that are, as a patch. Empty where there are none.
+    r"""The changes that are not staged, or those that are, as a patch. Empty without changes.
 
     Its middle is left out where it has more than 200 kB; then name paths.
 

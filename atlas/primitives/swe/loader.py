@@ -35,7 +35,7 @@ class SWEPrimitiveLoader:
     """A loader of an agent's work in a project: reading, writing, searching, patching, running, git.
 
     They are concepts with ids `swe_…`, whose first argument is the root directory that no path of theirs leads out of.
-    `paths` says what that guarantees, and `commands` that it is not true of what a program does.
+    `paths` describes what that guarantees. It does not hold for the programs of `commands`.
     """
 
     def __init__(self, root: Path | None = None) -> None:

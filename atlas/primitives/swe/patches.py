@@ -24,8 +24,8 @@ def apply_patch(root: Path, patch: str) -> list[str]:
     back. The root need not be a repository. Links and submodules are refused.
 
     Raises:
-        ValueError: It is not a patch, is larger than 1 MB, does not fit, or makes a link; nothing was changed.
-        PermissionError: It names a path outside the root, over a symbolic link, or in `.git`; nothing was changed.
+        ValueError: It is not a patch, is larger than 1 MB, does not fit, or makes a link. No file was changed.
+        PermissionError: It names a path outside the root, over a symbolic link, or in `.git`. No file was changed.
         FileNotFoundError: There is no git.
 
     Examples:

@@ -194,7 +194,7 @@ def write_bytes(root: Path, path: str, content: bytes, executable: bool | None =
 
 
 def _new_mode(descriptor: int, mode: int | None, executable: bool | None) -> int:
-    """The permissions for a file: as they were, or a new file's. Where asked, executable by whoever may read it."""
+    """The permissions for a file: as they were, or those of a new one. Optionally executable by its readers."""
     if mode is None:
         mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
     if executable is None:
@@ -203,7 +203,7 @@ def _new_mode(descriptor: int, mode: int | None, executable: bool | None) -> int
 
 
 def _mode_of(directory: int, name: str) -> int | None:
-    """The permissions of a regular file. None where there is nothing of that name."""
+    """The permissions of a regular file. None if there is no file of that name."""
     try:
         found = os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
     except FileNotFoundError:
@@ -282,7 +282,7 @@ def list_files(root: Path, pattern: str = "*", path: str = "", max_files: int = 
     Symbolic links, and directories such as `.git` and `node_modules`, are left out, and what lies 100 directories deep.
 
     Args:
-        pattern: As a shell has it, such as `*.py` (any such name) or `tests/*` (any such path; `*` crosses `/`).
+        pattern: A shell pattern, such as `*.py` (any such name) or `tests/*` (any such path; `*` crosses `/`).
         path: The directory to list.
 
     Raises:

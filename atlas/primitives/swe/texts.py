@@ -104,7 +104,7 @@ def replace_in_file(root: Path, path: str, old: str, new: str, times: int = 1) -
     r"""Replace a passage of a text file below the root, and return the file's new size in bytes.
 
     Args:
-        times: How often the passage stands there; anything else is refused, so that no other place is changed.
+        times: Expected number of occurrences; any other is refused, so that no other place is changed.
 
     Raises:
         ValueError: The passage is empty or does not stand there so often; or as for `read_file` and `write_file`.
@@ -137,9 +137,9 @@ def search_codebase(
     than 5 MB, are left out.
 
     Args:
-        pattern: Of the files to search, as in `list_files`.
+        pattern: Pattern of the files to search, as in `list_files`.
         whole_word: Whether no letter, digit or underscore may stand beside it.
-        seconds: How long to search at most.
+        seconds: Time limit of the search.
 
     Raises:
         ValueError: The text is empty.
@@ -242,11 +242,11 @@ def find_definition(root: Path, name: str, seconds: float = 20.0) -> list[Defini
 
     Args:
         name: Alone, such as `greet`, or with what it is in, such as `Greeter.greet`.
-        seconds: How long to search at most.
+        seconds: Time limit of the search.
 
     Raises:
         TimeoutError: It takes longer.
-        ValueError: There are too many files to say so for certain.
+        ValueError: There are too many files for a certain answer.
 
     Examples:
         >>> find_definition(root, "greet")

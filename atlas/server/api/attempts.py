@@ -1,4 +1,4 @@
-"""Attempts, as an agent tells them after a task."""
+"""Attempts, as an agent reports them after a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of the store as they come: for live pages, followers, and whoever wants to be told."""
+"""Changes of the store as they come, for live pages and followers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ router = APIRouter()
 
 POLL_SECONDS = 0.3
 QUIET_SECONDS = 15.0
-"""Time after which a line says that the connection still stands, where nothing changes."""
+"""Time without a change after which a line keeps the connection open."""
 
 MOST_IDS = 1_000
 """Most ids of one memory in an event."""
@@ -61,7 +61,7 @@ async def _events(request: Request, memory: MemorySystem, since: int | None) -> 
 
 
 def _refused(request: Request) -> str:
-    """Return why the key of a stream is refused by now, or nothing where it is not."""
+    """Return the reason why the key of a stream is refused by now, or an empty text."""
     try:
         request.app.state.doors.enter(request.headers.get("authorization", ""))
     except AtlasError as error:
@@ -70,7 +70,7 @@ def _refused(request: Request) -> str:
 
 
 def _event(memory: MemorySystem, since: int) -> tuple[int, str]:
-    """Return the present revision, and what has changed since another one, or nothing where that is the same."""
+    """Return the present revision, and the event of the changes since another. Empty without changes."""
     with memory.storage.reading():
         revision = memory.revision()
         if revision <= since:

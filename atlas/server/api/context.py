@@ -1,4 +1,4 @@
-"""Context for a task: the block of an agent's prompt that tells what is remembered."""
+"""Context for a task: the block of an agent's prompt with what is remembered."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ router = APIRouter()
 
 @router.post("/context")
 def context(request: ContextRequest, memory: Served, is_warm: Warm) -> ContextResponse:
-    """Return what is remembered for a task, within a budget of tokens.
+    """Return the memories for a task, within a budget of tokens.
 
-    It is found by words alone, and says so, until the embedding model is ready.
+    Until the embedding model is ready, words alone find it, and `by_words` is true.
 
     What is shown counts as used for the task by the next attempt at it that the same key stores.
     """

@@ -1,4 +1,4 @@
-"""Health of the server. Without a key it is up or down, and nothing about the store is given."""
+"""Health of the server. Without a key, only whether it is up is given, not the state of the store."""
 
 from __future__ import annotations
 

@@ -40,5 +40,5 @@ def operation(operation_id: Id, memory: Served, limit: Annotated[int, Query(ge=1
 
 @router.post("/{operation_id}/undo")
 def undo(operation_id: Id, memory: Served, request: UndoRequest | None = None) -> Operation:
-    """Take an operation back, exactly. Undoing that one does it again."""
+    """Undo an operation, exactly. Undoing the undo redoes it."""
     return memory.undo(operation_id, reason=request.reason if request else "")

@@ -18,7 +18,7 @@ from atlas.server.names import MemoryName
 from atlas.server.problems import unknown_names
 
 SCRUBBED = "Atlas-Scrubbed"
-"""Header with the number of secrets that were replaced in what was written, by kind. Absent where there were none."""
+"""Header with the number of secrets that were replaced in what was written, by kind. Absent without any."""
 
 
 def served(request: Request) -> MemorySystem:
@@ -28,7 +28,7 @@ def served(request: Request) -> MemorySystem:
 
 
 def is_warm(request: Request) -> bool:
-    """Return whether the embedding model is ready. Until then searches go by words, so that nobody waits for it."""
+    """Return whether the embedding model is ready. Until then searches go by words, to avoid a wait."""
     answer: bool = request.app.state.is_warm()
     return answer
 

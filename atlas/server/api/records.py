@@ -155,9 +155,9 @@ def edit(
     answer: Response,
     if_match: Annotated[str | None, Header(max_length=200)] = None,
 ) -> RecordResponse:
-    """Change what a record says, or its marks, as one operation, and return it.
+    """Change the fields of a record, or its marks, as one operation, and return it.
 
-    With `If-Match`, nothing is done where it has changed since it was read, by whatever server of the store.
+    With `If-Match`, the edit is refused if any server of the store has changed the record since it was read.
     """
     records = memory_named(served, memory)
     with records.collection.reading():
@@ -176,7 +176,7 @@ def edit(
 
 @router.post("/{memory}/{record_id}/uses", status_code=204)
 def record_use(memory: MemoryName, record_id: Id, use: UseInput, served: Served) -> None:
-    """Say how an attempt went that used a record. An attempt counts once."""
+    """Record the outcome of an attempt that used a record. An attempt counts once."""
     memory_named(served, memory).record_use(record_id, **use.model_dump())
 
 

@@ -88,7 +88,7 @@ class SearchRequest(RequestBody):
 
     diversity: Annotated[float, Field(ge=0, le=1)] = 0.0
     by_words: bool = False
-    """True to search by words alone. Threshold, distinct and diversity then mean nothing."""
+    """True to search by words alone. Threshold, distinct and diversity are ignored then."""
 
 
 class OutcomeInput(RequestBody):
@@ -130,7 +130,7 @@ class AttemptInput(RequestBody):
         """Return it as the library has it.
 
         Args:
-            attempt_id: The id of one that does not say its own.
+            attempt_id: The id of an attempt that has none of its own.
         """
         return Trajectory(
             task=self.task.task(),
@@ -168,7 +168,7 @@ class MarksRequest(MarksInput):
 
 
 class EditInput(MarksInput):
-    """Changes of what a record says, and of its marks. What is left out stays."""
+    """Changes of the fields of a record, and of its marks. What is left out stays."""
 
     fields: dict[str, Any] = {}
     """New values by the names of fields, as `GET` gives them, such as `{"suggestion": "…"}`."""
@@ -190,7 +190,7 @@ class StrategyInput(RequestBody):
 
 
 class ConceptInput(RequestBody):
-    """Reusable code. It is stored and shown, and run by nobody but those who ask for its examples to be run."""
+    """Reusable code. It is stored and shown, but run only where its examples are run on request."""
 
     name: Annotated[Text, Field(min_length=1)]
     """For Python code, the name of the function that it defines."""
@@ -341,13 +341,13 @@ class OperationResponse(BaseModel):
 
 
 class Health(BaseModel):
-    """State of the server, as it is given to everybody."""
+    """State of the server, as it is given to all clients."""
 
     status: Literal["ready", "unavailable"]
 
 
 class HealthDetails(Health):
-    """State of the server, as it is given to whoever has a key."""
+    """State of the server, as it is given to clients with a key."""
 
     version: str
     schema_version: int
@@ -367,4 +367,4 @@ class HealthDetails(Health):
     """Number of traces that are still coming in."""
 
     n_traces_refused: int
-    """Number of traces that no attempt could be made of. The server's log says why."""
+    """Number of traces that no attempt could be made of. The server's log has the reasons."""

@@ -41,7 +41,7 @@ _BODIES: dict[str, Any] = {
 
 @router.post("/traces", openapi_extra={"requestBody": _BODIES}, response_model=dict[str, Any])
 async def take(request: Request, memory: Served) -> Response:
-    """Take spans. A trace becomes an attempt, of unknown outcome, half a minute after its last span.
+    """Receive spans. A trace becomes an attempt, of unknown outcome, half a minute after its last span.
 
     They are on the disk when this answers. Point an exporter at it: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`.
     """

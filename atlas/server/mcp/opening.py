@@ -48,7 +48,7 @@ class Opening:
         return self._opened
 
     def close(self) -> None:
-        """Let go of the store's files."""
+        """Close the store's files."""
         if self._opened is not None:
             self._opened.close()
 

@@ -36,7 +36,7 @@ class Relay:
         return await self._request(lambda there: there.list_tools(cursor=_cursor(params)))
 
     async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        """Call a tool there. What fails on the way is told as the tool's own failure."""
+        """Call a tool there. A failure on the way is reported as the tool's own."""
         try:
             return await self._request(lambda there: there.call_tool(params.name, params.arguments))
         except MCPError as error:
@@ -67,7 +67,7 @@ class Relay:
         return await self._request(lambda there: there.get_prompt(params.name, params.arguments))
 
     async def _request(self, ask: Callable[[Client], Awaitable[T]]) -> T:
-        """Return what the server answers, or raise `MCPError` with a sentence that says what to do."""
+        """Return the answer of the server, or raise `MCPError` with a sentence that names the remedy."""
         try:
             async with self._connected() as there:
                 return await ask(there)
@@ -99,8 +99,8 @@ def relay(address: str, key: str) -> Server[Any]:
     """Return a server that passes questions on.
 
     Args:
-        address: Of a server that `atlas serve` runs.
-        key: A key of that server, or nothing for the token of one of this user's on this machine.
+        address: Address of a server that `atlas serve` runs.
+        key: A key of that server, or an empty text for the token of this user's server on this machine.
     """
     there = Relay(address, key)
     return Server(

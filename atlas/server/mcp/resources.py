@@ -15,7 +15,7 @@ RESOURCE_CHARACTERS = 200_000
 
 
 def overview(memory: MemorySystem) -> str:
-    """Return how much the memory holds, and what was done to it lately."""
+    """Return the size of the memory, and the latest operations."""
     counts = "\n".join(f"- {name}: {kind.records(memory).count():,}" for name, kind in searchable_kinds().items())
     return f"# ATLAS memory\n\n{counts}\n\n## Lately\n\n{history(memory, 10)}"
 

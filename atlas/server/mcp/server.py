@@ -108,7 +108,7 @@ def _untitled(schema: Any) -> Any:
 def _bound(
     tool: Callable[..., str], open_memory: Callable[[], MemorySystem], is_warm: Callable[[], bool]
 ) -> Callable[..., str]:
-    """Return a tool without its first parameter, the memory. Its errors are told in our own sentences."""
+    """Return a tool without its first parameter, the memory. Its errors become `ToolError` with our message."""
 
     @wraps(tool, assigned=("__name__", "__qualname__", "__module__"))
     def called(**arguments: Any) -> str:

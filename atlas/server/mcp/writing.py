@@ -141,7 +141,7 @@ def _step(step: str | dict[str, Any]) -> Step:
 
 
 def _after(operation_id: str | None) -> str:
-    """Return what an agent should know of what it has added: who finds it, and how to take it back."""
+    """Return the note on an added record: who can find it, and how to undo it."""
     review = " It waits for review: until a curator accepts it, only you find it." if is_under_review() else ""
     return f"{review}{_undo(operation_id)}"
 

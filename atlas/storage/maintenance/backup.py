@@ -187,7 +187,7 @@ def restore(store: Store, source: Path) -> BackupReport:
 
 
 def _restored(source: Path) -> dict[str, str]:
-    """Return a backup that a store is made of. The file's time is used if the store has none."""
+    """Return a backup that a store was restored from. The file's time is used if the store has no time."""
     made_at = datetime.fromtimestamp(source.stat().st_mtime, UTC)
     return {str(source.resolve()): made_at.isoformat()}
 
@@ -299,7 +299,7 @@ def _replace_names(store: Store, names: bytes | None) -> None:
 
 
 def _relabel(store: Store) -> None:
-    """Let the label name the restored ledger's model, whose checksum is computed when an embedder opens it."""
+    """Write the restored ledger's model into the label. Its checksum is computed when an embedder opens it."""
     model = store.model
     if model is None:
         (store.path / LABEL).unlink(missing_ok=True)

@@ -73,7 +73,7 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
     Args:
         ids: Ids, or beginnings that no other record's id shares; of records that are there or were deleted. One that
             records in several collections have means all of these.
-        collection: Where they are looked for; empty for everywhere.
+        collection: The collection to search; empty for all.
 
     Raises:
         NotFound: None, or several, begin with one of them, or it was purged already.

@@ -57,7 +57,7 @@ class JudgementBook:
         )
 
     def state(self) -> str:
-        """Return a text that is another one after every judgement, with how many there are and when the last was made.
+        """Return a text that changes with every judgement: their number, and the time of the last.
 
         Empty without judgements.
         """
@@ -104,7 +104,7 @@ def checked(query: str) -> str:
     """Return a query as it is kept, without spaces around it, or raise `InvalidInput` if it is empty."""
     check_text(query, "the query")
     if not query.strip():
-        raise InvalidInput("a judged query should say something, but is empty")
+        raise InvalidInput("a judged query should not be blank; give it a text")
     return query.strip()
 
 

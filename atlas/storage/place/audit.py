@@ -53,7 +53,7 @@ class AuditEvent:
     """The object of the event. Untrusted text."""
 
     n: int = 1
-    """Times that it happened, besides the line before of the same kind."""
+    """Number of repetitions since the last line of the same kind."""
 
 
 @dataclass(slots=True, eq=False)

@@ -66,7 +66,7 @@ class AccessValues(Generic[T]):
             return dict(seen[1])
         except _DAMAGE as error:
             raise StoreUnavailable(
-                f"{text} cannot be read ({error}), so nobody is let in; mend it, or remove it and begin again"
+                f"{text} cannot be read ({error}), so all access is refused; mend it, or remove it and begin again"
             ) from DamagedText(self.name, str(error))
 
     @contextmanager
@@ -91,6 +91,6 @@ def _reached(text: AccessText) -> Iterator[None]:
         raise
     except OSError as error:
         raise StoreUnavailable(
-            f"{text} cannot be reached now ({error.strerror or error}), so nobody is let in; see to its disk and its "
-            "permissions, and try again"
+            f"{text} cannot be reached now ({error.strerror or error}), so all access is refused; check its disk "
+            "and its permissions, and try again"
         ) from error

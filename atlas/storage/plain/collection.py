@@ -39,7 +39,7 @@ def backing(
 ) -> Collection:
     """Return the collection that a memory writes to: a ledger's as it is, or any other store in a `PlainCollection`.
 
-    A store that has collections of its own, and so a method `for_collection`, gives the one of the scope's name. The
+    Of a store with collections, which has a method `for_collection`, this is the collection of the scope's name. The
     records in any other store are marked with that name, so that several memories can share the store.
 
     Args:
@@ -145,7 +145,7 @@ class PlainCollection(Collection):
     ) -> None:
         """Replace records, which keep their usage, or raise `NotFound` where one is not there.
 
-        Dropped ones go besides.
+        Dropped records are deleted as well.
         """
         with self._lock:
             before = self._rows(ids)
@@ -188,7 +188,7 @@ class PlainCollection(Collection):
         worth: Worth | None = None,
         compared: Worth | None = None,
     ) -> Candidates:
-        """Return the n nearest records and the n that hold the most telling words, if the store has word search.
+        """Return the n nearest records and the n that hold the most distinctive words, if the store has word search.
 
         How much could be held, it can only guess: from the best value, and from how many of the words that record has.
         """

@@ -126,7 +126,7 @@ class PostgresConnection:
         self.raw.execute(f"DELETE FROM new_{table}")
 
     def forget_rows(self) -> None:
-        """Let go of the rows that wait, as their transaction was rolled back."""
+        """Drop the rows of a transaction that was rolled back."""
         self._rows = {}
 
     def _write_rows_of(self, statement: str) -> None:
@@ -216,7 +216,7 @@ class PostgresDatabase:
 
     @contextmanager
     def locked(self, name: str, on_wait: Callable[[], None] = lambda: None) -> Iterator[bool]:
-        """Let no other thread, process or machine into a block of this name. A thread may enter it again.
+        """Lock a name for the block, against other threads, processes and machines. A thread may enter it again.
 
         The server frees it where the process is killed. While it waits there is no transaction, which would keep the
         server from cleaning up.
@@ -265,7 +265,7 @@ class PostgresDatabase:
                 raw.close()
 
     def close(self) -> None:
-        """Close every connection, those that a thread is using when it is done. A later use opens a new one."""
+        """Close every connection, or, if a thread is using it, as soon as that is done. A later use opens a new one."""
         self._connections.close()
         self._locking.close()
 

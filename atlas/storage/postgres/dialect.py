@@ -24,7 +24,7 @@ class PostgresDialect:
     words: Words = postings
 
     def renumber(self, connection: Connection) -> None:
-        """Let the numbers of new rows follow those that were copied."""
+        """Set the sequence of numbers behind the copied rows."""
         for table, column in (("records", "seq"), ("attribute_keys", "key"), *((t, "seq") for t in _NUMBERED)):
             connection.execute(
                 f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) FROM {table}"

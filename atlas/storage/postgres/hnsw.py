@@ -278,7 +278,7 @@ class HnswIndex(LocalIndex):
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Say that the index is unusable where the server cannot answer by it, as queries go on without."""
+        """Raise `IndexUnusable` if the server fails to use the index, since queries work without it."""
         try:
             yield
         except (errors.DataException, errors.UndefinedObject, errors.UndefinedTable, errors.DiskFull) as error:

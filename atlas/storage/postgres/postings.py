@@ -131,7 +131,7 @@ def word_table(connection: Connection, collection: str) -> str | None:
 
 
 def make_word_table(connection: Connection, collection: str) -> None:
-    """Give a collection its table, with the words of the records that it has, unless it has one."""
+    """Make the word table of a collection, with the words of its records, unless it has one."""
     keys = _waiting(connection).keys
     if collection in keys:
         return
@@ -217,7 +217,7 @@ def flush(connection: Connection) -> None:
 
 
 def forget(connection: Connection) -> None:
-    """Let go of the words that a transaction has taken in, as it was rolled back or has written them."""
+    """Drop the words of a transaction that was rolled back, or has written them."""
     connection.waiting_words = Waiting()  # type: ignore[attr-defined]
 
 

@@ -56,8 +56,8 @@ class PostgresShared:
 
         Args:
             content: Empty where it is too large to be held, so that only its maker has it.
-            job: What it was made by.
-            ledger_id: Of the ledger as it was read. Empty where that is not known.
+            job: The job that made it.
+            ledger_id: Id of the ledger as it was read. Empty where that is not known.
 
         Raises:
             PlanOutdated: The store was restored, embedded again or purged of a record meanwhile.

@@ -40,7 +40,7 @@ class _TextDumper(Dumper):
 
 
 class _TruthDumper(Dumper):
-    oid = 21  # smallint: the ledger's truths are 0 and 1
+    oid = 21  # smallint: the ledger's booleans are 0 and 1
 
     def dump(self, obj: bool) -> bytes:
         return b"1" if obj else b"0"
@@ -86,7 +86,7 @@ def numeric(value: int | float) -> Decimal:
 
 
 def register(connection: Connection[Any]) -> None:
-    """Let a connection take and give values so."""
+    """Register the adapters of these types on a connection."""
     adapters = connection.adapters
     adapters.register_dumper(str, _TextDumper)
     adapters.register_dumper(bool, _TruthDumper)

@@ -78,8 +78,8 @@ class SqlColumns:
     def before(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
         """Return the n records just before each of some, nearest first, among those with the same value of a key.
 
-        They are in the order of `created_at`, of one instant as they were added, and looked for among the `NEAREST`
-        before each: in thirty conversations at once, the last turn of one is hardly farther away.
+        Order is by `created_at`, then by time of adding. The search covers the `NEAREST` records
+        before each: with thirty conversations at once, the last turn of each is hardly farther away.
         """
         with self._database.read() as connection:
             is_same = connection.dialect.same("their", "own")

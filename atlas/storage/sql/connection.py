@@ -148,7 +148,7 @@ class Words(Protocol):
         """Return the name of a collection's table. None before anything was written into the collection."""
 
     def make_word_table(self, connection: Connection, collection: str, /) -> None:
-        """Give a collection its table, with the words of the records that it has, unless it has one."""
+        """Make the word table of a collection, with the words of its records, unless it has one."""
 
     def make_word_table_anew(self, connection: Connection, collection: str, /) -> None:
         """Build a collection's table from its records, under another name."""
@@ -206,7 +206,7 @@ class Dialect(Protocol):
         """Its tables of words."""
 
     def renumber(self, connection: Connection) -> None:
-        """Let the numbers of new rows follow those that were copied."""
+        """Set the sequence of numbers behind the copied rows."""
 
     def value(self, a: str) -> str:
         """Return the expression of a value, which is read as a text, a whole number or a float."""

@@ -41,7 +41,7 @@ Writing = Callable[[], AbstractContextManager[Connection]]
 
 
 def copy_ledger(source: Connection, writing: Writing, on_progress: Progress | None = None) -> int:
-    """Copy all that a ledger holds into one that is empty or has a beginning of the same. Return how many rows.
+    """Copy a ledger into one that is empty or has a part of the same copy. Return the number of rows.
 
     Args:
         source: A connection that sees one state of its ledger.
@@ -96,7 +96,7 @@ def _tell(on_progress: Progress | None, n_done: int, total: int) -> None:
 
 
 def end_copy(source: Connection, target: Connection) -> str:
-    """Let a copy be a store of its own, if it holds the same rows, byte for byte. Else take everything out again.
+    """Make a copy a store of its own if its rows are the same, byte for byte. Else empty it.
 
     Returns:
         The table that differs. Empty if all are equal.
@@ -118,7 +118,7 @@ def _digest(connection: Connection, table: str, columns: str) -> bytes:
 
 
 def empty(connection: Connection) -> None:
-    """Take everything out of a ledger, as part of a transaction."""
+    """Empty a ledger, as part of a transaction."""
     for table in ("attributes", *reversed(TABLES)):
         connection.execute(f"DELETE FROM {table}")
     connection.execute("DELETE FROM meta WHERE name NOT IN ('revision', 'ledger_id', 'schema_version')")
@@ -134,7 +134,7 @@ def _batches(source: Connection, table: str, columns: str, n_skipped: int = 0) -
     query = f"SELECT {columns} FROM {table} ORDER BY {order} LIMIT {2**62} OFFSET {n_skipped}"
     with closing(source.stream(query)) as rows:
         while batch := rows.fetchmany(BATCH):
-            # A truth is a number in SQLite, and a text in PostgreSQL.
+            # A boolean is a number in SQLite, and a text in PostgreSQL.
             yield [(*row[:4], row[4] if row[2] in TEXTS else 1) for row in batch] if table == "marks" else batch
 
 

@@ -61,7 +61,7 @@ from atlas.storage.sql.words.keyword_search import SqlWords
 
 
 class SqlLedger:
-    """The truth of a store. All methods are synchronous and may be called from any thread and process."""
+    """The ledger of a store. All methods are synchronous and may be called from any thread and process."""
 
     def __init__(
         self,
@@ -235,7 +235,7 @@ class SqlLedger:
             return read_matching(connection, collection, where)
 
     def known_hashes(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-        """Return the content hashes that a live record has, or stands for, each with the id of one."""
+        """Return the content hashes of live records and of those merged into them, with the id of one of each."""
         with self.database.read() as connection:
             return read_known_hashes(connection, collection, hashes)
 
@@ -382,8 +382,8 @@ class SqlLedger:
 
         Args:
             model: The model that made the vectors.
-            skip_known: Leave out records of which a live one has the id, or one that another operation wrote has, or
-                stands for, the content hash.
+            skip_known: Leave out records whose id is live, or whose content hash a record of another operation has
+                or was merged from.
             restored: Marks and usage to write with them, by id; usage that the store has already is kept.
             alone_in: A metadata key of which no other record may have the value that one of these has.
 
@@ -429,7 +429,7 @@ class SqlLedger:
 
         Args:
             unchanged_since: A moment; refuse if one of these records has changed since.
-            dropped: Records that go besides, where they are there.
+            dropped: Further records to delete, if they exist.
 
         Raises:
             NotFound: One of them is not there.

@@ -69,7 +69,7 @@ class Lending(Generic[C]):
         """Close the connections, those that a thread is using when it is done. A later use opens a new one.
 
         Args:
-            also: What is to be done before anybody is lent one again.
+            also: Function to call before a connection is lent again.
         """
         with self._lock:
             self._let_go()

@@ -62,7 +62,7 @@ class SqlMarks:
             return read_marks(connection, collection, ids)
 
     def column(self, collection: str, name: str) -> dict[str, Any]:
-        """Return one of the marks of every record that has it: a tuple of tags, a truth or a text.
+        """Return one of the marks of every record that has it: a tuple of tags, a boolean or a text.
 
         Raises:
             InvalidInput: There is no mark of this name.
@@ -112,7 +112,7 @@ class SqlMarks:
             return connection.execute(_STRAYS).fetchall()
 
     def drop_strays(self, operation: OperationDraft) -> None:
-        """Take their marks from records that never were in the ledger."""
+        """Remove the marks of ids that were never in the ledger."""
         with writing(self._database, self._clock, operation) as writer:
             for collection, record_id in writer.connection.execute(_STRAYS).fetchall():
                 marks = read_marks(writer.connection, collection, [record_id])
@@ -159,7 +159,7 @@ def write_marks(connection: Connection, collection: str, marks: Mapping[str, Mar
 
 
 def forget_lost(connection: Connection, collection: str, ids: Iterable[str]) -> None:
-    """Take it that the marks of these records are as somebody wants them."""
+    """Remove records from those whose marks were lost, as their marks are set now."""
     connection.executemany(
         "DELETE FROM lost_marks WHERE collection = ? AND record_id = ?", [(collection, record_id) for record_id in ids]
     )

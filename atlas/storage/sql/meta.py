@@ -38,7 +38,7 @@ def read_ledger_id(connection: Connection) -> str:
 
 
 def renew_ledger_id(connection: Connection) -> None:
-    """Give the ledger another id: whoever holds vectors, maps or plans of it as it was drops them."""
+    """Give the ledger another id, so that vectors, maps and plans of its earlier state are dropped."""
     connection.execute("UPDATE meta SET value = ? WHERE name = 'ledger_id'", (new_id(),))
 
 
@@ -78,7 +78,7 @@ def read_revision(connection: Connection) -> int:
     try:
         return int(row[0])
     except (TypeError, ValueError) as error:
-        raise UnreadableRow(f"the revision is not what was written: {error}") from error
+        raise UnreadableRow(f"the stored revision is damaged: {error}") from error
 
 
 _NAME = "operation || ' ' || record_id"
@@ -197,7 +197,7 @@ class SqlNotes:
         """Keep texts, or delete those that are None, and return the earlier texts of these names.
 
         Args:
-            expected: What should be kept under these names now.
+            expected: The expected present values of these names.
             about: Collections and ids of the records that the texts are about.
             moves: Whether the store's revision moves, as results of searches that are kept under it are void then.
 

@@ -13,7 +13,7 @@ from atlas.storage.sql.records import LIGHT_COLUMNS
 def ordered_page(
     connection: Connection, collection: str, key: str, *, descending: bool, limit: int, offset: int
 ) -> list[int]:
-    """Return the numbers of live records that have the key, in its order, until the index ends."""
+    """Return a page of the live records that have the key, in its order."""
     dialect = connection.dialect
     rows = connection.execute(
         f"SELECT a.seq FROM attributes a WHERE a.key = {KEY} AND {_lowest(dialect)} "

@@ -125,7 +125,7 @@ class LedgerWriter:
         """Write a record over the present row of its id: absent, a tombstone or an older version.
 
         Args:
-            count: What the history counts it as: `added` or `changed`.
+            count: The count of the history that it adds to: `added` or `changed`.
             state: The earlier state that an undo brings back.
 
         Raises:
@@ -152,7 +152,7 @@ class LedgerWriter:
         """Make a record an empty tombstone.
 
         Args:
-            image: What the history is to keep of it, where that is not the record as it was.
+            image: The state that the history keeps, if that is not the record as it was.
         """
         found = self._find(collection, record_id)
         assert found is not None
@@ -387,7 +387,7 @@ Parameters: collection, hashes as JSON, name of whoever asks.
 
 
 def read_known_hashes(connection: Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-    """Return the content hashes that a live record has, or stands for, each with the id of one."""
+    """Return the content hashes of live records and of those merged into them, with the id of one of each."""
     rows = connection.execute(
         f"SELECT said.content_hash, records.id FROM ({_SAYING}) AS said JOIN records USING (seq)",
         (collection, Texts(hashes), actor_name("")),

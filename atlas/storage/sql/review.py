@@ -20,9 +20,9 @@ ACCEPT = "accept"
 
 
 def hold(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> None:
-    """Let new records wait, where the operation's actor is under review.
+    """Mark new records as waiting, if the operation's actor is under review.
 
-    That is no change of its own in the history, so that undoing the operation needs the record alone.
+    The history does not list this as a change, so that undoing the operation needs the record alone.
     """
     if not writer.operation.is_reviewed or not ids:
         return
@@ -35,7 +35,7 @@ def hold(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> None:
 
 
 def accept(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> int:
-    """Let records be found by everybody, and the uses that came with them count. Return how many waited."""
+    """Accept records that wait for review, and count the uses that came with them. Return how many there were."""
     before = read_marks(writer.connection, collection, list(ids))
     waiting = {
         record_id: marks
@@ -49,7 +49,7 @@ def accept(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> int:
 
 
 def release_uses(connection: Connection, accept_id: str, *, counts: bool) -> None:
-    """Let the uses count, or wait again, that came with the records which an operation accepted."""
+    """Count the uses of the records that an operation accepted, or undo that."""
     added_by = connection.execute(
         "SELECT DISTINCT a.operation FROM changes c JOIN changes a ON a.collection = c.collection "
         "AND a.record_id = c.record_id AND a.aspect = ? AND a.before IS NULL WHERE c.operation = ?",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SCHEMA = """
--- Also the revision, and `ledger_id`: another one after each restore.
+-- Also the revision, and `ledger_id`, which changes with each restore.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 -- One row a record. A deleted one stays as an empty tombstone, so that every follower of revisions learns of it.

@@ -134,7 +134,7 @@ class SqlUsage:
             return dict(rows.fetchall())
 
     def record_retrievals(self, retrievals: Mapping[str, Mapping[str, int]]) -> None:
-        """Add to how often searches returned each record, by collection and record."""
+        """Add to the numbers of retrievals, by collection and record."""
         at = self._clock.now().isoformat()
         with self._database.write() as connection:
             connection.executemany(

@@ -105,11 +105,11 @@ class SqlVectors:
         prompts: str = "",
         projection: str = "",
     ) -> int:
-        """Give every text its vector of another model and bind the store to that.
+        """Replace every vector by that of another model, and bind the store to the model.
 
         Args:
             vectors: By text.
-            prompts: Of the model, as text.
+            prompts: Prompts of the model, as text.
             embed: Makes those of texts that others have added meanwhile.
             projection: The packing of the token vectors. Empty if the model gives no token vectors.
 

@@ -69,7 +69,7 @@ class SqliteCopies:
 
         Args:
             copy: A ledger's file without other connections.
-            operation: Purge that the copy's history names, unless it has none to leave out.
+            operation: Purge that the copy's history names, unless the copy is complete.
         """
         database = SqliteDatabase(copy, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
         purges = SqlPurges(database, self._clock)
@@ -91,7 +91,7 @@ class SqliteCopies:
 
         Args:
             source: The backup that it comes from, for errors.
-            marks: Those that the backup holds beside it, by collection; None for backups without marks.
+            marks: The marks of the backup, by collection; None for backups without marks.
 
         Raises:
             InvalidInput: It cannot be used.

@@ -98,7 +98,7 @@ class LedgerFile:
         return self._is_suspect
 
     def opened(self, connection: sqlite3.Connection) -> None:
-        """Take the file as the one that was opened.
+        """Remember the identity of the opened file.
 
         Raises:
             StoreDamaged: It is smaller than it was, or should be, and SQLite misses something of it.
@@ -113,7 +113,7 @@ class LedgerFile:
         self._is_suspect = False
 
     def closed(self) -> None:
-        """Take the next file there as the one to open. While it is absent, it is reported as missing."""
+        """Forget the file, and open the next one at its path. Until there is one, it is reported as missing."""
         self._identity, self._n_bytes, self._is_suspect = None, 0, False
 
     def _missing(self) -> StoreError:
@@ -203,7 +203,7 @@ class SqliteDatabase:
             connection.execute("PRAGMA journal_mode = WAL")
 
     def close(self) -> None:
-        """Close every connection, those that a thread is using when it is done. A later use opens a new one."""
+        """Close every connection, or, if a thread is using it, as soon as that is done. A later use opens a new one."""
         self._connections.close(self._file.closed)
 
     def copy_to(self, target: Path) -> None:
@@ -255,7 +255,7 @@ class SqliteDatabase:
         return 0
 
     def identity(self) -> str:
-        """Return the file's number in its file system on its machine: a copy has another, a renamed one has the same.
+        """Return the identity of the file: machine, file system and inode. It survives renaming, but not copying.
 
         Machines without a number of their own count as one.
         """

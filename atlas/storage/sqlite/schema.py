@@ -36,7 +36,7 @@ SCRIPT = SCHEMA + ATTRIBUTES + REGISTRY + MARK_TABLES + TOKEN_TABLE
 
 
 def _index_words_anew(connection: Connection, _: OldFiles) -> None:
-    """Give each collection a table of words: version 1 had one for all, with deleted records, each text as it is."""
+    """Make a word table for each collection: version 1 had one for all, with deleted records and unnormalised texts."""
     for what in ("TRIGGER records_fts_insert", "TRIGGER records_fts_update", "TABLE records_fts"):
         connection.execute(f"DROP {what}")
     _run_script(connection, REGISTRY)
@@ -45,14 +45,14 @@ def _index_words_anew(connection: Connection, _: OldFiles) -> None:
 
 
 def _let_uses_belong_to_operations(connection: Connection, _: OldFiles) -> None:
-    """Let uses belong to operations: in version 2 they did not, so undoing one left them counted."""
+    """Link uses to operations: in version 2 they were not, so undoing one left them counted."""
     connection.execute("ALTER TABLE events ADD COLUMN operation TEXT NOT NULL DEFAULT ''")
     connection.execute("ALTER TABLE events ADD COLUMN undone INTEGER NOT NULL DEFAULT 0")
     connection.execute("CREATE INDEX events_by_operation ON events (operation) WHERE operation <> ''")
 
 
 def _keep_marks_in_the_ledger(connection: Connection, marks: OldFiles) -> None:
-    """Let the ledger hold the marks: version 3 kept them in their files alone, and here those on their way there."""
+    """Move the marks into the ledger: version 3 kept them in files, and only pending ones in the ledger."""
     pending = connection.execute("SELECT collection, record_id, marks FROM pending_marks").fetchall()
     connection.execute("DROP TABLE pending_marks")
     _run_script(connection, MARK_TABLES + FILE_TABLES)

@@ -1,1 +1,1 @@
-"""Words of texts, and how telling each is."""
+"""Words of texts, and their weights."""

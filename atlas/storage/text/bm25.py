@@ -50,8 +50,8 @@ class Scores:
 
         Args:
             weights: The inverse document frequency of each word.
-            other_values: What other terms add to the values of records.
-            lengths_of: How long records are, as multiples of the usual length.
+            other_values: Values that other terms add to records.
+            lengths_of: Function that returns lengths of records, as multiples of the usual length.
         """
         other_seqs, other_scores = np.array([*other_values], np.int64), np.array([*other_values.values()], np.float64)
         self._seqs = np.concatenate([np.zeros(0, np.int64), *(part.seqs for part in postings)])

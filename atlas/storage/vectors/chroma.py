@@ -111,7 +111,7 @@ class ChromaIndex(LocalIndex):
 
         Args:
             change: The newest change of the ledger that they have followed, and its name.
-            n_keys: How many keys they should hold.
+            n_keys: Expected number of keys.
 
         Raises:
             IndexUnusable: They hold another number, or were deleted or replaced while they were written.
@@ -198,14 +198,14 @@ class ChromaIndex(LocalIndex):
         return True
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         system, self._system = self._system, None
         self._collection, self._opened, self._mark = None, None, ""
         if system is not None:
             system.stop()
 
     def before_fork(self) -> None:
-        """Let go of the files, unless another thread is using them."""
+        """Close the files, unless another thread is using them."""
         if self._threads.acquire(blocking=False):
             try:
                 self.close()
@@ -213,7 +213,7 @@ class ChromaIndex(LocalIndex):
                 self._threads.release()
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Let them be opened again when they are needed. ChromaDB's threads are not there in the child."""
+        """Reopen the files on demand, since a forked child lacks the threads of ChromaDB."""
         if in_child:
             fork_safety.abandon(self._system)
             self._system = self._collection = self._opened = None
@@ -314,7 +314,7 @@ def _reason(error: BaseException, handled: BaseException | None) -> BaseExceptio
     """Return the cause of ChromaDB's error, such as a full disk, which a later error hides.
 
     Args:
-        handled: What was being handled before ChromaDB was used, which is no reason.
+        handled: The exception that was being handled before, which is not the cause.
     """
     while error.__context__ is not None and error.__context__ is not handled:
         error = error.__context__
@@ -322,7 +322,7 @@ def _reason(error: BaseException, handled: BaseException | None) -> BaseExceptio
 
 
 def _rename_former(client: Any, name: str) -> None:
-    """Give a collection that has its former name the present one. Its vectors stay where they are.
+    """Rename a collection from its former name to the present one. Its vectors stay where they are.
 
     An earlier version may have created an empty one since, beside that of the present name. It is deleted.
     """

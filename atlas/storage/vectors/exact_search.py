@@ -98,7 +98,7 @@ class ExactSearch:
             self._loaded = memory
 
     def take_loaded(self) -> bool:
-        """Go on with the vectors that were read in the background. Return whether there are any new ones."""
+        """Use the vectors that were loaded in the background, and return whether there were any."""
         if self._loaded is None:
             return False
         self.memory, self._loaded = self._loaded, None

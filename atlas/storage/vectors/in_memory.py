@@ -35,7 +35,7 @@ class InMemory:
         self._windows.clear()
 
     def take(self, entries: Sequence[Entry]) -> None:
-        """Take in changes, oldest first."""
+        """Apply changes, oldest first."""
         for entry in entries:
             self._exact.remove(keys_of(entry.seq, self._windows.get(entry.seq, 0)))
             self._windows[entry.seq] = len(entry.vectors)

@@ -115,7 +115,7 @@ class Nearest:
                 self.index.close()
 
     def before_fork(self) -> None:
-        """Let no thread begin a query until the fork is over, unless one is under way."""
+        """Take the lock over the fork, unless a query holds it."""
         self._is_idle = self._lock.acquire(blocking=False)
 
     def after_fork(self, *, in_child: bool) -> None:

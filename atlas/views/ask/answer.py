@@ -35,7 +35,7 @@ NONE_YET = {
 """How each memory is filled."""
 
 NONSENSE = "lamb tagine with apricots, saffron and preserved lemon"
-"""A task that no store of an agent at work knows anything about."""
+"""A task that no store of an agent at work has records of."""
 
 IN_BLOCK, LEFT_OUT, ONLY_HERE = "in the context block", "not in the context block", "only here"
 
@@ -89,7 +89,7 @@ class Part:
     name: str
     hits: tuple[RankedHit, ...]
     sentence: str
-    """How much was found and hidden, or why nothing was. Holds nothing that memories hold, but for an error's words."""
+    """How much was found and hidden, or the reason for no hits. Contains no text of memories but an error's words."""
 
     is_failed: bool = False
 
@@ -119,7 +119,7 @@ def counts(memory: MemorySystem) -> dict[str, int]:
 
 
 def found_for(memory: MemorySystem, text: str, configuration: Configuration) -> MemoryQueryResult:
-    """Return what the memories give for a task. Nothing counts as retrieved or used."""
+    """Return the hits of the memories for a task. They do not count as retrieved or used."""
     names = [name for name in SECTIONS if name not in configuration.off]
     ranked = memory.ranked_with(configuration.weights, names)
     return ranked.query_sync(_task(text), configuration.k, **configuration.choice, count_retrieval=False)
@@ -136,7 +136,7 @@ def answered(
     """Return an answer as it is drawn.
 
     Args:
-        held: How many records each memory holds.
+        n_records: Number of records in each memory.
     """
     return Answer(
         parts=tuple(_part(name, result, block, configuration, n_records[name]) for name in SECTIONS),
@@ -146,7 +146,7 @@ def answered(
 
 
 def compared(left: Answer, right: Answer) -> tuple[Answer, Answer]:
-    """Return two answers, whose hits say how they differ from the other side."""
+    """Return two answers, whose hits are marked by how they differ from the other side."""
     return _against(left, right), _against(right, left)
 
 
@@ -187,7 +187,7 @@ def settings_differing(left: Configuration, right: Configuration) -> str:
 
 
 def difference_sentence(left: Answer, right: Answer) -> str:
-    """Return how far two answers agree, in what was found and in what the blocks show."""
+    """Return the overlap of two answers, in hits and in blocks."""
     found = [{(part.name, hit.id) for part in side.parts for hit in part.hits} for side in (left, right)]
     shown_records = [
         {(name, record_id) for name, ids in side.block.shown.items() for record_id in ids} for side in (left, right)

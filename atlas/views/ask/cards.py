@@ -28,8 +28,8 @@ def memory_card(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weigh
     """Return the card of a hit.
 
     Args:
-        name: Of the memory that it is from: `strategies`, `experience`, `concepts`, `journal`.
-        text: What was asked.
-        weights: What it was ranked with.
+        name: Name of the memory that it is from: `strategies`, `experience`, `concepts`, `journal`.
+        text: The question.
+        weights: The weights that it was ranked by.
     """
     return VIEWS[name].hit_card(memory, hit.item, hit, text, weights)

@@ -100,7 +100,7 @@ class Side:
 
     hits: tuple[ComparedHit, ...]
     hidden: str
-    """How many of the first ones are less relevant than the threshold. Empty where none is."""
+    """How many of the first ones are less relevant than the threshold. Empty for zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,5 +167,5 @@ def move_of(rank: int, other: int | None) -> str:
 
 
 def profile_names(profiles: Sequence[Profile]) -> list[str]:
-    """Return the names of those that can be used."""
+    """Return the names of the profiles that can be used."""
     return [profile.name for profile in profiles if not profile.problem]

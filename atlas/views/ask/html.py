@@ -50,7 +50,7 @@ class Report:
 
 
 def report_page(report: Report) -> str:
-    """Return the text of an HTML file. All that others wrote is escaped, and nothing in it runs."""
+    """Return the text of an HTML file. Untrusted text is escaped, and it has no scripts."""
     parts = [
         "<h1>What the memory says of a task</h1>",
         _p(report.about, "grey"),

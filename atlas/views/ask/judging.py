@@ -21,7 +21,7 @@ Judged = Mapping[tuple[str, str], str]
 
 
 def judged_hits(memory: MemorySystem, text: str) -> Judged:
-    """Return what was judged for a task."""
+    """Return the judgements of hits for a task."""
     names = {getattr(memory, name).collection_name: name for name in SECTIONS}
     return {
         (names[judgement.collection], judgement.record_id): RIGHT if judgement.is_right else WRONG

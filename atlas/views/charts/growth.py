@@ -1,4 +1,4 @@
-"""How a memory grew, and how well it went over time, as one chart. It holds nothing that memories hold."""
+"""How a memory grew, and how well it went over time, as one chart. It contains no text of memories."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def growth_chart(days: Sequence[Day]) -> Chart:
 
 
 def growth_caption(days: Sequence[Day]) -> str:
-    """Return what the chart shows, in one line for those who cannot see it."""
+    """Return the alternative text of the chart, in one line."""
     last = days[-1].until_then
     return (
         f"From {days[0].on} to {days[-1].on}, by {_span(days)} of the attempt: {counted(last.n, 'experience')}, "
@@ -44,7 +44,7 @@ def _span(days: Sequence[Day]) -> str:
 
 
 def _gathered(days: Sequence[Day], span: str) -> list[Day]:
-    """Return the days, those of one span put together. Also the spans in between in which nothing came."""
+    """Return the days, those of one span put together, with the empty spans in between."""
     within: dict[int, list[Day]] = {}
     for day in days:
         within.setdefault(_number(day.on, span), []).append(day)

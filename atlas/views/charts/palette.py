@@ -1,4 +1,4 @@
-"""Figures as Plotly takes them, in colours of the theme that all people tell apart, on light and on dark."""
+"""Plotly figures in colours of the theme that are safe for colour blindness, on light and on dark."""
 
 from __future__ import annotations
 

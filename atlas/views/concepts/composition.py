@@ -1,4 +1,4 @@
-"""Composing concepts: the result or why there is none, and adding it."""
+"""Composing concepts: the result or the reason for none, and adding it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Composition:
     """Their names: untrusted text, as all that follows."""
 
     concept: CodeConcept | None
-    """None where nothing fits."""
+    """None if no composition fits."""
 
     why_not: str = ""
-    """The reason if nothing fits, with names of concepts in it."""
+    """The reason if no composition fits, with names of concepts in it."""
 
     types: tuple[str, ...] = ()
-    """The types that each of them takes and returns, if nothing fits."""
+    """The types that each of them takes and returns, if no composition fits."""
 
     @property
     def code(self) -> Text:
@@ -51,7 +51,7 @@ class Composition:
 
 
 def composed(memory: MemorySystem, ids: Sequence[str]) -> Composition:
-    """Return what the library's composition strategy makes of these. Nothing is added.
+    """Return the function that the library's composition strategy makes of these. It is not stored.
 
     Raises:
         InvalidInput: Fewer than two, or the library has no strategy.

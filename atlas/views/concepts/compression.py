@@ -174,7 +174,7 @@ def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible
 
 
 def headline(found: CompressionResult) -> str:
-    """Return, in our own words, what was found and what it saves, or what it means that nothing was."""
+    """Return a sentence on what was found and saved, or on what an empty result means."""
     if not found.learned:
         why = explain_empty_result(found.n_attempts, found.n_programs, found.dropped, found.refused)
         return f"Found no function: {why}. More attempts or a wider scope may help."
@@ -189,7 +189,7 @@ def headline(found: CompressionResult) -> str:
 
 
 def notes(found: CompressionResult) -> list[str]:
-    """Return what else a person should know before choosing. It comes from a file, so it is shown as text."""
+    """Return notes to read before choosing. They come from a file, so they are shown as text."""
     verdicts = [rewriting.does_the_same for rewriting in found.rewritings]
     n_run = len(verdicts) - verdicts.count(None)
     sentences = []
@@ -212,13 +212,13 @@ def reasons(counts: Mapping[str, int]) -> str:
 
 
 def made_caption(found: CompressionResult) -> str:
-    """Return by what it was found, when, and on which state of the store, or nothing if that cannot be read."""
+    """Return the engine, the time and the state of the store of a search. Empty if they cannot be read."""
     at, by = moment_of(found.made_at), f" by {found.engine}" if found.engine else ""
     return f"Found{by} {at}." if at else ""
 
 
 def staleness(memory: MemorySystem, found: CompressionResult, where: Mapping[str, Any]) -> str:
-    """Return what has changed since, in our own words, or an empty text if nothing that matters has."""
+    """Return the relevant changes since, in our own words, or an empty text."""
     collection = memory.experience.collection_name
     if memory.storage.ledger.position(collection).ledger_id != found.ledger_id:
         return "The store has changed since: it was restored, or embedded again."

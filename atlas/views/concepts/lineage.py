@@ -41,7 +41,7 @@ class Lineage:
     """Concepts that it calls or was composed of, and that are not in the library any more."""
 
     dot: str
-    """The picture in the DOT language, whose labels hold names. Empty if there is nothing to draw."""
+    """The picture in the DOT language, with names as labels. Empty without relations."""
 
     caption: str
     """The concepts that the picture leaves out, or why there is no picture. Empty if it shows all."""
@@ -63,7 +63,7 @@ def lineage_of(memory: MemorySystem, concept: CodeConcept, uses: ConceptUses) ->
 
 
 def quoted(name: str) -> str:
-    """Return a name as a DOT string: one line of printable characters, in which nothing is an instruction."""
+    """Return a name as a DOT string: one line of printable characters, all escapes removed."""
     plain = "".join(character if character.isprintable() else " " for character in name[: 4 * LABEL_CHARACTERS])
     plain = " ".join(plain.split())
     entities = shortened(plain, LABEL_CHARACTERS).replace("&", "&amp;")  # Graphviz would read others

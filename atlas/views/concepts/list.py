@@ -28,7 +28,7 @@ class ConceptRow(Row):
     language: str
     n_uses: int
     succeeded: str
-    """The rate with its interval and the number of uses, or a dash if nobody used it."""
+    """The rate with its interval and the number of uses, or a dash without uses."""
 
     created_at: datetime | None
     """In UTC."""

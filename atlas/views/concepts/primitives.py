@@ -37,7 +37,7 @@ def load_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
     """Add what a loader brings as one operation, or return None if the library has all of it.
 
     Raises:
-        NotFound: There is no such loader, or none any more.
+        NotFound: There is no such loader, or its plug-in was removed.
     """
     loader = _loader(name)
     scoped = memory.concepts.within("store", f"primitives of {name}")
@@ -46,10 +46,10 @@ def load_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
 
 
 def update_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
-    """Bring the primitives that `n_updates` counts up to date as one operation, or return None if there are none.
+    """Update the primitives that `n_updates` counts as one operation, or return None without updates.
 
     Raises:
-        NotFound: There is no such loader, or none any more.
+        NotFound: There is no such loader, or its plug-in was removed.
     """
     loader = _loader(name)
     scoped = memory.concepts.within("edit", f"primitives of {name}")
@@ -58,7 +58,7 @@ def update_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
 
 
 def primitive_rows(memory: MemorySystem, name: str) -> tuple[PrimitiveRow, ...]:
-    """Return what a loader brings, the new ones first, then those that are newer than in the library.
+    """Return the primitives of a loader: new ones first, then updates, then those that are loaded.
 
     Raises:
         NotFound: There is no such loader.
@@ -82,7 +82,7 @@ def primitive_rows(memory: MemorySystem, name: str) -> tuple[PrimitiveRow, ...]:
 
 
 def n_missing(memory: MemorySystem, name: str) -> int:
-    """Return how many of a loader's primitives the library lacks.
+    """Return the number of a loader's primitives that the library lacks.
 
     Raises:
         NotFound: There is no such loader.
@@ -92,7 +92,7 @@ def n_missing(memory: MemorySystem, name: str) -> int:
 
 
 def n_updates(memory: MemorySystem, name: str) -> int:
-    """Return how many of the library's primitives a loader has newer, without those that a person has edited.
+    """Return the number of primitives that a loader would update, without those that a person has edited.
 
     Raises:
         NotFound: There is no such loader.

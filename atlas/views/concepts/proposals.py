@@ -1,4 +1,4 @@
-"""Merging and deleting concepts, as plans that say which other concepts would lack what goes."""
+"""Merging and deleting concepts, as plans that list which other concepts would lack what goes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def merge_view(plan: ConceptMergePlan, n_gone: int) -> PlanView:
     """Return the view of a plan that merges concepts.
 
     Args:
-        n_gone: How many of those that were chosen are gone.
+        n_gone: Number of chosen records that are gone.
     """
     rows = [row for group in plan.groups for row in _group_rows(group)]
     rows += [

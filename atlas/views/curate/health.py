@@ -41,7 +41,7 @@ class DomainLine:
     """Attempts whose outcome is known."""
 
     percent_succeeded: float | None
-    """Of the known outcomes, in [0, 100], or None if none is known."""
+    """Of the known outcomes, in [0, 100], or None without a known outcome."""
 
     interval: str
     is_failing: bool
@@ -91,8 +91,8 @@ def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) ->
     """Return the figures of a memory.
 
     Args:
-        memory_map: Where its domains come from; without it there are none.
-        now: What days are counted back from.
+        memory_map: The source of its domains; without it there are no domains.
+        now: The time from which days are counted back.
     """
     experience = memory.experience
     stored_at = experience.column("stored_at")

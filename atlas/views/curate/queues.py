@@ -1,4 +1,4 @@
-"""Curating: queues of what could be looked through, narrowed to the scope."""
+"""Curating: queues of records to check, narrowed to the scope."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def queue_ids(
     """Return the ids in each queue of single experiences, longest kept first.
 
     Args:
-        inside: The ids in scope; None where nothing is left out. The same holds for `groups_within`.
+        inside: The ids in scope; None for all. The same holds for `groups_within`.
     """
     ids_by_queue: dict[str, Sequence[str]] = {
         NEVER: found.never,
@@ -171,10 +171,10 @@ def queue_counts(queues: Mapping[str, Sequence[str]], found: Health, groups: Seq
 
 
 def tabs(counts: Mapping[str, int], n_waiting: int = 0) -> dict[str, str]:
-    """Return the titles of the queues, those that hold something first, and of the other tabs last.
+    """Return the titles of the queues, filled ones first, and of the other tabs.
 
     Args:
-        n_waiting: How many records wait for review. The tab is there where any does.
+        n_waiting: Number of records that wait for review. Without any, the tab is left out.
     """
     review = {REVIEW: f"{TITLES[REVIEW]} {n_waiting:,}"} if n_waiting else {}
     order = sorted(QUEUES, key=lambda queue: (not counts[queue], QUEUES.index(queue)))
@@ -225,5 +225,5 @@ def _size(there: Sequence[str], tasks: Mapping[str, str]) -> str:
 
 
 def staleness(found: DuplicatesResult) -> str:
-    """Say how much has come since near-duplicates were looked for."""
+    """Return the note on records that came since the last search for near-duplicates."""
     return f"{counted(found.n_changed, 'experience')} added or changed since this search."

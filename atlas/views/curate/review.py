@@ -34,7 +34,7 @@ class WaitingRow:
     writer: str
     stored_at: datetime
     moment: Moment
-    """Moment when it was looked at."""
+    """Moment when it was shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class RejectRequest:
     rows: tuple[WaitingRow, ...]
 
     def propose(self, memory: MemorySystem) -> RejectProposal:
-        """Return what would be deleted: those of the records that still wait."""
+        """Return the plan of a deletion: those of the records that still wait."""
         left = {row.id for row in waiting(memory).rows}
         going = tuple(row for row in self.rows if row.id in left)
         n_total = sum(len(kind.records(memory)) for kind in KINDS.values())
@@ -93,7 +93,7 @@ class RejectProposal:
         """Delete them as one operation and return its id.
 
         Raises:
-            PlanOutdated: One of them was accepted or changed since, and nothing was done.
+            PlanOutdated: A record was accepted or changed since. The store is unchanged.
         """
         if self.request.propose(memory).view != self.view:
             raise PlanOutdated("some of these were accepted or changed since; nothing was done. Look again")
@@ -106,7 +106,7 @@ class RejectProposal:
 
 
 def may_review() -> bool:
-    """Return whether whoever looks at the page may accept and reject."""
+    """Return whether the visitor may accept and reject."""
     return may(Role.CURATOR)
 
 
@@ -131,10 +131,10 @@ def waiting(memory: MemorySystem, writer: str = "", since: datetime | None = Non
 
 
 def accept(memory: MemorySystem, rows: Sequence[WaitingRow]) -> str:
-    """Let records of any kinds be found by everybody, as one operation, and return its id.
+    """Accept records of any kinds as one operation, and return its id.
 
     Raises:
-        PlanOutdated: One of them has changed since it was looked at, and nothing of its kind was accepted.
+        PlanOutdated: A record has changed since it was shown. No record of its kind was accepted.
     """
     moments = {row.id: row.moment for row in rows}
     operation_id: str | None = None

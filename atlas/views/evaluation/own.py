@@ -68,7 +68,7 @@ class MeasuredRow:
 
     value: Estimate
     difference: Estimate | None = None
-    """From searches as they are now with nothing hidden, on the same attempts. None for these themselves."""
+    """Compared with unfiltered searches as they are now, on the same attempts. None for these themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +87,11 @@ class MeasureRow:
     """Of the attempts: those whose text is, word for word, that of another at the same task."""
 
     note: str = ""
-    """How often the current search finds nothing, wrongly and rightly. Empty where attempts were asked for."""
+    """How often the current search finds nothing, wrongly and rightly. Empty for attempts as queries."""
 
     @property
     def caption(self) -> str:
-        """On how much it was measured, and how to read the chart."""
+        """The number of queries, and how to read the chart."""
         dotted = (
             f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from the "
             "same search with nothing hidden."
@@ -117,7 +117,7 @@ class Prospects:
 
 
 def prospects(memory: MemorySystem) -> Prospects:
-    """Return what the attempts and the judged queries of a store allow to be measured, in our own words."""
+    """Return a sentence on what the attempts and the judged queries of a store allow to be measured."""
     live = {"marks.buried": False}
     n_of = {task: n for task, n in memory.experience.values("task_id", live).items() if task and n > 1}
     outcomes = memory.experience.values("outcome", live)
@@ -182,7 +182,7 @@ def measures_on(found: OwnEvaluation, on: str) -> list[str]:
 
 
 def meaning(measure: str, on: str) -> str:
-    """Return what a measure says of searches for the queries of a task."""
+    """Return the results of one measure on the queries of a task."""
     return JUDGED_MEANINGS[measure] if on == JUDGED_TASK else MEANINGS[measure]
 
 
@@ -222,7 +222,7 @@ def foreign_sentence(found: OwnEvaluation) -> str:
 
 
 def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
-    """Return what has changed since something was measured, in our own words. Empty where nothing has."""
+    """Return the changes since the measurement, in our own words. Empty without a change."""
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
     if ledger.position(collection).ledger_id != found.ledger_id:
         return "The store was restored, or embedded again, since this was measured."
@@ -236,7 +236,7 @@ def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
 
 
 def is_unreadable(found: OwnEvaluation) -> bool:
-    """Say whether no measure of it can be shown, as of a file that another version wrote."""
+    """Return whether no measure of it can be shown, as of a file that another version wrote."""
     return not any(measures_on(found, on) for on in QUERIES)
 
 
@@ -264,7 +264,7 @@ def _found(found: OwnEvaluation, measure: str, on: str) -> MeasureRow | None:
 
 
 def _foreign_rate(found: OwnEvaluation, task: TaskResult) -> str:
-    """Return how often an agent is told that nothing is relevant, where something is and where nothing is."""
+    """Return how often searches wrongly and rightly find nothing relevant, as a sentence."""
     now = next((row for row in task.rows if row.name == AGENT), None)
     if now is None:
         return ""
@@ -308,7 +308,7 @@ def _foretold(found: OwnEvaluation) -> MeasureRow | None:
 def _measured_rows(
     found: OwnEvaluation, values: Mapping[str, Estimate], differences: Mapping[str, Estimate]
 ) -> tuple[MeasuredRow, ...]:
-    """Return what agents get first, then searches as they are now and could be, then what they are made of."""
+    """Return the methods in their order: what agents get, searches as they are and could be, then their parts."""
     order = sorted(
         values,
         key=lambda name: (name != AGENT, name != FUSED, not name.startswith("profile "), name in SETTINGS),

@@ -74,7 +74,7 @@ class ExperienceDetail:
     n_more_attempts: int
     """Attempts beyond those."""
     facts: tuple[Fact, ...]
-    """The facts that are looked at first."""
+    """The facts that are shown first."""
 
     more_facts: tuple[Fact, ...]
     results: tuple[Part, ...]

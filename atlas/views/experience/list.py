@@ -36,7 +36,7 @@ class ExperienceRow(Row):
 
     task: str
     domain: str = ""
-    """The domain that it lies in on the map, or empty if it lies in none."""
+    """The domain that it lies in on the map, or empty for an outlier."""
 
     source: str = ""
     n_steps: int = 0
@@ -124,5 +124,5 @@ def count_with_rate(memory: MemorySystem, query: Query) -> Count:
 
 
 def profile_note(memory: MemorySystem, result: SearchResult) -> str:
-    """Return that other weights ranked a search than were chosen, or an empty text."""
+    """Return the note that a search was ranked by other weights than chosen, or an empty text."""
     return STANDS_IN if result.hits and profile_problems(memory) else ""

@@ -18,7 +18,7 @@ from atlas.views.shared.wording import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAttempt:
-    """An attempt whose outcome is not known, with what tells how it ended. All texts are untrusted."""
+    """An attempt whose outcome is not known, with its last steps. All texts are untrusted."""
 
     id: str
     task: Text
@@ -35,7 +35,7 @@ LAST_STEPS = 2
 
 
 def next_unjudged(memory: MemorySystem, ids: Sequence[str], skipped: Collection[str]) -> OpenAttempt | None:
-    """Return the first of these that was not skipped and is there. None where there is none."""
+    """Return the first of these that was not skipped and is there. None if all are done."""
     left = [record_id for record_id in ids if record_id not in skipped]
     for record_id in left:
         experience = memory.experience.get(record_id)
@@ -46,13 +46,13 @@ def next_unjudged(memory: MemorySystem, ids: Sequence[str], skipped: Collection[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeRequest:
-    """A person's wish to say how these attempts ended."""
+    """A request to set the outcome of these attempts."""
 
     ids: tuple[str, ...]
     success: bool | None
 
     def propose(self, memory: MemorySystem) -> OutcomeProposal:
-        """Return what it would do now."""
+        """Return the plan as it would be now."""
         plan = memory.experience.plan_outcomes(self.ids, self.success)
         return OutcomeProposal(plan=plan, view=_view(plan, _figure(memory, plan)))
 
@@ -75,7 +75,7 @@ class OutcomeProposal:
         """Set them as one operation and return its id.
 
         Raises:
-            PlanOutdated: One of them has changed since; nothing was done.
+            PlanOutdated: One of them has changed since. The store is unchanged.
         """
         scoped = memory.experience.within("outcome", self.plan.reason)
         scoped.apply_outcomes(self.plan)

@@ -45,7 +45,7 @@ class PruneRequest:
         return replace(self, criteria={**self.criteria, KEEP_DIVERSE: is_kept})
 
     def propose(self, memory: MemorySystem) -> PruneProposal:
-        """Return what it would do now."""
+        """Return the plan as it would be now."""
         plan = memory.experience.plan_prune(self.criteria, self.among)
         going = tuple(decision.id for decision in plan.removals)
         view = replace(prune_plan_view(plan), figures=_figures(memory, going), choice=self._choice())
@@ -81,7 +81,7 @@ class PruneProposal:
         """Prune them as one operation and return its id.
 
         Raises:
-            PlanOutdated: The store has changed since; nothing was done.
+            PlanOutdated: The store has changed since. The store is unchanged.
         """
         scoped = memory.experience.within("prune", self.plan.reason)
         scoped.apply_prune(self.plan)
@@ -95,7 +95,7 @@ class MergeRequest:
     groups: tuple[tuple[str, ...], ...]
 
     def propose(self, memory: MemorySystem) -> MergeProposal:
-        """Return what it would do now, without experiences that are gone meanwhile.
+        """Return the plan as it would be now, without experiences that are gone meanwhile.
 
         Raises:
             InvalidInput: No group has two experiences left.
@@ -115,7 +115,7 @@ class RefineRequest:
     plan: RefinePlan
 
     def propose(self, memory: MemorySystem) -> RefineProposal:
-        """Return what it would do: the same as when it was made.
+        """Return the plan, which is the same as when it was made.
 
         Raises:
             PlanOutdated: An experience that it touches has changed since.
@@ -146,7 +146,7 @@ class RefineProposal:
         """Merge and drop them as one operation and return its id.
 
         Raises:
-            PlanOutdated: The store has changed since; nothing was done.
+            PlanOutdated: The store has changed since. The store is unchanged.
         """
         scoped = memory.experience.within("refine", self.plan.reason)
         scoped.apply_refine(self.plan)
@@ -161,7 +161,7 @@ def criteria_of(
     max_count: int | None,
     keep_diverse: bool,
 ) -> dict[str, Any]:
-    """Return the criteria of a form without its empty boxes. There are none if only diversity is asked for.
+    """Return the criteria of a form without its empty boxes. Empty if only diversity is chosen.
 
     Args:
         min_percent: Lowest success rate to keep, in [0, 100].
@@ -181,7 +181,7 @@ def criteria_of(
 
 
 def _figures(memory: MemorySystem, going: Sequence[str]) -> tuple[Figure, ...]:
-    """Return how many experiences there would be and how many of them succeeded, or nothing if none goes."""
+    """Return how many experiences would be left and how many of them succeeded. Empty if all stay."""
     if not going:
         return ()
     whole = memory.experience.values("outcome")

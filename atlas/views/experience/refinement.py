@@ -62,7 +62,7 @@ def judges(model: LanguageModel, budget_tokens: int) -> Judges:
 
 
 def headline(plan: RefinePlan) -> str:
-    """Return what the plan would do, in a sentence that holds no text of a memory."""
+    """Return the effect of the plan, in a sentence that contains no text of a memory."""
     n_judged = len(plan.decisions) - plan.n_unjudged
     if plan.decisions and not n_judged:
         return f"None of the {counted(len(plan.decisions), 'experience')} was judged, so all of them stay."
@@ -78,7 +78,7 @@ def headline(plan: RefinePlan) -> str:
 
 
 def made_caption(plan: RefinePlan) -> str:
-    """Return who judged, when, and what it cost. It may hold a model's name, so it is shown as text."""
+    """Return the judge, the time and the cost. It may contain a model's name, so it is shown as text."""
     by = "by rules, without a language model" if plan.made_by == RULES else f"by {plan.made_by}"
     sets = f"in {counted(plan.n_sets, 'set')} of similar experiences"
     at = moment_of(plan.made_at)
@@ -86,7 +86,7 @@ def made_caption(plan: RefinePlan) -> str:
 
 
 def notes(plan: RefinePlan) -> tuple[str, ...]:
-    """Return what else a person should know, in our own words."""
+    """Return further notes, in our own words."""
     sentences = []
     n_judged = len(plan.decisions)
     if plan.failures:
@@ -118,7 +118,7 @@ def staleness(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) 
 
 
 def can_apply(memory: MemorySystem, plan: RefinePlan) -> bool:
-    """Return whether there is something to apply, and nothing that it touches has changed since."""
+    """Return whether the plan has changes to apply, and is not outdated."""
     try:
         memory.experience.check_refine(plan)
     except PlanOutdated:

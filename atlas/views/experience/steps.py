@@ -1,4 +1,4 @@
-"""The steps of an attempt as a person reads them: a line each, those with an error told apart, and one in full."""
+"""The steps of an attempt as a person reads them: a line each, errors marked, and one in full."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class StepLine:
     """The beginning of what was done, or the place of the words that were looked for: untrusted text."""
 
     is_error: bool
-    """True where what the agent saw says that something failed."""
+    """True if the observation reports a failure."""
 
 
 def step_lines(steps: Sequence[Step], *, words: str = "", only_errors: bool = False) -> tuple[StepLine, ...]:
@@ -86,7 +86,7 @@ def step_view(steps: Sequence[Step], number: int) -> StepView:
 
 
 def has_error(step: Step) -> bool:
-    """Return whether a step went wrong, as its metadata or what the agent saw says."""
+    """Return whether a step failed, by its metadata or its observation."""
     return _is_marked(step.metadata) or bool(
         _ERROR.search(step.observation[:LOOKED_AT]) or _ERROR.search(step.observation[LOOKED_AT:][-LOOKED_AT:])
     )

@@ -61,7 +61,7 @@ KIND_MEANINGS = {
 """The same, of operations on one kind of memory alone that is not experiences."""
 
 OTHER_MEANING = "Something else was done"
-"""Of a kind that is none of ours: its name is untrusted text, and is given as a fact."""
+"""Of a kind that is not ours: its name is untrusted text, and is given as a fact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ class RecordDiff:
     """Untrusted text."""
 
     kind: str
-    """`added`, `changed`, `removed` or `marked`. `purged` where it is gone for good, which leaves nothing to tell."""
+    """`added`, `changed`, `removed` or `marked`. `purged` if it is gone for good, without details."""
 
     is_there: bool
     """True where the record is in the store now."""
@@ -196,7 +196,7 @@ def operation_row(memory: MemorySystem, operation: Operation) -> OperationRow:
 
 
 def actors_of(memory: MemorySystem) -> list[str]:
-    """Return everybody who did anything, whoever did so last first. Untrusted texts."""
+    """Return all actors of operations, the latest first. Untrusted texts."""
     return memory.actors()
 
 
@@ -221,7 +221,7 @@ def operation_page(memory: MemorySystem, page: int = 1, wanted: Operations = ANY
 
 
 def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail | None:
-    """Return one operation in full. None where there is none of this id."""
+    """Return one operation in full. None if there is no operation of this id."""
     try:
         operation = memory.operation(operation_id)
     except NotFound:
@@ -304,7 +304,7 @@ def trash_page(memory: MemorySystem, page: int = 1, kind: Kind = EXPERIENCE) -> 
 
 
 def _first(memory: MemorySystem, operation: Operation) -> RecordChange | None:
-    """Return the first change of an operation, which tells what kind of memory it was about."""
+    """Return the first change of an operation, by whose collection its kind is found."""
     return next(iter(memory.changes(operation.id, 1)), None)
 
 
@@ -313,7 +313,7 @@ def _is_purge(operation: Operation, first: RecordChange | None) -> bool:
 
 
 def _kind_alone(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> Kind | None:
-    """Return the kind that an operation was about, where that is not experiences and it was about nothing else.
+    """Return the kind of an operation's records if they are all of one, and not experiences. Else None.
 
     All changes are looked at only where the first is of another kind.
     """

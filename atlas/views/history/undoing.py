@@ -18,7 +18,7 @@ class UndoManyRequest:
     wanted: Operations
 
     def propose(self, memory: MemorySystem) -> UndoManyProposal:
-        """Return what would be undone now."""
+        """Return the plan of what would be undone now."""
         plan = memory.plan_undo(self.wanted)
         return UndoManyProposal(wanted=self.wanted, plan=plan, view=_view(memory, plan))
 
@@ -35,7 +35,7 @@ class UndoManyProposal:
 
     @property
     def going(self) -> tuple[str, ...]:
-        """The ids of the records that it removes. They are not told apart from those that it changes."""
+        """The ids of the records that it removes or changes."""
         return ()
 
     @property

@@ -22,7 +22,7 @@ from atlas.views.shared.state import may_name_paths
 from atlas.views.shared.wording import counted, shortened, signed
 
 TELL = "auto"
-"""Name of the format that is told by what a file holds."""
+"""Name of the choice to detect the format by a file's contents."""
 
 TITLES: Mapping[str, str] = {TELL: "Told by what a file holds"} | {
     one.name: one.title for one in all_formats().values()
@@ -69,7 +69,7 @@ class ImportPreview:
     """Rows and files that would be refused, and why. They quote what the files hold."""
 
     button: str
-    """Words on the button that imports, or empty where nothing would be added."""
+    """Words on the button that imports. Empty without anything new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class ImportResult:
     """The result of an import."""
 
     done: CompletedAct | None
-    """The operation, or None where nothing was added."""
+    """The operation, or None if no record was new."""
 
     problems: tuple[str, ...]
     """Rows and files that were refused, and why. They quote what the files hold."""
@@ -94,7 +94,7 @@ def request_of(
         success: A rule such as `correctness>=0.5`, or empty.
 
     Raises:
-        InvalidInput: The rule is none, the path may not be named or is not there, two files have the same name, or
+        InvalidInput: The rule is malformed, the path may not be named or is not there, two files have the same name, or
             there is neither path nor file.
     """
     rule = SuccessRule.of(success) if success.strip() else None
@@ -102,7 +102,7 @@ def request_of(
 
 
 def preview_import(memory: MemorySystem, request: ImportRequest, on_progress: Progress | None = None) -> ImportPreview:
-    """Return what an import would do. Nothing is added."""
+    """Return the preview of an import. Nothing is stored."""
     sink = CountingSink(memory)
     report = _run(memory, sink, request, on_progress)
     return ImportPreview(

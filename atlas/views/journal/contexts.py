@@ -1,4 +1,4 @@
-"""Contexts: what an agent is told of its journal before it evolves, at a task, or when it looks for one."""
+"""Contexts: the entries that an agent is given before it evolves, at a task, or when it looks for one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atlas.views.shared.wording import counted
 FOR_EVOLUTION, FOR_TASK, FOR_GENERATION = "Evolution", "Task", "Task generation"
 
 QUOTAS: Mapping[str, Quotas] = {FOR_EVOLUTION: EVOLUTION, FOR_TASK: TASK, FOR_GENERATION: TASK_GENERATION}
-"""By what a context is for: how many entries of each type it begins with."""
+"""Numbers of entries of each type that a context begins with, by its purpose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class ToldEntry:
 
     row: EntryRow
     text: Text
-    """All that an agent would be told of it: untrusted text."""
+    """The whole text that an agent would be given of it. Untrusted."""
 
     n_tokens: int
     """About so many."""
@@ -52,7 +52,7 @@ class ContextView:
     entries: tuple[ToldEntry, ...]
     n_tokens: int
     caption: str
-    """Holds nothing that entries hold."""
+    """Contains no text of entries."""
 
 
 def quota_sentence(purpose: str) -> str:
@@ -63,7 +63,7 @@ def quota_sentence(purpose: str) -> str:
 
 
 def context_view(memory: MemorySystem, query: ContextQuery) -> ContextView:
-    """Return what an agent would be told. Looking counts as no retrieval.
+    """Return the entries that an agent would be given. This counts as no retrieval.
 
     Raises:
         InvalidInput: It has neither a limit nor a token budget.

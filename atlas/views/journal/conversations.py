@@ -43,7 +43,7 @@ class ConversationView:
     """Turns before those that are shown."""
 
     window: str
-    """The sentence on what the agent is reminded of. It holds nothing that was said."""
+    """The sentence on what the agent is reminded of. It contains no text of a turn."""
 
 
 def conversation_view(memory: MemorySystem, name: str, n_shown: int = MORE) -> ConversationView:

@@ -1,4 +1,4 @@
-"""One entry of a journal in full: what it says, what it is worth and why, and what was written around it."""
+"""One entry of a journal in full: its text, its importance and why, and the entries around it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class EditableEntry(EditableFields):
 
     tier: str
     metadata: str
-    """As JSON, or empty for none."""
+    """As JSON, or empty without metadata."""
 
     @classmethod
     def of(cls, entry: JournalEntry) -> EditableEntry:

@@ -16,7 +16,7 @@ from atlas.views.shared.wording import counted, moment_of
 
 
 def writers(settings: Settings) -> dict[bool, str]:
-    """Return what can write summaries: a language model (True) first, if there is one, and extraction."""
+    """Return the choices for writing summaries: a language model (True) first, if there is one, and extraction."""
     model = {True: settings.llm_model} if is_configured(settings) else {}
     return model | {False: "Sentences of the entries"}
 

@@ -56,7 +56,7 @@ class DirectLink:
     type: str
     target_id: str
     words: str
-    """In our own words, from the entry that is looked at."""
+    """The relation in our own words, seen from the open entry."""
 
     other: EntryRow
 
@@ -67,10 +67,10 @@ class EntryLinks:
 
     direct: tuple[DirectLink, ...]
     rows: tuple[EntryRow, ...]
-    """Nearest first. `how` says how far away each is, or what it is to the entry."""
+    """Nearest first. `how` is the distance of each, or its relation to the entry."""
 
     dot: str
-    """The picture in the DOT language, whose labels hold texts. Empty if there is nothing to draw."""
+    """The picture in the DOT language, with texts as labels. Empty without links."""
 
     caption: str
     """A sentence on what is left out. Empty if all is shown."""

@@ -51,7 +51,7 @@ def entry_rows(
 
     Args:
         hits: The hits that found them, by id.
-        how: What each has to do with another one, by id.
+        how: The relation of each to another entry, by id.
     """
     marks = memory.journal.marks([entry.id for entry in entries])
     return tuple(

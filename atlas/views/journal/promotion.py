@@ -44,10 +44,10 @@ class PromoteRequest:
     id: str
 
     def propose(self, memory: MemorySystem) -> PromoteProposal:
-        """Return what it would become now.
+        """Return the record that it would become now.
 
         Raises:
-            NotFound: It is not there, or nothing keeps what it would become.
+            NotFound: It is not there, or the memory that would store the result is missing.
             InvalidInput: It cannot be promoted.
         """
         promotion = memory.plan_promotion(self.id)
@@ -62,7 +62,7 @@ class PromoteProposal:
     promotion: Promotion
     view: PlanView
     going: tuple[str, ...] = ()
-    """Empty: the entries stay, and say what they became."""
+    """Empty: the entries stay, with links to what they became."""
 
     @property
     def done_sentence(self) -> str:
@@ -83,7 +83,7 @@ class PromoteProposal:
         """Write it as one operation and return its id.
 
         Raises:
-            PlanOutdated: One of the entries has changed since; nothing was done.
+            PlanOutdated: One of the entries has changed since. The store is unchanged.
         """
         return memory.apply_promotion(self.promotion)
 

@@ -34,7 +34,7 @@ class CompactRequest:
     plan: CompactPlan
 
     def propose(self, memory: MemorySystem) -> CompactProposal:
-        """Return what it would do: the same as when it was made.
+        """Return the plan, which is the same as when it was made.
 
         Raises:
             PlanOutdated: One of the entries has changed since.
@@ -54,7 +54,7 @@ class SummaryView:
     """A summary that would be written."""
 
     headline: str
-    """Holds nothing that entries hold."""
+    """Contains no text of entries."""
 
     origin: str
     """Where its words come from: untrusted text, for it may name a model."""
@@ -86,7 +86,7 @@ class CompactProposal:
         """Move and summarise them as one operation and return its id.
 
         Raises:
-            PlanOutdated: One of the entries has changed since; nothing was done.
+            PlanOutdated: One of the entries has changed since. The store is unchanged.
         """
         return memory.journal.apply_compact(self.plan)
 
@@ -129,7 +129,7 @@ def _compact_view(plan: CompactPlan, before: Mapping[str, int]) -> PlanView:
 
 
 def _compact_words(plan: CompactPlan, move: str, delete: str, write: str) -> str:
-    """Return `Move 827 entries, delete 40 entries, write 11 summaries`, without the parts that are none."""
+    """Return `Move 827 entries, delete 40 entries, write 11 summaries`, without parts that are zero."""
     parts = (
         (move, plan.moves, JOURNAL.noun),
         (delete, plan.evictions, JOURNAL.noun),
@@ -151,7 +151,7 @@ def _tier_figures(plan: CompactPlan, before: Mapping[str, int]) -> tuple[Figure,
 
 
 def compact_headline(plan: CompactPlan) -> str:
-    """Return what compacting would do, in a sentence that holds no text of an entry."""
+    """Return the effect of compacting, in a sentence that contains no text of an entry."""
     if plan.is_empty:
         return f"Nothing to forget: {_all_stay(plan.n_total)}"
     share = _share(len(plan.moves), plan.n_total)

@@ -30,12 +30,12 @@ STOPPED = {
 """Entries that a gate refuses while it is on."""
 
 VARIABLES = {NOISE: "ATLAS_KEEP_NOISE", REPEATED: "ATLAS_KEEP_REPETITIONS"}
-"""The environment variables that go before what the store says."""
+"""The environment variables that override the setting of the store."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateView:
-    """A gate before the journal, as it is for whoever looks."""
+    """A gate before the journal, with its state for the visitor."""
 
     name: str
     label: str
@@ -44,10 +44,10 @@ class GateView:
     """The effect of the gate: `Entries of fewer than 3 different words are refused`."""
 
     why: str
-    """Who says so: a sentence."""
+    """The sentence on who decided it."""
 
     is_overridden: bool
-    """True if switching it changes nothing here, because an environment variable decides."""
+    """True if switching it has no effect here, because an environment variable decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class RefusedView:
     when: str
     text: Text
     reason: str
-    """Holds nothing that entries say."""
+    """Contains no text of entries."""
 
     like_id: str
     """The entry that it repeats. Empty if that is not there any more."""

@@ -116,7 +116,7 @@ def timeline_chart(timeline: Timeline, since: int | None = None, until: int | No
 
 
 def timeline_caption(timeline: Timeline) -> str:
-    """Return what the chart shows, in one line that holds no text of an entry."""
+    """Return the alternative text of the chart, in one line without text of entries."""
     n = sum(lane.n for lane in timeline.lanes)
     crashes = sum(lane.n for lane in timeline.lanes if lane.name == CRASH)
     span = f"{counted(n, 'entry')} of generations {timeline.first:,} to {timeline.last:,}"
@@ -129,7 +129,7 @@ def brushed(selection: Mapping[str, Any], timeline: Timeline) -> tuple[int, int]
     """Return the generations that a brush covers, as the chart reports it, or None without a brush.
 
     Args:
-        selection: What Streamlit says of the chart's selection.
+        selection: The chart's selection as Streamlit returns it.
     """
     boxes = selection.get("box") or []
     if not boxes or len(boxes[0].get("x") or []) < 2:

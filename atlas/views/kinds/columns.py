@@ -24,7 +24,7 @@ class Column:
     form: Form = "text"
     help_text: str | None = None
     is_optional: bool = False
-    """True if it is left out of tables in which it says nothing."""
+    """True if it is left out of tables in which it is empty everywhere."""
 
 
 Columns = Sequence[Column]

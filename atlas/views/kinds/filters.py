@@ -21,7 +21,7 @@ MOST = 10**9
 TAGS = "marks.tags"
 
 Values = Mapping[str, Any]
-"""Values of filters, by name. A filter without a value leaves nothing out."""
+"""Values of filters, by name. A filter without a value passes everything."""
 
 Options = Mapping[Any, int]
 """Values that a filter can offer, with how many records have each. Untrusted."""
@@ -41,8 +41,8 @@ class Filter(ABC):
     """The stored field that it looks at, as `where` takes it."""
 
     noun: str = ""
-    """The word for one of its values, in the sentence on values of an address that the store lacks. Without it, none
-    are reported."""
+    """The word for one of its values, in the sentence on values that the store lacks. Without it, they are not
+    reported."""
 
     help_text: str | None = None
     width: int = 160
@@ -99,7 +99,7 @@ class Choices(Filter):
         return {value: found[value] for value in self.order if value in found} if self.order else found
 
     def condition(self, value: Any, records: Records | None) -> Any:
-        """Return that the field has one of the values."""
+        """Return the condition that the field has one of the values."""
         return {"$in": list(value)}
 
     def written(self, value: Any) -> Sequence[str]:
@@ -107,7 +107,7 @@ class Choices(Filter):
         return [text for each in value if (text := address_text(each))]
 
     def read(self, texts: Sequence[str], options: Options) -> Any:
-        """Return those that are offered."""
+        """Return the filters that are offered."""
         return known_values(texts, options)
 
 
@@ -138,7 +138,7 @@ class Pairs(Filter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneOf(Filter):
-    """One of a few states. The first leaves nothing out."""
+    """One of a few states. The first passes everything."""
 
     values: tuple[str, ...]
     chosen: Callable[[Any, str], Any]
@@ -164,7 +164,7 @@ class Switch(Filter):
     """Only records whose field is true."""
 
     def condition(self, value: Any, records: Records | None) -> Any:
-        """Return that the field is true."""
+        """Return the condition that the field is true."""
         return True
 
     def written(self, value: Any) -> Sequence[str]:
@@ -208,7 +208,7 @@ class Day(Filter):
     is_last: bool = False
 
     def condition(self, value: Any, records: Records | None) -> Any:
-        """Return the bound of a whole day."""
+        """Return the condition of the date range. Times are ISO strings, so a day is a prefix of its times."""
         if not self.is_last:
             return {"$gte": value.isoformat()}
         return {"$lt": (value + timedelta(days=1)).isoformat() if value < date.max else "9999-12-32"}
@@ -226,7 +226,7 @@ Filters = Sequence[Filter]
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether a value of a filter leaves nothing out. The number 0 does leave out something."""
+    """Return whether a value of a filter passes everything. The number 0 does not."""
     return value is None or value is False or value == () or value == ""
 
 

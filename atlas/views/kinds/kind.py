@@ -48,7 +48,7 @@ class Kind:
     """The purpose of the page, in one sentence."""
 
     nothing: str = NOTHING
-    """The title of the page while there is none of them."""
+    """The title of the page while it is empty."""
 
     would_stand: str = ""
     """The contents of the page once there are some, in one sentence."""

@@ -15,7 +15,7 @@ class EditableFields:
 
         Args:
             begun: The contents of the boxes at first.
-            record: As it is stored now.
+            record: The stored record.
 
         Raises:
             InvalidInput: A text cannot be read as what it stands for.

@@ -31,7 +31,7 @@ class Part:
 
 
 def plain_facts(metadata: Mapping[str, Any], *above: str) -> Iterator[Fact]:
-    """Yield what a source says of a record, one value a line. Both names and values are untrusted texts.
+    """Yield the fields that a source has of a record, one value a line. Names and values are untrusted texts.
 
     Args:
         metadata: Values that JSON can hold.

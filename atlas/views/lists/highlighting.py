@@ -1,4 +1,4 @@
-"""Where a text holds the words of a question, and the passage of it that says most of them.
+"""Where a text contains the words of a question, and the passage with most of them.
 
 Words match as the store's keyword search matches them: by their stems, by the parts of identifiers in either spelling,
 and in CJK, which has no spaces, by neighbouring characters.
@@ -21,10 +21,10 @@ LEAD_CHARACTERS = 80
 """Of a passage that may stand before the first word that matched, so that it begins with a sentence."""
 
 LOOKED_AT = 20_000
-"""Characters of a text in which words are looked for: what a card shows should cost next to nothing."""
+"""Characters of a text in which words are looked for: a card should be cheap to draw."""
 
 MOST_TRIED = 500
-"""Places beyond those that are looked at more closely, where the beginning of a text holds nothing."""
+"""Most matches that are looked at more closely, where the beginning of a text has no match."""
 
 LONG_WORD = 5
 """Letters of a word that may end otherwise in another of its forms: `study`, `studies`."""
@@ -90,7 +90,7 @@ def matched_spans(text: str, query: str) -> tuple[Span, ...]:
 
 
 def passage_of(sources: Sequence[Source], query: str) -> Passage:
-    """Return the passage with the most words of a question, or the beginning of the first text if none has any.
+    """Return the passage with the most words of a question, or else the beginning of the first text.
 
     Args:
         sources: At least one; of those that hold equally many, the first counts.
@@ -115,7 +115,7 @@ def _best_passage(source: Source, query: str) -> Passage:
 
 
 def _first_looked_at(text: str, query: str) -> int:
-    """Return where to begin to look: at the start, unless the first term stands only later."""
+    """Return the offset from which to look: 0, unless the first term stands only later."""
     query_words = _query_words(query)
     if len(text) <= LOOKED_AT or not query_words or matched_spans(text, query):
         return 0
@@ -175,7 +175,7 @@ def _end(text: str, earliest: int, latest: int) -> int:
 
 
 def _query_words(query: str) -> frozenset[str]:
-    """Return the terms of a question, without words that tell nothing unless there are no others."""
+    """Return the terms of a question, without stop words unless there are no others."""
     terms = frozenset(_folded(term.text) for term in query_terms(query) if " " not in term.text)
     return terms - TELL_NOTHING or terms
 

@@ -1,6 +1,6 @@
 """A hit as a card: what of it matched, how it went, what its place is made of, and why in one sentence.
 
-For hits of any memory: whoever knows what a record holds names its texts.
+For hits of any memory: the caller gives the texts of the record.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def record_card(
     Args:
         hit: None for a search that ranks by words alone.
         text: The question.
-        weights: What it was ranked with.
+        weights: The weights that it was ranked by.
     """
     window = records.passage(record_id, text) if hit else None
     nearest = [Source("Nearest passage", window, is_part=True)] if window else []
@@ -171,12 +171,12 @@ def hit_card(
 
     Args:
         hit: None for a search that ranks by words alone.
-        id: The record's.
-        title: What the record is called; may be long.
+        id: Id of the record.
+        title: Title of the record; may be long.
         outcome: Words of our own: `✓ succeeded`.
         sources: The record's texts in which words are found, the one that stands for its meaning first.
-        query: What was asked.
-        weights: Those that it was ranked by; they say how long the longest bar could be.
+        query: The question.
+        weights: The weights that it was ranked by, which set the length of the longest bar.
         met: Words of the query that met other words of the record.
     """
     passage = passage_of(sources, query)
@@ -193,7 +193,7 @@ def hit_card(
 
 
 def met_sentence(met: Sequence[MetWords]) -> str:
-    """Return `Words that met: refund ↔ reimbursement, client ↔ customer.`, or nothing where none did."""
+    """Return `Words that met: refund ↔ reimbursement, client ↔ customer.`, or an empty text without pairs."""
     pairs = [
         f"{shortened(pair.query_word, MET_CHARACTERS)} ↔ {shortened(pair.text_word, MET_CHARACTERS)}" for pair in met
     ]
@@ -204,7 +204,7 @@ def bar_of(signals: Mapping[str, float], most: float) -> Bar:
     """Return signals side by side, in their order.
 
     Args:
-        most: The value that a bar without anything below zero is as long as, so that bars can be compared.
+        most: The total that fills the length of a bar, so that bars can be compared.
     """
     above = sum(value for value in signals.values() if value > 0)
     below = -sum(value for value in signals.values() if value < 0)
@@ -230,7 +230,7 @@ def card_stylesheet() -> str:
 
 
 def _title(title: str, passage: Passage) -> str:
-    """Return the title, or an empty text if the passage says it anyway."""
+    """Return the title, or an empty text if the passage contains it."""
     line = " ".join(title[: 4 * TITLE_CHARACTERS].split())
     begins_with_it = not passage.is_cut_before and " ".join(passage.text.split())[:60] == line[:60]
     if begins_with_it:

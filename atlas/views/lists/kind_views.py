@@ -123,7 +123,7 @@ class KindViews(Generic[R]):
 
         Args:
             hit: None for a search that ranks by words alone.
-            weights: What it was ranked with.
+            weights: The weights that it was ranked by.
         """
         card_text = self.card(memory, record, text)
         return record_card(self.kind.records(memory), record.id, card_text, hit=hit, text=text, weights=weights)

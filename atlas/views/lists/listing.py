@@ -120,6 +120,6 @@ def _the_best(n: int) -> str:
 
 
 def listed_caption(n: int, n_all: int, noun: str, *, is_narrow: bool) -> str:
-    """Return `3 of 36 strategies`, or `36 strategies` if none is left out."""
+    """Return `3 of 36 strategies`, or `36 strategies` for all of them."""
     total = counted(n_all, noun)
     return f"{n:,} of {total}" if is_narrow else total

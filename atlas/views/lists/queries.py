@@ -39,7 +39,7 @@ class Query:
     """One of the kind's orders, or empty for the first. A search has its own order."""
 
     with_irrelevant: bool = False
-    """True if a search by best match also lists records that have nothing to do with the question."""
+    """True if a search by best match also lists records that are not relevant to the question."""
 
     distinct: bool = False
     """True if attempts at one task are one row. Those that a search finds are joined if they are alike."""
@@ -122,7 +122,7 @@ class Listing(Generic[R]):
     """Number of records that the rows of all pages stand for."""
 
     caption: str
-    """How many there are, and of how many. It holds no text of a memory."""
+    """The number of rows, and that of all records. It contains no text of a memory."""
 
 
 def n_pages(n_rows: int) -> int:

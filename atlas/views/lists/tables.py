@@ -24,10 +24,10 @@ def table_of(
     """Return records as the content of a file.
 
     Args:
-        kind: What they are.
+        kind: Their kind.
         ids: The records, in the order of the rows.
         form: One of `FORMS`.
-        memory_map: The map that the page shows, which tells their domain and place. None for the one that is kept.
+        memory_map: The map that the page shows, with their domains and places. None for the stored one.
 
     Raises:
         ExtraMissing: pandas is not installed, or pyarrow for a Parquet file.

@@ -20,7 +20,7 @@ MOST_WORDS = 3_000
 def word_diff(before: str, after: str) -> str:
     """Return `… run [77401 → 77402] at [+ night]`: what was replaced, added or removed, amid a few words around it.
 
-    `the same` where nothing but white space differs. Longer than `DIFF_CHARACTERS` it ends in `…`.
+    `the same` if only white space differs. Longer than `DIFF_CHARACTERS` it ends in `…`.
     """
     old, new = _tokens(before), _tokens(after)
     if max(len(old), len(new)) > MOST_WORDS:

@@ -74,7 +74,7 @@ class Colouring:
 
 
 def by_domain(memory_map: MemoryMap) -> Colouring:
-    """Return a colour for each domain, which it keeps from map to map. Grey for what lies in none."""
+    """Return a colour for each domain, which it keeps from map to map. Grey for outliers."""
     named = memory_map.domains[: ENTRIES - 1]
     places = {domain.number: place for place, domain in enumerate(named)}
     rest = len(named)
@@ -89,7 +89,7 @@ def by_domain(memory_map: MemoryMap) -> Colouring:
 
 
 def by_outcome(outcomes: Categories) -> Colouring:
-    """Return blue, orange and grey, and a shape each, for those who cannot tell colours apart."""
+    """Return blue, orange and grey, each with a shape of its own for the colour-blind."""
     counts = np.bincount(outcomes, minlength=3)
     colours = (0, 1, GREY)
     entries = (Entry(name=name, n=int(counts[i]), colour=colours[i]) for i, name in enumerate(OUTCOMES))

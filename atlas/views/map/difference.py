@@ -20,7 +20,7 @@ READ = 3_000
 """Tasks of either side whose words are counted, spread over it."""
 
 PRIOR = 0.1
-"""Weight of the prior: how many selected tasks it is worth for each task of the store."""
+"""Weight of the prior, in selected tasks for each task of the store."""
 
 SURE_FROM = 3.0
 """Standard errors from which a word counts as more frequent. Hundreds are compared, so by chance some reach two."""
@@ -46,7 +46,7 @@ class Difference:
     """A selection against the rest."""
 
     words: tuple[Share, ...]
-    """Words of the tasks that surely are more frequent in the selection, most telling first."""
+    """Words of the tasks that are significantly more frequent in the selection, most distinctive first."""
 
     facts: tuple[Share, ...]
     """Success rate, sources and agents, and the middle day."""
@@ -98,7 +98,7 @@ def difference_of(
 
 
 def log_odds(n_inside: Mapping[str, int], n_outside: Mapping[str, int]) -> dict[str, float]:
-    """Return by how many standard errors each word is more frequent inside than outside.
+    """Return the standard errors by which each word is more frequent inside than outside.
 
     Args:
         n_inside: How many texts have each word.

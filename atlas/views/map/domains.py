@@ -38,7 +38,7 @@ class DomainRow:
     """Ids."""
 
     suggested_by: str = ""
-    """The language model that suggested the name. Empty where none did."""
+    """The language model that suggested the name. Empty for other names."""
 
     @property
     def note(self) -> str:
@@ -78,7 +78,7 @@ def domain_rows(memory_map: MemoryMap, outcomes: Categories) -> tuple[DomainRow,
 
 
 def domains_caption(memory_map: MemoryMap) -> str:
-    """Return `12 domains · 4 % unclustered`. Nothing is said of a sketch, in which none were looked for."""
+    """Return `12 domains · 4 % unclustered`. Empty for a sketch, in which none were looked for."""
     if memory_map.is_sketch:
         return "not found yet"
     return f"{counted(len(memory_map.domains), 'domain')} · {percent(memory_map.share_unclustered)} unclustered"
@@ -101,7 +101,7 @@ def domain_sentence(row: DomainRow) -> str:
 
 
 def typical_lines(row: DomainRow, points: Points, titles: Mapping[str, str]) -> tuple[TypicalLine, ...]:
-    """Return what is typical of a domain, as far as it is still there."""
+    """Return the typical experiences of a domain that are still there."""
     ids = [record_id for record_id in row.typical if record_id in titles and record_id in points.places]
     return tuple(
         TypicalLine(id=record_id, outcome=_sign(record_id, points), task=shortened(titles[record_id], TASK_CHARACTERS))
@@ -125,7 +125,7 @@ class RankLine:
 
 
 def rank_lines(ids: Sequence[str], points: Points, titles: Mapping[str, str]) -> tuple[RankLine, ...]:
-    """Return what a question found, as far as it is still there and on the map."""
+    """Return the hits of a question that are still there and on the map."""
     return tuple(
         RankLine(
             id=record_id,
@@ -139,7 +139,7 @@ def rank_lines(ids: Sequence[str], points: Points, titles: Mapping[str, str]) ->
 
 
 def sizes_offered(memory_map: MemoryMap) -> list[int]:
-    """Return what a person can choose for the smallest domain: the map's own, and steps around it."""
+    """Return the choices for the smallest domain: the map's own, and steps around it."""
     n = len(memory_map.ids)
     steps = {round(5 * 1.35**step) for step in range(40)}
     return sorted({size for size in steps if size <= max(5, n // 4)} | {memory_map.recipe.min_domain_size})

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from atlas.views.shared.browser import asset
 
 Bits = npt.NDArray[np.bool_]
-"""Shape (n,): one truth for each point of the map."""
+"""Shape (n,): one boolean for each point of the map."""
 
 RENDERER = (
     "map_shared",
@@ -46,8 +46,8 @@ def pack(layer: Mapping[str, Any], **arrays: npt.NDArray[Any]) -> bytes:
     """Return a layer of the map: the length of its JSON, the JSON, then the arrays, each at a multiple of four.
 
     Args:
-        layer: What JSON can hold; what it holds is shown as text only.
-        arrays: Of float32, uint16 or uint8, laid out flat.
+        layer: JSON values, which are shown as text only.
+        arrays: Arrays of float32, uint16 or uint8, laid out flat.
     """
     blobs = [np.ascontiguousarray(array) for array in arrays.values()]
     lengths = [blob.nbytes + -blob.nbytes % 4 for blob in blobs]
@@ -76,7 +76,7 @@ def mask_text(bits: Bits) -> str:
 
 
 def mask_bits(text: str, n: int) -> Bits:
-    """Return the bits of a mask. What a browser sends is trusted for nothing, so any text gives n bits."""
+    """Return the bits of a mask. A browser's text is untrusted, so any text gives n bits."""
     try:
         packed = np.frombuffer(base64.b64decode(text, validate=True), np.uint8)
     except ValueError:
@@ -103,7 +103,7 @@ def frame_stylesheet() -> str:
 
 
 def layer_script() -> str:
-    """Return the module of a component that draws nothing, and hands what it gets to the map."""
+    """Return the module of an invisible component that passes its data to the map."""
     return asset("map_layer.js")
 
 

@@ -39,7 +39,7 @@ QUERY_HITS = 8
 NEIGHBOURS = 8
 NO_LABEL = 255
 FEWEST = 3
-"""Experiences below which there is nothing to see on a map."""
+"""Smallest number of experiences for a map."""
 
 SUGGESTED = "Over 10 % of the experiences came after the map was made."
 """Reason to make a new map."""
@@ -95,11 +95,11 @@ class Marks:
 
 
 def colouring_of(memory_map: MemoryMap, points: Points, by: str, column: Mapping[str, Any]) -> Colouring:
-    """Return what the points are coloured by.
+    """Return the colouring of the points.
 
     Args:
-        memory_map: Where the domains are.
-        points: Of this map.
+        memory_map: The map with the domains.
+        points: Points of this map.
         by: One of `COLOURED_BY`.
         column: The values of `COLUMNS[by]` by id; unused for domains and outcomes.
     """
@@ -140,7 +140,7 @@ def colours_packet(memory_map: MemoryMap, points: Points, colouring: Colouring, 
 
 
 def marks_packet(memory_map: MemoryMap, points: Points, marks: Marks) -> bytes:
-    """Return what is marked on the map."""
+    """Return the marks of the map as JSON values."""
     domain, turn = marks.focus
     layer = {
         "points": points.key,
@@ -158,7 +158,7 @@ def marks_packet(memory_map: MemoryMap, points: Points, marks: Marks) -> bytes:
 
 
 def query_place(memory_map: MemoryMap, points: Points, hits: Hits) -> list[float] | None:
-    """Return where a question would lie: amid its nearest hits, nearer ones counting more. None without any."""
+    """Return the position of a question: the mean of its nearest hits, weighted by nearness. None without hits."""
     near = [
         (points.places[record_id], weight)
         for record_id, weight in zip(hits.ids, hits.weights, strict=False)
@@ -173,7 +173,7 @@ def query_place(memory_map: MemoryMap, points: Points, hits: Hits) -> list[float
 
 
 def hits_of(memory: MemorySystem, scope: Scope, where: Mapping[str, Any]) -> Hits:
-    """Return what the scope's question finds among what passes its filters. What is buried is found, too."""
+    """Return the hits of the scope's question among what passes its filters, buried records included."""
     if not scope.is_search:
         return Hits()
     if scope.by == BEST_MATCH:
@@ -192,7 +192,7 @@ def neighbours_of(memory: MemorySystem, experience_id: str) -> tuple[str, ...]:
 
 
 def selected_after(before: Sequence[str], drawn_ids: Sequence[str], mode: str) -> list[str]:
-    """Return what is selected after something was drawn around points.
+    """Return the selection after points were lassoed.
 
     Args:
         before: Ids that were selected.
@@ -214,7 +214,7 @@ QUALITY_HELP = (
 
 
 def quality_text(memory_map: MemoryMap) -> str:
-    """Return how far the map can be trusted, and what made it."""
+    """Return the quality of the map, and its engine."""
     n_placed = int(memory_map.is_placed.sum())
     placed = f" · {n_placed:,} placed since the map was made" if n_placed else ""
     engine = ENGINES.get(memory_map.recipe.engine, "made elsewhere")

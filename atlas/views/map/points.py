@@ -16,7 +16,7 @@ from atlas.views.map.packets import Bits, fingerprint, mask_bits, pack
 from atlas.views.shared.wording import OUTCOMES, counted
 
 LATEST_DAY = 65_534
-"""Days that can be told apart, counted from the first: 179 years."""
+"""Most days in the range, counted from the first: 179 years."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class Points:
     """The experiences as points, in the order in which the browser numbers them."""
 
     key: str
-    """A name for exactly these points. What comes back from the browser says which it speaks of."""
+    """A name for exactly these points, by which the browser's answers refer to them."""
 
     ids: tuple[str, ...]
     outcomes: Categories

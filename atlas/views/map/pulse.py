@@ -28,7 +28,7 @@ class Pulse:
     ledger_id: str
     revision: int
     retrieved_at: str
-    """Latest time at which a search returned an experience. Empty where none has."""
+    """Latest time at which a search returned an experience. Empty before the first."""
 
     operations: frozenset[str]
     """The newest operations by then."""
@@ -43,7 +43,7 @@ class Pulse:
 
 
 def pulse_after(memory: MemorySystem, before: Pulse | None) -> Pulse:
-    """Return what has happened since an earlier look. At the first look nothing has.
+    """Return the events since an earlier look. The first look has none.
 
     Args:
         memory: Only read.
@@ -77,7 +77,7 @@ def pulse_after(memory: MemorySystem, before: Pulse | None) -> Pulse:
 
 
 def pulse_packet(points: Points, pulse: Pulse) -> bytes:
-    """Return what pulses on the map, and what the ticker says."""
+    """Return the pulses on the map, and the text of the ticker."""
     return pack(
         {
             "points": points.key,

@@ -55,7 +55,7 @@ def colours_of(column: ReadColumn, sheet: Sheet, by: str) -> Colours:
 
 
 def map_fingerprint(memory_map: MemoryMap) -> str:
-    """Return a name for exactly this map: it is another one when a point moves or a domain is renamed."""
+    """Return a name for exactly this map, which changes when a point moves or a domain is renamed."""
     names = "\n".join(f"{domain.number} {domain.name}" for domain in memory_map.domains)
     arrays = (memory_map.coordinates.tobytes(), memory_map.labels.tobytes())
     return fingerprint(*arrays, names.encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""Names for the map's domains by a language model: asking for them, and what is said of it."""
+"""Names for the map's domains by a language model: the request, and its result in words."""
 
 from __future__ import annotations
 

@@ -16,15 +16,15 @@ TITLE_CHARACTERS = 240
 
 
 def talk_packet(memory: MemorySystem, sheet: Sheet, hovered: object, wanted: object) -> bytes:
-    """Return what is known at a glance of the point under the mouse, and the titles of those that show theirs.
+    """Return the tooltip of the point under the mouse, and the titles of those that show theirs.
 
     Untrusted text, which the renderer shows as text.
 
     Args:
         memory: Only read.
         sheet: What the browser draws.
-        hovered: What the browser says is under the mouse: the number of a point, if all is well.
-        wanted: What it says are the points whose titles it has room for: at most `TITLES` are given.
+        hovered: The point under the mouse by the browser's account: a number, if all is well.
+        wanted: The points whose titles it has room for: at most `TITLES` are given.
     """
     points = sheet.points
     under = points.id_of(hovered)

@@ -28,7 +28,7 @@ class TaskRow:
     """A task that was tried with memories and without."""
 
     experience_id: str
-    """The latest experience of the task, from which the others can be reached. Empty if there is none any more."""
+    """The latest experience of the task, from which the others can be reached. Empty if all were deleted."""
 
     task: str
     """Untrusted text."""
@@ -50,7 +50,7 @@ class EffectView:
     """`11 of 18`, tasks that went better, or a dash where no task can be compared."""
 
     interval: str
-    """The 95 % interval of that, in tasks, or empty where there is none."""
+    """The 95 % interval of that, in tasks, or empty without one."""
 
     worse: str
     alike: str
@@ -93,7 +93,7 @@ def better_text(found: MemoryEffect) -> str:
 
 
 def verdict(found: MemoryEffect) -> str:
-    """Return whether tasks went better with memory, in a few words. Empty where there are too few to say."""
+    """Return whether tasks went better with memory, in a few words. Empty if there are too few tasks."""
     if not found.is_enough:
         return ""
     if found.chance > LIKELY:
@@ -132,7 +132,7 @@ def effect_sentence(found: MemoryEffect) -> str:
 
 
 def advice(found: MemoryEffect) -> str:
-    """Return what to record, where too few tasks can be compared to say something. Empty where there are enough."""
+    """Return the advice on what to record while too few tasks can be compared. Empty if there are enough."""
     if found.is_enough:
         return ""
     if not found.n_tasks and not found.n_only_used:

@@ -9,7 +9,7 @@ from atlas.views.shared.wording import counted
 
 
 def index_state(memory: MemorySystem) -> str:
-    """Return how searches for experiences by meaning are answered now, as far as this process knows."""
+    """Return how searches for experiences by meaning are answered now, as far as this process has seen."""
     store, name = memory.storage, memory.experience.collection_name
     if store.model is None or store.collection(name).parts.nearest.is_exact():
         return "not needed: every vector is compared"

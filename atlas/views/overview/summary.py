@@ -29,7 +29,7 @@ class GroupRow:
     """Attempts whose outcome is known."""
 
     percent_succeeded: float | None
-    """Of the known outcomes, in [0, 100]. None where none is known."""
+    """Of the known outcomes, in [0, 100]. None without a known outcome."""
 
     interval: str
 
@@ -78,7 +78,7 @@ def overview(memory: MemorySystem) -> Overview:
 def rate_words(rate: SuccessRate) -> tuple[str, str]:
     """Return a success rate, and its interval with the number of attempts behind it.
 
-    Both empty where nothing is known.
+    Both empty without a known outcome.
     """
     if not rate.n_known:
         return "–", ""
@@ -86,7 +86,7 @@ def rate_words(rate: SuccessRate) -> tuple[str, str]:
 
 
 def groups_caption(groups: Groups, noun: str) -> str:
-    """Return what a table of groups does not say itself. Empty where it says everything."""
+    """Return the caption of a table of groups: how many it leaves out. Empty if it is complete."""
     return f"and {counted(groups.n_more, f'more {noun}')}" if groups.n_more else ""
 
 

@@ -24,13 +24,13 @@ class AuditRow:
 
 
 def audit_rows(memory: MemorySystem) -> list[AuditRow]:
-    """Return every event, the newest first. `NotAllowed` for whoever is no admin."""
+    """Return every event, the newest first. `NotAllowed` without the role of an admin."""
     check_admin("see the audit log")
     return [_row(event) for event in memory.storage.audit.events()]
 
 
 def kinds_of(rows: Sequence[AuditRow]) -> list[str]:
-    """Return what happened, each kind once."""
+    """Return the kinds of events, each once."""
     return sorted({_kind(row) for row in rows})
 
 

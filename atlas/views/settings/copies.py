@@ -25,7 +25,7 @@ from atlas.views.shared.wording import counted, in_words
 EXPORT_BATCH = 500
 
 Track = Callable[[Sequence[int]], Iterable[int]]
-"""Yields what it is given, and tells meanwhile how far that is."""
+"""Wraps an iterable, and shows the progress of going through it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ def backup_name(memory: MemorySystem, why: str = "backup") -> str:
 
 
 def backup_sentence(report: BackupReport, target: Path) -> str:
-    """Return what a backup holds and where it is."""
+    """Return a sentence on the contents of a backup and its place."""
     return f"Backed up {counted(report.n_records, 'record')} into {target} ({size_text(report.n_bytes)})"
 
 
@@ -101,13 +101,13 @@ def make_backup(memory: MemorySystem, target: Path) -> str:
 
     Raises:
         InvalidInput: The file exists already.
-        StoreError: It cannot be written; nothing is left behind.
+        StoreError: It cannot be written; no partial file is left.
     """
     return backup_sentence(backup(memory.storage, target), target)
 
 
 def known_backups(memory: MemorySystem) -> dict[str, str]:
-    """Return when each backup was made that the store knows of and a person here may restore, by its path.
+    """Return the times of the backups that are recorded and may be restored here, by their paths.
 
     The newest is first.
     """
@@ -140,7 +140,7 @@ def check_place(memory: MemorySystem, path: Path) -> None:
 
 
 def preview_restore(memory: MemorySystem, source: Path, name: str) -> RestorePreview:
-    """Return what restoring a backup would do. Nothing is changed.
+    """Return the preview of restoring a backup. Nothing is changed.
 
     Raises:
         InvalidInput: The file is not a backup that this version can read.

@@ -32,7 +32,7 @@ def problem_of_key(key: str) -> str:
 
 
 def why_fixed(settings: Settings) -> str:
-    """Return why whoever looks at the page cannot choose the model that is asked. Empty where they can."""
+    """Return the reason why the visitor cannot choose the model that is asked. Empty if they can."""
     if settings.llm_forbidden:
         return "ATLAS_LLM_FORBIDDEN is set: only language models that run on this machine can be used."
     if not may_administer():
@@ -41,7 +41,7 @@ def why_fixed(settings: Settings) -> str:
 
 
 def checked_model(client: ModelClient) -> dict[str, str]:
-    """Return what comes of asking a model one small question, by label.
+    """Return the results of one small question to a model, by label.
 
     Raises:
         NotAllowed: Whoever asks is no admin of every store of the server.

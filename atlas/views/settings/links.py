@@ -30,7 +30,7 @@ class LinkRow:
 
 
 def link_rows(memory: MemorySystem) -> list[LinkRow]:
-    """Return every link that was ever made, those that lead somewhere first. `NotAllowed` for whoever is no admin."""
+    """Return every link that was ever made, open ones first. `NotAllowed` without the role of an admin."""
     links = _links(memory)
     sweep_copies(memory.storage.path)
     now = datetime.now(UTC)
@@ -59,7 +59,7 @@ def make_link(memory: MemorySystem, name: str, days: int) -> str:
 
 
 def end_link(memory: MemorySystem, link_id: str) -> Link:
-    """Let a link lead nowhere from now on, and remove its copy. `NotAllowed` for whoever is no admin."""
+    """End a link, and remove its copy. `NotAllowed` without the role of an admin."""
     ended = _links(memory).end(link_id)
     thaw(memory.storage.path, link_id)
     return ended

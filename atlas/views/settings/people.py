@@ -27,7 +27,7 @@ class Doors:
 
     @property
     def sentence(self) -> str:
-        """`They made 2 keys that are in use: crawler, nightly. They made 1 link that is open: board.` Or nothing."""
+        """`They made 2 keys that are in use: crawler, nightly. They made 1 link that is open: board.` Or empty."""
         doors = [("key", "in use", self.keys), ("link", "open", self.links)]
         return " ".join(
             f"They made {counted(len(named), noun)} that {'is' if len(named) == 1 else 'are'} {state}: "
@@ -51,28 +51,28 @@ class PersonRow:
 
 
 def person_rows(memory: MemorySystem) -> list[PersonRow]:
-    """Return everybody who ever signed in, those who are let in first, whoever came last first."""
+    """Return everybody who ever signed in: those with access first, then by their last visit."""
     return sorted(map(_row, _people(memory).every()), key=lambda row: row.is_removed)
 
 
 def set_role(memory: MemorySystem, person_id: str, role: str) -> Person:
-    """Give somebody a role, whatever their groups say. `NotAllowed` for whoever is no admin."""
+    """Give somebody a role that overrides their groups. `NotAllowed` without the role of an admin."""
     return _people(memory).set_role(person_id, ROLES[role])
 
 
 def follow_groups(memory: MemorySystem, person_id: str) -> Person:
-    """Let somebody's groups decide their role again. `NotAllowed` for whoever is no admin."""
+    """Remove the role that overrides somebody's groups. `NotAllowed` without the role of an admin."""
     return _people(memory).follow_groups(person_id)
 
 
 def doors_of(memory: MemorySystem, person_id: str) -> Doors:
-    """Return what somebody made that still lets others in. `NotAllowed` for whoever is no admin."""
+    """Return the keys and links of somebody that still work. `NotAllowed` without the role of an admin."""
     person = next((each for each in _people(memory).every() if each.id == person_id), None)
     return _doors_of(memory, person.names) if person else Doors()
 
 
 def remove_person(memory: MemorySystem, person_id: str, *, and_doors: bool = False) -> Person:
-    """Let somebody in no more, from their next click on.
+    """End somebody's access, from their next click on.
 
     Args:
         and_doors: Whether the keys that they made are revoked too, and their links ended.
@@ -88,7 +88,7 @@ def remove_person(memory: MemorySystem, person_id: str, *, and_doors: bool = Fal
 
 
 def readmit_person(memory: MemorySystem, person_id: str) -> Person:
-    """Let somebody in again. `NotAllowed` for whoever is no admin."""
+    """Restore somebody's access. `NotAllowed` without the role of an admin."""
     return _people(memory).readmit(person_id)
 
 

@@ -10,24 +10,24 @@ ADMIN_OF_ALL_ONLY = "Only an admin of every store of this server may do this, as
 
 
 def may_administer() -> bool:
-    """Return whether whoever looks at the page is an admin of the store, or sits at the machine that keeps it."""
+    """Return whether the visitor is an admin of the store, or sits at its machine."""
     return may(Role.ADMIN)
 
 
 def check_admin(act: str) -> None:
-    """Raise `NotAllowed` for whoever is no admin.
+    """Raise `NotAllowed` without the role of an admin.
 
     Args:
-        act: What is about to be done, for the message, such as `make keys`.
+        act: The act that needs the role, for the message, such as `make keys`.
     """
     check_role(Role.ADMIN, act)
 
 
 def check_admin_of_all(act: str) -> None:
-    """Raise `NotAllowed` for whoever is no admin of every store of the server, for what holds in all of them.
+    """Raise `NotAllowed` unless the visitor is an admin of every store of the server, for acts on all of them.
 
     Args:
-        act: As in `check_admin`.
+        act: See `check_admin`.
     """
     check_admin(act)
     if not administers_all():

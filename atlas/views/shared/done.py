@@ -1,4 +1,4 @@
-"""An act that is done, as a page tells it, and can be undone."""
+"""An act that was done, in words, with its way back."""
 
 from __future__ import annotations
 

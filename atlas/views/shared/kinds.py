@@ -15,7 +15,7 @@ KINDS: dict[str, Kind] = {kind.page: kind for kind in (EXPERIENCE, CONCEPT, STRA
 
 
 def kind_of(memory: MemorySystem, collection: str) -> Kind:
-    """Return the kind that keeps its records in a collection, or experiences if no page knows it."""
+    """Return the kind that keeps its records in a collection, or experiences if no page shows it."""
     if collection == REFUSED_COLLECTION:
         return JOURNAL
     return next((kind for kind in KINDS.values() if kind.records(memory).collection_name == collection), EXPERIENCE)

@@ -1,4 +1,4 @@
-"""Which language model the dashboard may ask, and what becomes of that: of having one, and of having none."""
+"""Which language model the dashboard may ask, and what works with and without one."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ WITH = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageModel:
-    """The model that is configured, or why there is none."""
+    """The model that is configured, or the reason for none."""
 
     client: ModelClient | None
     badge: str
-    """Its name, or that there is none."""
+    """Its name, or a note that there is none."""
 
     sentences: tuple[str, ...]
     """Sentences on what that enables or disables, and how to change it."""
 
 
 NO_MODEL = LanguageModel(client=None, badge=NONE, sentences=(WITHOUT,))
-"""Of a page that may ask none."""
+"""Of a page that may not ask a model."""
 
 
 def language_model(settings: Settings) -> LanguageModel:
-    """Return the model that the environment names. Connecting asks it nothing."""
+    """Return the model that the environment names. Connecting sends no request."""
     try:
         client = ModelClient(settings)
     except LLMUnavailable as error:

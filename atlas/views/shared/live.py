@@ -25,13 +25,13 @@ class PageState:
 
 
 def page_state(memory: MemorySystem, state: StoreState) -> PageState:
-    """Return what a page shows that draws this state. It was read first, so what comes between is noticed."""
+    """Return the state that a page shows. It is read before the page is drawn, so later changes are noticed."""
     counts = {operation.id: dict(operation.counts) for operation in memory.history(OPERATIONS_SEEN)}
     return PageState(state=state, counts=counts)
 
 
 def changes_since(last: PageState, memory: MemorySystem) -> str:
-    """Return `3 new · 1 removed`, done since a page was drawn. Empty where nothing was."""
+    """Return `3 new · 1 removed`, done since a page was drawn. Empty without changes."""
     now = store_state(memory)
     if now == last.state:
         return ""

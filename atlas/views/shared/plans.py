@@ -1,6 +1,6 @@
 """Plans: a change of the store as a person sees it before it is applied, and afterwards.
 
-Each feature makes its own: it says how its plan reads and applies it. The command line and the pages show all of them
+Each feature makes its own: it describes its plan and applies it. The command line and the pages show all of them
 alike.
 """
 
@@ -31,13 +31,13 @@ class Plan(Protocol):
 
     @property
     def done_sentence(self) -> str:
-        """The sentence that says it was done: `Pruned 9 experiences`."""
+        """The sentence after it is applied: `Pruned 9 experiences`."""
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Apply exactly this as one operation and return its id, or None if there is nothing left to do.
+        """Apply exactly this as one operation and return its id, or None if no change is left.
 
         Raises:
-            PlanOutdated: The store has changed since; nothing was done.
+            PlanOutdated: The store has changed since. The store is unchanged.
         """
 
 
@@ -48,7 +48,7 @@ class PlanRequest(Protocol[P_co]):
     """A person's wish for a change, from which a plan can be made again and again."""
 
     def propose(self, memory: MemorySystem) -> P_co:
-        """Return what it would do to the store as it is now."""
+        """Return the plan for the store as it is now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ class PlanView:
 
     headline: str
     button: str
-    """The words on the button that applies it: `Prune 9 experiences`. Empty if there is nothing to apply."""
+    """The words on the button that applies it: `Prune 9 experiences`. Empty for a plan without changes."""
 
     notes: tuple[str, ...] = ()
     """Sentences on what it could not judge or find."""
@@ -115,7 +115,7 @@ class PlanView:
     figures: tuple[Figure, ...] = ()
     choice: Choice | None = None
     nothing: str = "Nothing would be removed."
-    """The sentence for a plan that would do nothing."""
+    """The sentence for a plan without changes."""
 
     n_going: int = 0
     """Records that it removes or moves: the count that a person types."""
@@ -130,7 +130,7 @@ class PlanView:
 
 
 def merge_words(noun: str, n_merged: int, n_kept: int, *, is_done: bool = False) -> str:
-    """Return `Merge 3 concepts into 1`, or `Merged …` when it is done, or an empty text if there is none."""
+    """Return `Merge 3 concepts into 1`, or `Merged …` when it is done. Empty without concepts."""
     verb = "Merged" if is_done else "Merge"
     return f"{verb} {counted(n_merged, noun)} into {n_kept:,}" if n_merged else ""
 
@@ -168,7 +168,7 @@ def deleting_view(
     Args:
         rows: The records that go, then those that stay and would be changed by that.
         noun: The word for one of the records.
-        n_total: How many of them there are.
+        n_total: Number of records in all.
     """
     rows = tuple(rows)
     n_going = sum(row.goes for row in rows)
@@ -187,5 +187,5 @@ def deleting_view(
 
 
 def gone_notes(n_gone: int) -> tuple[str, ...]:
-    """Return the note that some of the chosen records are gone, or none if all are there."""
+    """Return the note that some of the chosen records are gone. Empty if all are there."""
     return (f"{n_gone:,} of those chosen {'is' if n_gone == 1 else 'are'} not there any more.",) if n_gone else ()

@@ -48,15 +48,15 @@ class PurgeView:
     """A plan as it is shown before it is applied."""
 
     headline: str
-    """Holds nothing that memories hold, as do the notes."""
+    """Contains no text of memories, nor do the notes."""
 
     going: tuple[PurgeRow, ...]
     staying: tuple[PurgeRow, ...]
-    """Other records that say the same, or name one that goes."""
+    """Other records with the same text, or with a mention of one that goes."""
 
     notes: tuple[str, ...]
     removed: tuple[str, ...]
-    """Files that would go besides: paths, which are untrusted text."""
+    """Further files that would be deleted: paths, which are untrusted text."""
 
     files: tuple[str, ...]
     """Files and indexes in services that stay and may hold it: names, which are untrusted text."""
@@ -65,7 +65,7 @@ class PurgeView:
     """Words that confirm it when typed."""
 
     def is_confirmed_by(self, typed: str) -> bool:
-        """Say whether this is what a person should type."""
+        """Return whether this is what a person should type."""
         return typed.strip() in self.words
 
 
@@ -82,10 +82,10 @@ class PurgeProposal:
 
 
 def propose_purge(memory: MemorySystem, ids: Sequence[str], kind: Kind | None = None) -> PurgeProposal:
-    """Return what purging these would do now.
+    """Return the plan of purging these now.
 
     Args:
-        kind: What they are; None for records of any memory.
+        kind: Their kind; None for records of any memory.
     """
     collection = kind.records(memory).collection_name if kind is not None else ""
     plan = memory.plan_purge(ids, collection=collection)
@@ -93,7 +93,7 @@ def propose_purge(memory: MemorySystem, ids: Sequence[str], kind: Kind | None = 
 
 
 def purge_view(memory: MemorySystem, plan: PurgePlan) -> PurgeView:
-    """Return what a purge would do."""
+    """Return the view of a purge's plan."""
     nouns = Counter(_noun(memory, record.collection) for record in plan.records)
     beginnings = {record.id[:8] for record in plan.records}
     return PurgeView(
@@ -108,7 +108,7 @@ def purge_view(memory: MemorySystem, plan: PurgePlan) -> PurgeView:
 
 
 def done_sentence(done: PurgeResult) -> str:
-    """Return what a purge did, in our own words."""
+    """Return the result of a purge, in our own words."""
     return f"Purged {counted(done.n_records, 'record')}. This cannot be undone."
 
 

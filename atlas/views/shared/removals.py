@@ -37,7 +37,7 @@ class MergeProposal:
         """Merge them as one operation and return its id.
 
         Raises:
-            PlanOutdated: One of them has changed since; nothing was done.
+            PlanOutdated: One of them has changed since. The store is unchanged.
         """
         records: Any = self.kind.records(memory)
         scoped = records.within("merge", self.plan.reason)
@@ -66,7 +66,7 @@ class DeleteProposal:
         """Delete them as one operation and return its id.
 
         Raises:
-            PlanOutdated: What the plan showed has changed since; nothing was done.
+            PlanOutdated: What the plan showed has changed since. The store is unchanged.
         """
         kind = self.request.kind
         if self.request.propose(memory).view != self.view:
@@ -89,7 +89,7 @@ class MergeRequest:
     ids: tuple[str, ...]
 
     def propose(self, memory: MemorySystem) -> MergeProposal:
-        """Return what merging them would do now, without those that are gone meanwhile.
+        """Return the plan of merging them now, without those that are gone meanwhile.
 
         Raises:
             InvalidInput: Fewer than two are left.
@@ -112,7 +112,7 @@ class DeleteRequest:
     ids: tuple[str, ...]
 
     def propose(self, memory: MemorySystem) -> DeleteProposal:
-        """Return what deleting them would do now, without those that are gone meanwhile."""
+        """Return the plan of deleting them now, without those that are gone meanwhile."""
         n_total = self.kind.records(memory).count()
         return DeleteProposal(request=self, view=with_count(self.view_of(memory, self.ids), self.kind, n_total))
 

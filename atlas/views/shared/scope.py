@@ -72,7 +72,7 @@ def narrowed(text: str = "", by: str = BEST_MATCH, domains: Sequence[int] = (), 
 
 
 def offered(options: Mapping[Any, int], chosen: Sequence[Any]) -> list[Any]:
-    """Return what a box offers: the most frequent values, and those that are chosen even if nothing holds them.
+    """Return the options of a box: the most frequent values, and chosen ones even if no record has them.
 
     A value that is chosen stays until the person takes it away: it would widen the scope unasked if it fell out.
     """
@@ -80,17 +80,17 @@ def offered(options: Mapping[Any, int], chosen: Sequence[Any]) -> list[Any]:
 
 
 def tells_domains(memory_map: MemoryMap | None) -> bool:
-    """Say whether domains were looked for: there is a map, and not only the sketch of one."""
+    """Return whether domains were looked for: there is a map, and not only the sketch of one."""
     return memory_map is not None and not memory_map.is_sketch
 
 
 def domain_titles(memory_map: MemoryMap | None, chosen: Sequence[int] = ()) -> dict[int, str]:
-    """Return what each domain is called in a box, by its number, largest first.
+    """Return the titles of domains in a box, by their numbers, largest first.
 
     Those that are not there keep their number.
 
-    No two are called the same. The title says nothing that changes with every record, such as how many it has: by it
-    a box tells what is chosen.
+    No two are called the same. The title contains nothing that changes with every record, such as a count: by it
+    a box recognises what is chosen.
     """
     titled = memory_map if memory_map is not None and tells_domains(memory_map) else None
     domains = titled.domains if titled is not None else ()
@@ -104,7 +104,7 @@ def domain_titles(memory_map: MemoryMap | None, chosen: Sequence[int] = ()) -> d
 
 
 def members(memory_map: MemoryMap | None, domains: Sequence[int]) -> list[str]:
-    """Return the ids of the experiences in any of these domains. None while nobody can tell."""
+    """Return the ids of the experiences in any of these domains. None while there is no map."""
     if memory_map is None or not tells_domains(memory_map):
         return []
     wanted = set(domains)
@@ -113,7 +113,7 @@ def members(memory_map: MemoryMap | None, domains: Sequence[int]) -> list[str]:
 
 
 def domain_names(memory_map: MemoryMap | None, ids: Sequence[str]) -> dict[str, str]:
-    """Return the name of the domain that each of these experiences lies in. Those that lie in none are left out."""
+    """Return the name of the domain of each of these experiences. Outliers are left out."""
     if memory_map is None:
         return {}
     wanted, names = set(ids), {domain.number: domain.name for domain in memory_map.domains}
@@ -122,11 +122,11 @@ def domain_names(memory_map: MemoryMap | None, ids: Sequence[str]) -> dict[str, 
 
 
 def scope_sentence(scope: Scope, n_inside: int | None, n_all: int) -> str:
-    """Return `41 of 306 experiences in scope`. Holds nothing that memories hold.
+    """Return `41 of 306 experiences in scope`. Contains no text of memories.
 
     Args:
-        n_inside: How many are in it; None while that cannot be told.
-        n_all: How many there are.
+        n_inside: Number of records in it; None while that is unknown.
+        n_all: Number of all records.
     """
     inside = counted(n_all, "experience")
     if n_inside is None:
@@ -139,7 +139,7 @@ def scope_sentence(scope: Scope, n_inside: int | None, n_all: int) -> str:
 
 
 def left_out_sentence(n_left_out: Mapping[str, int]) -> str:
-    """Return what an address asked for and this store does not hold, in our own words. Empty where there is none."""
+    """Return a sentence on values of an address that this store lacks. Empty if it has all of them."""
     named = [counted(n, noun) for noun, n in n_left_out.items() if n]
     if not named:
         return ""

@@ -1,4 +1,4 @@
-"""The scope as an address says it, and what a store can be narrowed to of what an address asks for."""
+"""The scope as parameters of an address, and the part of an address's scope that a store has."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def ledger_file(store: Path) -> Path:
 
 
 def store_settings() -> Settings:
-    """Return the options of the environment, for the store that whoever looks at the page was let into."""
+    """Return the options of the environment, for the store of the visitor."""
     settings, actor = Settings.from_environment(), present_actor()
     return at(settings, str(actor.store)) if actor and actor.store else settings
 
@@ -81,12 +81,12 @@ def frozen_note(memory: MemorySystem) -> str:
 
 
 def index_problem(memory: MemorySystem) -> str:
-    """Return that the index is out of reach, as a sentence of ours. Empty where it is not."""
+    """Return the note that the index is out of reach. Empty if it is reachable."""
     return memory.storage.indexes.problem
 
 
 def index_fault(memory: MemorySystem) -> str:
-    """Return why it is, for whoever sits at the machine. Untrusted text, as the service has it."""
+    """Return the reason, for the person at the machine. Untrusted text of the service."""
     return memory.storage.indexes.fault if may_name_paths() else ""
 
 
@@ -96,13 +96,13 @@ def asks_who_enters() -> bool:
 
 
 def may_name_paths() -> bool:
-    """Return whether whoever looks at the page runs the server, whose machine's files they would name."""
+    """Return whether the visitor runs the server, and so may name files of its machine."""
     actor = present_actor()
     return actor is None or actor.is_owner
 
 
 def place_fact(memory: MemorySystem) -> dict[str, str]:
-    """Return where a store lies, or nothing for somebody whom a server has let in, to whom its disk is nothing."""
+    """Return the path of a store, or an empty text for visitors of a server."""
     if not may_name_paths():
         return {}
     store = memory.storage
@@ -111,11 +111,11 @@ def place_fact(memory: MemorySystem) -> dict[str, str]:
 
 
 def visitor_name() -> str:
-    """Return `Ada, curator` for somebody whom a server has let in, or nothing."""
+    """Return `Ada, curator` for a visitor of a server, else an empty text."""
     actor = present_actor()
     return f"{actor.name}, {actor.role}" if actor else ""
 
 
 def check_entrance() -> None:
-    """Raise `NotAllowed` where whoever looks at the page was let in, and is refused by now."""
+    """Raise `NotAllowed` if the visitor's access was revoked."""
     present_actor()

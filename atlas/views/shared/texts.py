@@ -22,7 +22,7 @@ SHORT_CHARACTERS = 80
 """JSON up to this length stands on one line."""
 
 _LOOKED_AT = 4_000
-"""Characters by which a text's language is told."""
+"""Characters by which a text's language is recognised."""
 
 _PYTHON = re.compile(
     r"\A(?:#.*\n|\s*\n)*(?:(?:async def|def|class) \w+.*:|import \w[\w.]*(?: as \w+)?(?:,|$)|from [\w.]+ import |@\w+)",
@@ -37,7 +37,7 @@ class Text:
 
     whole: str
     written_in: str | None = None
-    """The language that is known to be its own, one of `LANGUAGES`. None where it has to be told by its looks."""
+    """Its known language, one of `LANGUAGES`. None if it has to be recognised by its looks."""
 
     @property
     def language(self) -> str | None:
@@ -80,7 +80,7 @@ def language_of(text: str) -> str | None:
 
 
 def as_json(value: Mapping[str, Any]) -> Text | None:
-    """Return values that JSON can hold, one to a line unless they are short. None where there are none."""
+    """Return values that JSON can hold, one to a line unless they are short. None without values."""
     if not value:
         return None
     line = json.dumps(value, ensure_ascii=False)

@@ -30,7 +30,7 @@ class VersionView:
     """From this version to what came after it."""
 
     is_now: bool
-    """True if the record says all of this now."""
+    """True if this is the present state of the record."""
 
 
 def version_views(
@@ -40,7 +40,7 @@ def version_views(
 
     Args:
         editable: The names of the fields that an edit can change.
-        texts: What one says, by the names of its parts.
+        texts: Its texts, by the names of its parts.
     """
     after = [now, *(version.item for version in versions)]
     return tuple(
@@ -58,7 +58,7 @@ def version_views(
 def version_changes(
     now: T | None, versions: Sequence[ItemVersion[T]], number: int, editable: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the changes, as `edit` takes them, that restore a version. There are none if it says all of that now.
+    """Return the changes, as `edit` takes them, that restore a version. Empty if it is the present state.
 
     Raises:
         NotFound: It, or that version of it, is not there.

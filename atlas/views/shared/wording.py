@@ -14,7 +14,7 @@ NOT_SAID = "(not said)"
 READ_ONLY = "Nothing can be changed here: the store is open for reading only, or you are a viewer."
 
 SIGNS = {"succeeded": "✓", "failed": "✗", "unknown": "?"}
-"""Signs that tell outcomes apart without colours."""
+"""Signs of outcomes, for those who cannot see the colours."""
 
 
 def percent(share: float) -> str:
@@ -25,7 +25,7 @@ def percent(share: float) -> str:
 def hidden_text(n_hidden: int, *, n_shown: int, most: int) -> str:
     """Return `3 less relevant hidden`, `200 or more hidden` where that is all that was looked at.
 
-    Empty where none is.
+    Empty without one.
     """
     how_many = f"{n_hidden:,} or more" if n_shown + n_hidden >= most else f"{n_hidden:,}"
     return f"{how_many}{' less relevant' if n_shown else ''} hidden" if n_hidden else ""
@@ -43,7 +43,7 @@ def plural(noun: str) -> str:
 
 
 def in_words(parts: Sequence[str]) -> str:
-    """Return `a`, `a and b`, `a, b and c`. Empty of none."""
+    """Return `a`, `a and b`, `a, b and c`. Empty for no parts."""
     return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 
 
@@ -53,7 +53,7 @@ def signed(outcome: str) -> str:
 
 
 def outcomes_text(counts: Mapping[str, int]) -> str:
-    """Return `3 succeeded, 1 failed`: of how many attempts each outcome was, without those that there are none of."""
+    """Return `3 succeeded, 1 failed`: the number of attempts by outcome, without zeros."""
     return ", ".join(f"{counts[name]:,} {name}" for name in OUTCOMES if counts.get(name))
 
 
@@ -79,7 +79,7 @@ def moment(at: datetime) -> str:
 
 
 def moment_of(made_at: str) -> str:
-    """Return the same of a time as ISO 8601. Empty where that is none, as in a file that others wrote."""
+    """Return the same of a time as ISO 8601. Empty if it is malformed, as in a file that others wrote."""
     try:
         return moment(datetime.fromisoformat(made_at))
     except ValueError:

@@ -65,7 +65,7 @@ def tries_chart(attempts: Sequence[Use]) -> Chart:
 
 
 def tries_caption(attempts: Sequence[Use]) -> str:
-    """Return what the chart shows, in one line for those who cannot see it."""
+    """Return the alternative text of the chart, in one line."""
     n_succeeded = sum(attempt.success for attempt in attempts)
     return (
         f"{n_succeeded:,} of {len(attempts):,} tries succeeded, from {moment(attempts[0].at)} "

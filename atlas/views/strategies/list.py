@@ -21,7 +21,7 @@ from atlas.views.shared.wording import percent
 from atlas.views.strategies.titles import readable_title
 
 BY_HAND = "by hand"
-"""How a strategy was written that says nothing of what abstracted it."""
+"""The origin that is shown of a strategy without a known abstractor."""
 
 TEXT_CHARACTERS = 400
 
@@ -39,7 +39,7 @@ class StrategyRow(Row):
     """`36 % (25–48 %, n = 64)` of its tries, or `not tried yet`."""
 
     rate: float | None
-    """Of the tries, in percent, or None if there is none."""
+    """Of the tries, in percent, or None without tries."""
 
     n: int
     bar: str

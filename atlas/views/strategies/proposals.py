@@ -47,7 +47,7 @@ class RetirePlan:
         return f"{'Brought back' if self.is_back else 'Retired'} {counted(len(self.ids), STRATEGY.noun)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Retire them or bring them back as one operation and return its id, or None if nothing changed."""
+        """Retire them or bring them back as one operation and return its id, or None without a change."""
         scoped = memory.strategies.within("mark", "brought back" if self.is_back else "retired")
         change = scoped.unretire if self.is_back else scoped.retire
         return scoped.operation_id if change(self.ids) else None
@@ -57,7 +57,7 @@ def merge_view(plan: StrategyMergePlan, n_gone: int) -> PlanView:
     """Return the view of a plan that merges strategies.
 
     Args:
-        n_gone: How many of those that were chosen are gone.
+        n_gone: Number of chosen records that are gone.
     """
     rows = [row for group in plan.groups for row in _group_rows(group)]
     stays = "The kept one's text stays. It takes over the sources, tries, parameters and tags of the others."

@@ -1,4 +1,4 @@
-"""One strategy in full: what it says, how surely it works, and exactly which attempts say so."""
+"""One strategy in full: its texts, its success rate with an interval, and the attempts behind it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class AttemptRow:
     """Untrusted text."""
 
     experience_id: str
-    """The experience that remembers it. Empty if none does."""
+    """The experience of the attempt. Empty if it is not stored."""
 
     actor: str
 

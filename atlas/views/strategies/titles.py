@@ -16,7 +16,7 @@ _CLAUSE = re.compile(r"[.:;!?](?=\s)|,(?= (?:and|but|so|while|although|because)\
 def readable_title(title: str) -> str:
     """Return the first clause of a title, with `…` in place of each parameter, and no word cut in two.
 
-    What is left of a title that holds nothing but parameters is the title itself.
+    A title of parameters alone is returned as it is.
     """
     is_cut = title.endswith("…")
     text = _REPEATED.sub("…", _PARAMETER.sub("…", title.removesuffix("…")))

@@ -19,7 +19,7 @@ from atlas.views.strategies.parameters import parameters_in
 from atlas.views.strategies.strategy import EditableStrategy
 
 MOST_ATTEMPTS = 1_000
-"""Attempts that are looked at in one go. The next go takes up the rest."""
+"""Most attempts of one batch. The next batch takes up the rest."""
 
 MOST_ASKED = 20
 """The same where a language model is asked about each, which takes seconds and money."""
@@ -49,7 +49,7 @@ class WriteRequest:
     """True if a language model is asked about each attempt, if the bank has one."""
 
     def propose(self, memory: MemorySystem) -> WriteProposal:
-        """Return what would be written now."""
+        """Return the plan of what would be written now."""
         return propose_writing(memory, by_model=self.by_model)
 
 
@@ -74,7 +74,7 @@ class WriteProposal:
         """Write them as one operation and return its id.
 
         Raises:
-            PlanOutdated: Strategies came, went or changed since; nothing was done.
+            PlanOutdated: Strategies came, went or changed since. The store is unchanged.
         """
         scoped = memory.strategies.within("store", f"from {counted(self.plan.n_attempts, 'attempt')}")
         scoped.apply_write(self.plan)
@@ -82,7 +82,7 @@ class WriteProposal:
 
 
 def propose_writing(memory: MemorySystem, *, by_model: bool = False) -> WriteProposal:
-    """Return what attempts without a strategy would become. Nothing is touched.
+    """Return the plan of strategies from attempts that have none. Nothing is stored.
 
     Args:
         by_model: Whether the bank's own abstractor is asked about each, if it asks a language model.
@@ -104,7 +104,7 @@ def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, C
     """Add the strategy that a person typed, and return its id and the operation.
 
     Raises:
-        InvalidInput: It cannot be kept, or the bank says it already; the message says what to mend.
+        InvalidInput: It is invalid, or stored already; the message names the remedy.
     """
     scoped = memory.strategies.within("store", "written by hand")
     strategy = Strategy(

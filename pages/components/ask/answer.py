@@ -41,7 +41,7 @@ BLOCK_PIXELS, BLOCK_PIXELS_OF_TWO = 560, 300
 
 
 def draw_summary(answer: Answer) -> None:
-    """Draw a line for each memory: what it found, or why it found nothing."""
+    """Draw a line for each memory: what it found, or the reason for no hits."""
     for part in answer.parts:
         with st.container(horizontal=True, gap="small"):
             st.badge(part.title, color="orange" if part.is_failed else "blue" if part.hits else "gray")
@@ -55,7 +55,7 @@ def draw_block(side: Name, answer: Answer, call: str, pixels: int = BLOCK_PIXELS
     """Draw the block that an agent would be given, to the token.
 
     Args:
-        call: How an agent gets it, in a sentence of our own.
+        call: The call by which an agent gets it, in a sentence of our own.
     """
     block = answer.block
     st.markdown("##### What an agent is told")
@@ -98,7 +98,7 @@ def draw_parts(
     """Draw the hits as cards.
 
     Args:
-        shown: As `draw_choice` says.
+        part_name: The choice that `draw_choice` returned.
     """
     judged = judged_hits(memory, text)
     for part in answer.parts:

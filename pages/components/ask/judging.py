@@ -1,4 +1,4 @@
-"""Right or wrong: what a person says of a hit."""
+"""Judging hits: right or wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages.components.shared.undo_toast import announcing_problems
 
 
 def draw_about(memory: MemorySystem) -> None:
-    """Say what judging is for, or why it is off."""
+    """Draw an explanation of judging, or the reason why it is off."""
     st.caption(f"Hits cannot be judged here. {READ_ONLY}" if memory.storage.read_only else ABOUT)
 
 
@@ -22,11 +22,11 @@ def draw_judging(
     """Draw the choice between right and wrong.
 
     Args:
-        place: Where it is drawn.
-        text: What was asked.
+        place: The container to draw in.
+        text: The question.
         name: The memory that the hit is of.
         record_id: The hit.
-        judged: What was said until now.
+        judged: The judgements so far.
         key: No other hit on the page has it.
     """
     st.session_state[key] = judged  # it may have been judged on the other side, or by somebody else

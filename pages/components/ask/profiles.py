@@ -46,7 +46,7 @@ class ProfileWeights:
 
 
 def warn_of_problems(profiles: Sequence[Profile]) -> None:
-    """Name the profiles that cannot be used, and say why."""
+    """Show the profiles that cannot be used, with the reasons."""
     for profile in profiles:
         if profile.problem:
             st.warning("A profile cannot be used. Save it again under its name, or delete it.", icon=":material/error:")
@@ -54,7 +54,7 @@ def warn_of_problems(profiles: Sequence[Profile]) -> None:
 
 
 def first_profile(side: Name, names: Sequence[str], in_use: str) -> str:
-    """Return what a side begins with: the profile in use, and another one beside it."""
+    """Return the first profile of a side: the one in use, and another beside it."""
     other_names = [name for name in names if name != in_use]
     return other_names[0] if other_names and (side == "right" or in_use not in names) else in_use
 
@@ -88,7 +88,7 @@ def draw_weights(
     """Draw sliders that begin at the profile's weights.
 
     Args:
-        page: What the keys begin with.
+        page: Prefix of the keys.
         bind: Whether what is turned stands in the address; there it holds as long as the profile is the same.
         given: Weights that stand elsewhere on the page, by name.
     """

@@ -45,7 +45,7 @@ def draw_run(memory: MemorySystem, detail: ConceptDetail) -> tuple[RanExample, .
 
 
 def draw_ran(ran: RanExample, *, key: str) -> None:
-    """Draw the outcome of running an example, with the result if it is another one."""
+    """Draw the outcome of running an example, with the result if it differs."""
     if ran.has_passed:
         st.badge("As expected", icon=":material/check:", color="green")
         return

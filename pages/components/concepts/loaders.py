@@ -35,7 +35,7 @@ def draw_loaders(memory: MemorySystem) -> None:
 
 
 def load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], CompletedAct | None]) -> None:
-    """Add or update primitives, and say at the top of the next run what was done. For a button's callback."""
+    """Add or update primitives, and report it at the top of the next run. For a button's callback."""
     with announcing_problems(), st.spinner("Loading and embedding the primitives …"):
         done = act(memory, name)
         if done is None:
@@ -46,5 +46,5 @@ def load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], Com
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def _offered(state: StoreState, *, _memory: MemorySystem) -> list[tuple[str, int, int]]:
-    """Return each library of primitives with how many of it are missing here, and how many are newer there."""
+    """Return each library of primitives with its number of missing and of updated primitives."""
     return [(name, n_missing(_memory, name), n_updates(_memory, name)) for name in loader_names()]

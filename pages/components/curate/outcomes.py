@@ -26,7 +26,7 @@ JUDGEMENTS = (
 
 
 def draw_unjudged(memory: MemorySystem, ids: Sequence[str]) -> None:
-    """Draw the first attempt that was not skipped, and the buttons that say how it ended."""
+    """Draw the first attempt that was not skipped, and the buttons that set its outcome."""
     skipped: frozenset[str] = st.session_state.get(_SKIPPED, frozenset())
     attempt = next_unjudged(memory, ids, skipped)
     if attempt is None:

@@ -99,7 +99,7 @@ def _draw_page(memory: MemorySystem, groups: Sequence[tuple[str, ...]], *, key: 
     """Draw one page of groups.
 
     Args:
-        key: Of the choice of the page.
+        key: Key of the choice of the page.
         first: Number of the first group on the page, which its widgets are named by.
     """
     pages, page_groups = -(-len(groups) // GROUPS_SHOWN), tuple(groups)

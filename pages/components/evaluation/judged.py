@@ -27,7 +27,7 @@ ABOUT = (
 
 
 def draw_judged(memory: MemorySystem) -> None:
-    """Draw the judged queries. Where there are none, say where they come from."""
+    """Draw the judged queries, or an explanation where there are none."""
     rows = judged_rows(memory)
     if not rows:
         st.info(UNJUDGED, icon=":material/info:")

@@ -33,7 +33,7 @@ OUTCOMES = {"Succeeded": True, "Failed": False, "Unknown": None}
 
 
 def draw_outcomes(memory: MemorySystem, now: SelectionSummary) -> None:
-    """Draw the buttons that say how the selected attempts ended, behind one of their own."""
+    """Draw the buttons that set the outcome of the selected attempts, behind one of their own."""
     is_off = memory.storage.read_only
     with st.popover("Outcome", key="tray_outcome", icon=":material/flag:", disabled=is_off or not now.ids,
                     help=READ_ONLY if is_off else None):  # fmt: skip

@@ -82,7 +82,7 @@ def draw_kinds(memory: MemorySystem) -> Kind:
 
 
 def restore(memory: MemorySystem, ids: tuple[str, ...], kind: Kind) -> None:
-    """Take records back from the trash, as one operation."""
+    """Restore records from the trash, as one operation."""
     scoped = kind.records(memory).within("restore", "from the trash")
     with announcing_problems():
         n_restored = scoped.restore(ids)

@@ -44,7 +44,7 @@ def draw_import_box(memory: MemorySystem) -> None:
 
 
 def _draw_asking(memory: MemorySystem) -> None:
-    """Draw the boxes that say what is to be imported, and the button that shows what that would add."""
+    """Draw the boxes for what to import, and the button that previews it."""
     key = f"import_files_{st.session_state.get(_DONE, 0)}"  # another box, and an empty one, after each import
     files = st.file_uploader(FORMATS, accept_multiple_files=True, key=key)
     path = ""
@@ -142,7 +142,7 @@ def _is_near() -> bool:
 
 @contextmanager
 def _progress(words: str) -> Iterator[Callable[[int, int], None]]:
-    """Draw a bar that says how much of the files has been read, and yield what moves it."""
+    """Draw a progress bar for the files read so far, and yield the callback that moves it."""
     bar = st.progress(0.0, words)
 
     def tell(done: int, total: int) -> None:

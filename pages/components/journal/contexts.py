@@ -1,4 +1,4 @@
-"""The three contexts: what an agent would be told of its journal, within how many entries and tokens."""
+"""The three contexts: the entries that an agent would be given, within limits of entries and tokens."""
 
 from __future__ import annotations
 

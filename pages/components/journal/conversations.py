@@ -1,4 +1,4 @@
-"""Conversations: which there are, what was said, and what of it an agent is reminded of now."""
+"""Conversations: their list, their turns, and the turns that an agent is reminded of now."""
 
 from __future__ import annotations
 

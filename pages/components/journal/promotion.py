@@ -25,7 +25,7 @@ def draw_ends(ends: Sequence[Became], words: str) -> None:
     """Draw links to what entries became, or to the entries that something was made of.
 
     Args:
-        words: What a link says before what it leads to: `Promoted to`.
+        words: The words before a link: `Promoted to`.
     """
     for end in ends:
         with st.container(horizontal=True, vertical_alignment="center"):

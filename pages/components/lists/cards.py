@@ -39,7 +39,7 @@ def hit_card(card: HitCard, *, key: str, on_open: Callable[[str], None] | None =
 
 
 def is_as_cards(found: object | None, kind: Kind = EXPERIENCE) -> bool:
-    """Say whether the person wants what was found as cards. Nobody is asked where nothing was looked for."""
+    """Draw the choice between a table and cards, and return whether cards are chosen. Only for searches."""
     if found is None:
         return False
     form = st.segmented_control(

@@ -24,8 +24,8 @@ def draw_boxes(boxes: Fields, key: str, at_first: Any, is_off: bool) -> None:
 
     Args:
         key: The beginning of the key of each, which ends with the field's name.
-        at_first: What they contain at first, as attributes.
-        is_off: Whether nothing can be typed.
+        at_first: Initial values, as attributes.
+        is_off: Whether the boxes are disabled.
     """
     for has_width, run in groupby(boxes, lambda box: box.width is not None):
         with st.container(horizontal=has_width):
@@ -82,7 +82,7 @@ def _typed(name: str, begun: Begun) -> Any:
 
 
 def _save(memory: MemorySystem, views: KindViews[Any], begun: Begun, seen: EditableFields) -> None:
-    """Save what was typed, unless what is stored says something else than the person has seen."""
+    """Save what was typed, unless the record has changed since the person opened it."""
     records: Any = views.kind.records(memory)
     now, noun, name = records.get(begun.key), views.kind.noun, _name(views)
     if now is None:

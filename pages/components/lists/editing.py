@@ -76,7 +76,7 @@ def draw_note(memory: MemorySystem, record_id: str, stored: str, kind: Kind = EX
 def change_marks(
     memory: MemorySystem, ids: Sequence[str], sentence: str, kind: Kind = EXPERIENCE, **changes: Any
 ) -> None:
-    """Change marks as one operation and say so, with the offer to undo it."""
+    """Change marks as one operation and report it, with the offer to undo it."""
     scoped = kind.records(memory).within("mark")
     act(lambda: scoped.change_marks(ids, **changes), scoped, sentence)
 
@@ -91,7 +91,7 @@ def _retag(memory: MemorySystem, record_id: str, before: tuple[str, ...], key: s
 
 
 def _save_note(memory: MemorySystem, begun: Begun, seen: str, kind: Kind) -> None:
-    """Save what was typed, unless the note is another one than the person has seen."""
+    """Save what was typed, unless the note has changed since the person saw it."""
     now = kind.records(memory).marks([begun.key])[begun.key].note
     typed = _typed_note(f"{kind.noun}_note", begun)
     if now != seen or typed == now:

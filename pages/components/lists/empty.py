@@ -21,7 +21,7 @@ def draw_empty(memory: MemorySystem, would_stand: str = "", *, title: str = NOTH
 
     Args:
         would_stand: One sentence on what stands here once there is something.
-        title: What is missing.
+        title: Title of the empty page.
     """
     st.info(title, icon=":material/inbox:")
     if would_stand:

@@ -15,7 +15,7 @@ def draw_facts(facts: Sequence[Fact], *, key: str) -> None:
     """Draw each fact's name, which is a word of ours, and below it its value.
 
     Args:
-        key: How the keys of its widgets begin.
+        key: Prefix of the keys of its widgets.
     """
     with st.container(horizontal=True, gap="medium"):
         for fact in facts:
@@ -25,7 +25,7 @@ def draw_facts(facts: Sequence[Fact], *, key: str) -> None:
 
 
 def draw_fact_table(facts: Sequence[Fact], title: str) -> None:
-    """Draw facts whose names others gave, one a line."""
+    """Draw facts with untrusted names, one a line."""
     if facts:
         st.caption(title)
         lines = [{"Name": fact.name, "Value": fact.value} for fact in facts]

@@ -37,9 +37,9 @@ def draw_filter(
     is_in_address: bool = False,
     width: Width = "stretch",
 ) -> Any:
-    """Draw the box of a filter and return its value, which is None where nothing is left out.
+    """Draw the box of a filter and return its value, which is None if it passes everything.
 
-    There is no box for a choice of nothing.
+    A choice without options has no box.
 
     Args:
         options: The values that it can offer.
@@ -72,7 +72,7 @@ def draw_filter(
 
 
 def _draw_choices(filter: Choices, choices: Sequence[Any], first: Any, width: Width, shared: dict[str, Any]) -> Any:
-    """Draw pills where all values are known, and else a box, unless there is nothing to choose."""
+    """Draw pills if all values are known, and else a box, unless there are no options."""
     if filter.values:
         return tuple(st.pills(filter.label, filter.values, selection_mode="multi", default=first, **shared))
     if not choices:

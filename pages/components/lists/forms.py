@@ -28,7 +28,7 @@ class Begun:
 
 
 def act(do: Callable[[], Any], scoped: Any, sentence: str) -> bool:
-    """Run `do`, announce it unless nothing changed, and return whether something did."""
+    """Run `do`, announce it if it changed something, and return whether it did."""
     try:
         with counting_secrets() as found:
             is_done = bool(do())
@@ -43,7 +43,7 @@ def act(do: Callable[[], Any], scoped: Any, sentence: str) -> bool:
 def begin(form: str, record_id: str, stored: Any, *, is_typed: Callable[[Begun], bool]) -> Begun:
     """Return the record as it was stored when the boxes were first drawn for it.
 
-    If it has changed since and nothing was typed, the boxes begin again.
+    If it has changed since and the boxes were not edited, they begin again.
     """
     begun: Begun = st.session_state.get(f"{_BEGUN}_{form}") or Begun("", None)
     if begun.key != record_id or (begun.stored != stored and not is_typed(begun)):
@@ -64,8 +64,8 @@ def begin_typing(
     """Begin boxes that are saved later, and draw both texts if others changed the record meanwhile.
 
     Args:
-        typed: What the boxes hold now.
-        differing: What is stored now where it is not what they began with, by our own words for it.
+        typed: Present values of the boxes.
+        differing: Stored values that changed since the form was opened, by our own words for them.
         sentence: That something was changed elsewhere.
     """
     begun = begin(form, record_id, stored, is_typed=lambda begun: typed(begun) not in (begun.stored, stored))
@@ -81,7 +81,7 @@ def form_key(form: str, begun: Begun) -> str:
 
 
 def forget(form: str) -> None:
-    """Let the boxes begin again at their next drawing, with what is stored then."""
+    """Reset the boxes at their next drawing to the stored values."""
     begun: Begun = st.session_state[f"{_BEGUN}_{form}"]
     st.session_state[f"{_BEGUN}_{form}"] = Begun("", None, begun.number)
 

@@ -86,7 +86,7 @@ def _draw_filter(kind: Kind, asked: Filter, options: Mapping[str, Options]) -> A
 
 
 def find(views: KindViews[Any], memory: MemorySystem, query: Query) -> Answer:
-    """Return what answers the question, asked once for all of its pages."""
+    """Return the hits of the question, searched once for all of its pages."""
     kind = views.kind
     store, state = store_state(memory), uses_seen(memory, kind) if kind.shows_uses else 0
     result: SearchResult | None = None
@@ -159,7 +159,7 @@ def draw_beside(draw: Callable[[bool], None], draw_panel: Callable[[str], None])
     """Draw a list, and beside it the record that is open.
 
     Args:
-        draw: Draws the list, told whether something is open beside it, so that there is less room.
+        draw: Draws the list, given whether a record is open beside it, so that there is less room.
         draw_panel: Draws what is open, given its id.
     """
     opened = opened_id()

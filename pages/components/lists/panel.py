@@ -125,8 +125,8 @@ def draw_sources(sources: Iterable[tuple[str, ...]], n_more: int) -> None:
     """Draw links to the experiences that something comes from.
 
     Args:
-        sources: The id of each, empty if it is not in the store any more, and what is said of it, its title last.
-        n_more: How many there are beyond these.
+        sources: The id of each, empty if it is not in the store any more, and its facts, the title last.
+        n_more: Number of further sources.
     """
     for experience_id, *texts in sources:
         if not experience_id:

@@ -51,7 +51,7 @@ def selectable_table(
     """Draw `experience_table` with a box beside each row, which puts it into the selection that all pages share.
 
     Args:
-        origin: What the tray calls a selection that is made here.
+        origin: Name of this table in the tray's sentence on a selection.
         revision: The store's, at the time that the rows were read.
     """
     ids = tuple(row.ids for row in rows)
@@ -167,7 +167,7 @@ def _says_something(rows: Sequence[Row], column: Column) -> bool:
 def _fresh(key: str, wanted: list[int]) -> tuple[str, list[int]]:
     """Return the key of a table whose boxes show the selection, and the rows selected when it was first drawn.
 
-    If the selection was changed elsewhere, it is another table. Otherwise nothing of it may change, or the browser
+    If the selection was changed elsewhere, it is another table. Otherwise its definition may not change, or the browser
     would draw it again under the person's hand.
     """
     number, first_state = st.session_state.get(_FRESH, 0), st.session_state.get(_AT_FIRST)

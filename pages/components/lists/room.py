@@ -34,7 +34,7 @@ from pages.components.shared.snapshot import page_memory
 
 
 def draw_nothing_yet(memory: MemorySystem, kind: Kind) -> None:
-    """Draw how to fill a memory that has none of a kind."""
+    """Draw how to fill an empty memory."""
     draw_empty_store(memory, kind.would_stand, title=kind.nothing)
 
 

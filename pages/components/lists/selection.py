@@ -46,7 +46,7 @@ def unselect(ids: Sequence[str]) -> None:
 
 
 def clear_selection(kind: Kind = EXPERIENCE) -> None:
-    """Select nothing."""
+    """Empty the selection."""
     st.session_state.pop(_key(kind), None)
 
 

@@ -39,7 +39,7 @@ def draw_layer(name: str, packet: bytes) -> None:
 
 
 def draw_talk(packet: bytes, *, on_hover: Act, on_titles: Act, on_view: Act) -> None:
-    """Draw what the map asks and tells all the time. For a fragment, so that only that runs again."""
+    """Draw the map's exchange with the browser. For a fragment, so that only that runs again."""
     _layers[TALK](
         key=TALK,
         data=packet,
@@ -50,7 +50,7 @@ def draw_talk(packet: bytes, *, on_hover: Act, on_titles: Act, on_view: Act) -> 
 
 
 def _telling(key: str, event: str, act: Act) -> Callable[[], None]:
-    """Return a callback that hands on what the browser told, if that is what it told."""
+    """Return a callback that passes on an event of the browser, if it is a mapping."""
 
     def tell() -> None:
         value = st.session_state[key].get(event)

@@ -32,7 +32,7 @@ from pages.components.shared.memory_map import MIN_SIZE, live_map
 from pages.components.shared.undo_toast import announce_problem
 
 OPEN_DOMAIN = "map_domain"
-"""Where the number of the domain is kept that is looked at."""
+"""Key of the number of the domain that is shown."""
 
 NAME_PIXELS, DOMAINS_SHOWN = 150, 12
 COLUMNS = {

@@ -35,7 +35,7 @@ PULSE_SECONDS = 2
 
 LONGEST_QUESTION = 2_000
 DRAWN_KEPT = 3
-"""States of the map whose points can still be told apart."""
+"""States of the map whose points can still be identified."""
 
 
 def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> Marks:
@@ -65,7 +65,7 @@ def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> Marks:
 
 
 def focus_on(number: int) -> None:
-    """Let the map show a domain as large as it can. For a callback."""
+    """Zoom the map to a domain. For a callback."""
     turn = st.session_state.get(_FOCUS, (0, 0))[1] + 1
     st.session_state[_FOCUS] = (number, turn)
 

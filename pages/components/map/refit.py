@@ -12,7 +12,7 @@ from pages.components.shared.memory_map import MIN_SIZE, live_map
 
 REFITTING = ("queued", "running")
 ENGINE = "map_engine"
-"""Key of the box that says what lays the new map out."""
+"""Key of the box for the layout of the new map."""
 
 
 def draw_refit(memory: MemorySystem, memory_map: MemoryMap) -> None:

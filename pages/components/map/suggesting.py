@@ -41,7 +41,7 @@ def _suggest(memory: MemorySystem, sheet: Sheet) -> None:
 
 
 def _putting_back(earlier: Sequence[NamedDomain]) -> Turn:
-    """Return what gives the domains earlier names again, and can itself be turned back."""
+    """Return a function that restores earlier names of domains, and returns the way back."""
 
     def turn(memory: MemorySystem, /) -> Turn:
         names = live_map(memory).names

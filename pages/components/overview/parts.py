@@ -77,7 +77,7 @@ def draw_growth(days: Sequence[Day]) -> None:
 
 
 def draw_health(found: Health, duplicates: DuplicatesResult) -> None:
-    """Draw what asks to be looked at. Each line opens Curate at it."""
+    """Draw the groups that need attention. Each line opens Curate at it."""
     st.subheader("Worth a look", anchor=False)
     lines = health_lines(found, duplicates.groups)
     for line in lines:

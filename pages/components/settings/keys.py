@@ -65,7 +65,7 @@ def _draw_new(memory: MemorySystem) -> None:
 
 
 def _draw_shown() -> None:
-    """Draw a key that was just made, until the person says that they have it."""
+    """Draw a key that was just made, until the person confirms that they have it."""
     new_key = st.session_state.get(_SHOWN)
     if new_key is None:
         return

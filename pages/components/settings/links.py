@@ -60,7 +60,7 @@ def _draw_new(memory: MemorySystem) -> None:
 
 
 def _draw_shown() -> None:
-    """Draw a link that was just made, until the person says that they have it."""
+    """Draw a link that was just made, until the person confirms that they have it."""
     new_link = st.session_state.get(_SHOWN)
     if new_link is None:
         return

@@ -10,7 +10,7 @@ import streamlit as st
 
 @dataclass(slots=True)
 class SessionVariables:
-    """Variables that were set here. The jobs that are started from here inherit them, and nothing keeps them."""
+    """Variables that were set here. Jobs that are started from here inherit them. They are not stored."""
 
     _before: dict[str, str | None] = field(default_factory=dict, repr=False)
 
@@ -36,5 +36,5 @@ class SessionVariables:
 
 @st.cache_resource(show_spinner=False)
 def typed() -> SessionVariables:
-    """Return what was typed, the same for everybody who looks at this dashboard."""
+    """Return the values that were typed, shared by all visitors of this dashboard."""
     return SessionVariables()

@@ -36,7 +36,7 @@ COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class _StagedBackup:
-    """A backup that is looked at before it is restored."""
+    """A backup that is previewed before it is restored."""
 
     preview: RestorePreview
     directory: tempfile.TemporaryDirectory[str] | None
@@ -112,7 +112,7 @@ def _restore(memory: MemorySystem, preview: RestorePreview) -> None:
 
 
 def _bringing_back(backup: Path) -> Turn:
-    """Return what brings the store back to a backup. What was done since is kept in another one, for the way back."""
+    """Return a function that restores a backup. The present state is backed up first, for the way back."""
 
     def turn(memory: MemorySystem, /) -> Turn:
         keep = made_directory(backup_directory(memory)) / backup_name(memory, "before-undo")

@@ -28,7 +28,7 @@ class Running(Protocol):
 
 
 def live_result(memory: MemorySystem, kind: type[Live]) -> Live:
-    """Return what makes such a result of this memory, the same one for everybody who looks at it."""
+    """Return the maker of such results of this memory, shared by all visitors."""
     storage = memory.storage
     live = _live(kind.__name__, str(storage.path), storage.read_only, id(memory), _kind=kind, _memory=memory)
     return cast("Live", live)
@@ -38,7 +38,7 @@ def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, k
     """Draw how far a job is while it runs, and why it failed where it did. Return whether it runs.
 
     Args:
-        kind: What has it done.
+        kind: Kind of the job.
         doing: Our own word for what goes on: `Measuring`.
     """
     return draw_progress(live_result(memory, kind), doing, key=key)
@@ -71,10 +71,10 @@ def draw_cancel(job: Running, *, key: str, by: Role = Role.WRITER) -> None:
 
 
 def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) -> bool:
-    """Say whether a language model is to do a job. Nothing to choose where there is none.
+    """Draw the choice whether a language model does a job, and return it. False without a model.
 
     Args:
-        titles: What can do it, by whether it is a model; the first is the default.
+        titles: Titles of the choices, by whether each uses a model; the first is the default.
     """
     if len(titles) == 1:
         return False

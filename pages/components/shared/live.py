@@ -1,4 +1,4 @@
-"""News of other processes since this page was drawn: a quiet line beside it, and nothing is taken away."""
+"""News of other processes since this page was drawn: a quiet line beside it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def begin_run(memory: MemorySystem) -> None:
 
 
 def refreshing(memory: MemorySystem) -> None:
-    """Let this page draw itself again when another process writes, as long as nothing is selected.
+    """Let this page refresh when another process writes, as long as the selection is empty.
 
-    For pages on which a person types nothing and opens nothing: what is open would close.
+    For pages without boxes and dialogs: what is open would close.
     """
     st.session_state[_REFRESHING] = True
 
@@ -66,5 +66,5 @@ def _draw_notice(notice: str) -> None:
 
 
 def _mapped(memory: MemorySystem) -> str:
-    """Say that a large store's map has come up with the store since this page was drawn. Empty where it has not."""
+    """Return the note that the map of a large store was updated since this page was drawn, or an empty text."""
     return MAPPED if live_map(memory).n_followed != st.session_state.get(_MAP, 0) else ""

@@ -17,7 +17,7 @@ from atlas.views.shared.results import WarmUp
 from atlas.views.shared.state import EmbeddingModel, is_frozen, ledger_file, store_choices, store_settings
 
 STORE = "store"
-"""Key of the session and of every address that says which of the server's stores is shown."""
+"""Key in the session and in addresses of the store that is shown."""
 
 _log = logging.getLogger("atlas.dashboard")
 
@@ -39,7 +39,7 @@ class OpenedMemory:
     """The model that the store's texts were embedded with when it was opened."""
 
     def close(self) -> None:
-        """Let go of the store's files, and of the connections to the language model."""
+        """Close the store's files, and the connections to the language model."""
         try:
             self.memory.close()
         except AtlasError as error:  # it was deleted, say: what waited to be written has nowhere to go
@@ -49,9 +49,9 @@ class OpenedMemory:
 
 
 def hold_store() -> None:
-    """Hold the store that the first address of a session asks for, and let every address say it from then on.
+    """Keep the store that the first address of a session names, and write it into every later address.
 
-    Nothing is asked or said where there is no choice.
+    Without a choice of stores, addresses do not name one.
     """
     choices = store_choices()
     if choices or STORE in st.query_params:
@@ -61,10 +61,10 @@ def hold_store() -> None:
 
 
 def opened_now() -> OpenedMemory:
-    """Return the memory that whoever asks may see, or else that ATLAS_STORE names, as the ATLAS_* variables say.
+    """Return the memory that the visitor may see, or else that of ATLAS_STORE, opened by the ATLAS_* variables.
 
     Raises:
-        AtlasError: It cannot be opened; the message says what to do. The next run tries again.
+        AtlasError: It cannot be opened; the message names the remedy. The next run tries again.
     """
     settings = store_settings()
     path, read_only = settings.directory.expanduser().resolve(), settings.read_only
@@ -79,7 +79,7 @@ def opened_now() -> OpenedMemory:
 
 
 def _release_copies(settings: Settings) -> None:
-    """Let go of frozen copies that were removed: what a purge removed should not stay open."""
+    """Close frozen copies that were removed: what a purge removed should not stay open."""
     for path, read_only in [copy for copy in list(_copies()) if _file(Path(copy[0])) is None]:
         _open.clear(path, read_only, _settings=settings)
         _copies().discard((path, read_only))
@@ -93,7 +93,7 @@ def _copies() -> set[tuple[str, bool]]:
 
 @asynccontextmanager
 async def warmed(server: st.App) -> AsyncIterator[None]:
-    """Let a server begin with making ready for the first question. It serves pages meanwhile."""
+    """Start preparing for the first question in the background, on a server."""
     threading.Thread(target=_warm_up, name="atlas-opening", daemon=True).start()
     yield
 
@@ -108,13 +108,13 @@ def _warm_up() -> None:
 
 
 def reopen() -> None:
-    """Let the next run open the memory again, with the settings and the language model as they are by then."""
+    """Drop the open memory, so that the next run opens it with the present settings and language model."""
     settings = store_settings()
     _open.clear(str(settings.directory.expanduser().resolve()), settings.read_only, _settings=settings)
 
 
 def reopen_all() -> None:
-    """Let the next run open each store again, after a change that holds in all of them."""
+    """Drop every open memory, so that the next run opens them again after a change that affects all of them."""
     _open.clear()
 
 

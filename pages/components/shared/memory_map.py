@@ -12,18 +12,18 @@ MIN_SIZE = "map_min_size"
 
 
 def live_map(memory: MemorySystem) -> LiveMap:
-    """Return what keeps the map of this memory up to date."""
+    """Return the updater of the map of this memory."""
     return _live_map(str(memory.storage.path), memory.storage.read_only, id(memory), _memory=memory)
 
 
 def live_columns(memory: MemorySystem) -> LiveColumns:
-    """Return what the map's points are told by, kept up with the store."""
+    """Return the updater of the map's points, kept up with the store."""
     return _live_columns(str(memory.storage.path), id(memory), _memory=memory)
 
 
 @st.cache_resource(show_spinner=False, on_release=lambda worker: worker.close())
 def page_worker() -> Worker:
-    """Return what does long work for all pages, one thing after another, in a process of its own."""
+    """Return the worker for long jobs of all pages, one after another, in a process of its own."""
     return Worker()
 
 

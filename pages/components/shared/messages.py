@@ -1,4 +1,4 @@
-"""Sentences for a page that has nothing to show, or where something went wrong."""
+"""Messages on pages that are empty or have failed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _log = logging.getLogger("atlas.dashboard")
 
 
 def show_problem(error: AtlasError) -> None:
-    """Draw a problem that a person can act on: what happened, and what to do, as the error says it."""
+    """Draw a problem that a person can act on: the error's message on what happened and what to do."""
     st.error("This memory cannot be shown.", icon=":material/error:")
     st.code(str(error), language=None, wrap_lines=True)
     st.caption("Opening it changed nothing. Once it is repaired, reload this page.")

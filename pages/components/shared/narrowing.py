@@ -1,14 +1,14 @@
 """The scope that a person has set: the session holds it, and the address of every page follows it.
 
 An address that is opened wins once: the session's first, that of a link, and one that the person goes back or on to.
-Any other that says something else is behind what the person has chosen since, and is written again.
+Any other address is older than what the person has chosen since, and is written again.
 
-The boxes of the scope bar begin with what is held, and tell what was chosen since. Where the scope is set by anything
+The boxes of the scope bar begin with the scope, and return what was chosen since. Where the scope is set by anything
 else than the boxes, they are other boxes: a late word of those that stood there before would undo it.
 
 A page's own boxes that are bound to the address have their values there under their keys, which begin with the page's
 name. When a person follows a link, Streamlit takes those values out of the address before the browser enters the next
-page into its history, so the entry that Back leads to has lost them. The session still knows them.
+page into its history, so the entry that Back leads to has lost them. The session still has them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOTHING = Scope()
 
 
 def current_scope() -> Scope:
-    """Return what the person has narrowed the memory to, as the scope bar of this run says."""
+    """Return the scope that the person has chosen, by the scope bar of this run."""
     scope: Scope = st.session_state.get(_SCOPE, NOTHING)
     return scope
 
@@ -41,7 +41,7 @@ def narrow_to(scope: Scope = NOTHING) -> None:
 
 
 def follow_address() -> None:
-    """Note the address where it was opened. Else let it say what the session holds.
+    """Remember the address where it was opened. Else write the scope of the session into it.
 
     Called before the navigation: that is when the browser enters a page into its history, and the entry then says the
     scope too.
@@ -57,7 +57,7 @@ def follow_address() -> None:
 
 
 def return_to(page: str) -> None:
-    """Note what a page's address says, or say it once more where the person has gone back to the page.
+    """Remember the parameters of a page's address, or restore them where the person has gone back to the page.
 
     Called before the page is drawn.
 
@@ -88,7 +88,7 @@ def take_address(options: Mapping[str, Options], memory_map: MemoryMap | None) -
 
 
 def hold(scope: Scope) -> None:
-    """Hold what the boxes say, and let the address say it too."""
+    """Keep the scope of the boxes, and write it into the address."""
     st.session_state[_SCOPE], st.session_state[_PAGE] = scope, page_hash()
     if _address() != (address := address_of(scope)):
         _write(address)
@@ -99,7 +99,7 @@ def go_to(page: str, **parameters: str) -> None:
 
     Args:
         page: Its file.
-        asked: What else its address says.
+        parameters: Further parameters of its address.
     """
     st.switch_page(page, query_params={**address_of(current_scope()), **parameters})
 
@@ -126,14 +126,14 @@ def box_key(name: str) -> str:
     """Return the key of a box of the scope bar. Another one where the scope was set by anything else than the boxes.
 
     Args:
-        name: Of what it asks for.
+        name: Name of the parameter.
     """
     turns = (st.session_state.setdefault(_TURN, 0), st.session_state.get(f"{_TURN}_{name}", 0))
     return "_".join(["scope", name, *(str(turn) for turn in turns if any(turns))])
 
 
 def rename_box(name: str) -> None:
-    """Give a box another key, so that it is another box."""
+    """Change the key of a box, which resets it."""
     st.session_state[f"{_TURN}_{name}"] = st.session_state.get(f"{_TURN}_{name}", 0) + 1
 
 
@@ -144,7 +144,7 @@ def _set(scope: Scope) -> None:
 
 
 def _is_opened(address: Address) -> bool:
-    """Say whether the address came from outside: links give the page that they lead to a scope, all else none."""
+    """Return whether the address came from outside: only links give the page that they lead to a scope."""
     if _SCOPE not in st.session_state and _OPENED not in st.session_state:
         return True
     return is_history_navigation() or (bool(address) and page_hash() != st.session_state.get(_PAGE))
@@ -156,6 +156,6 @@ def _address() -> dict[str, list[str]]:
 
 
 def _write(address: Address) -> None:
-    """Let the address say this, in one entry of the browser's history. A parameter without values does not appear."""
+    """Write parameters into the address, as one entry of the browser's history. Those without values do not appear."""
     keys = [key for key in KEYS if key in address or key in st.query_params]
     st.query_params.update({key: address.get(key, []) for key in keys})

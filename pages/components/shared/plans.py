@@ -36,7 +36,7 @@ P = TypeVar("P", bound=Plan)
 
 
 def draw_nothing(plan: Plan) -> None:
-    """Draw nothing beside what every plan shows."""
+    """Draw no more than every plan shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ def propose(
 
 
 def apply_now(memory: MemorySystem, plan: Plan) -> None:
-    """Apply a plan that the page itself showed, and say so. For a button's callback."""
+    """Apply a plan that the page itself showed, and report it. For a button's callback."""
     with announcing_problems():
         _finish(plan, plan.apply(memory))
 
@@ -88,7 +88,7 @@ def draw_proposing(
 
     Args:
         help_text: The tooltip: what it does, or what is missing if it cannot be pressed.
-        draw_extra: As `propose` takes it.
+        draw_extra: See `propose`.
     """
     is_off = memory.storage.read_only
     st.button(label, key=key, icon=icon, disabled=is_off or not is_possible, on_click=propose, args=(memory, request),
@@ -172,7 +172,7 @@ def _draw_table(rows: Sequence[PlanRow], caption: str, subject: str) -> None:
 
 
 def _columns(rows: Sequence[PlanRow]) -> list[str]:
-    """Return the columns that tell something of these rows."""
+    """Return the columns that have a value in any of these rows."""
     tells = {"sign": len({row.goes for row in rows}) > 1, "outcome": any(row.outcome for row in rows)}
     return [name for name in COLUMNS if tells.get(name, True)]
 
@@ -269,7 +269,7 @@ def _apply(memory: MemorySystem, plan: Plan) -> None:
 
 
 def _finish(plan: Plan, operation_id: str | None) -> None:
-    """Say what was done, and leave what is gone."""
+    """Report what was done, and close the record that is gone."""
     if operation_id is not None:
         unselect(plan.going)
         if opened_id() in plan.going:

@@ -1,4 +1,4 @@
-"""Forgetting for good: what would go, who else holds the same, and a box to type in before anything is done."""
+"""Purging: its plan, other records with the same text, and a box to type in before it is applied."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def draw_purging(memory: MemorySystem, kind: Kind, ids: Sequence[str], *, key: s
 
 
 def draw_purge(memory: MemorySystem) -> bool:
-    """Draw the purge that is looked at, if there is one. Return whether there is."""
+    """Draw the open purge, and return whether there is one."""
     if st.session_state.get(_PROPOSAL) is None:
         return False
     st.dialog("Purge for good", width="large", on_dismiss=_close)(_draw)(memory)

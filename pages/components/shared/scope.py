@@ -39,7 +39,7 @@ def current_where(memory: MemorySystem) -> dict[str, Any]:
 
 
 def draw_awaited(memory: MemorySystem) -> bool:
-    """Say that nobody can tell yet what is in scope, where that is so, in place of acts on all of it.
+    """Draw the note that the scope is not known yet, if so, in place of acts on all of it.
 
     Return whether it is.
     """
@@ -135,7 +135,7 @@ def _draw(filter: Filter, options: Mapping[str, Options], stored: Scope) -> Any:
 
 
 def _box(name: str, value: T) -> tuple[str, T]:
-    """Return the key of a box, and what it says at first: what is held when it comes up, as long as it stands there.
+    """Return the key of a box, and its first value: the scope's when it comes up, as long as it stands there.
 
     Not by its key in the session: where a run is ended before the browser has heard of that, the box comes up empty.
     """

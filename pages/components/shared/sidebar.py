@@ -20,7 +20,7 @@ UNSCOPED = ("ask", "settings")
 
 
 def draw_sidebar(opened: OpenedMemory, page: str) -> None:
-    """Draw the scope bar, news of the store, what may be said of it, and the language model.
+    """Draw the scope bar, news of the store, its notes, and the language model.
 
     Args:
         page: The page that it stands beside.
@@ -47,7 +47,7 @@ def draw_sidebar(opened: OpenedMemory, page: str) -> None:
 
 
 def _draw_visitor() -> None:
-    """Draw for whom the page is, and how to leave. Nothing where the server asks nobody who they are."""
+    """Draw the visitor's name, and how to sign out. Empty on a server without sign-in."""
     if visitor := visitor_name():
         st.html(f'{escape(visitor)} · <a style="color: inherit" href="/leave">Leave</a>')
 
@@ -55,7 +55,7 @@ def _draw_visitor() -> None:
 def _draw_stores(memory: MemorySystem, page: str) -> None:
     """Draw which store is shown, with links to the others that the person may see, and when it was frozen.
 
-    A link loads the whole page again, so that nothing that was begun in one store goes on in another.
+    A link loads the whole page again, so that no unfinished work in one store goes on in another.
     """
     if note := frozen_note(memory):
         st.info(note, icon=":material/ac_unit:")

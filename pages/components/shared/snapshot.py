@@ -46,7 +46,7 @@ def take_snapshot() -> Snapshot:
     """Return the memory that the settings name, as it is now.
 
     Raises:
-        AtlasError: It cannot be opened; the message says what to do. The next run tries again.
+        AtlasError: It cannot be opened; the message names the remedy. The next run tries again.
     """
     opened = opened_now()
     return Snapshot(opened, state.store_state(opened.memory))
@@ -54,7 +54,7 @@ def take_snapshot() -> Snapshot:
 
 @contextmanager
 def drawn_from(snapshot: Snapshot) -> Iterator[None]:
-    """Let all that is drawn within be drawn from a snapshot."""
+    """Draw all of the block from one snapshot."""
     before = _snapshot.set(snapshot)
     try:
         yield
@@ -84,7 +84,7 @@ def opened_memory() -> OpenedMemory:
 
 
 def opening_model() -> LanguageModel:
-    """Return the language model that the memory was opened with, or that there is none."""
+    """Return the language model that the memory was opened with, or the note that there is none."""
     return opened_memory().model
 
 
@@ -95,7 +95,7 @@ def store_state(memory: MemorySystem) -> StoreState:
 
 
 def page_map(memory: MemorySystem, *, is_awaited: bool = False) -> MemoryMap | None:
-    """Return the map, with the domains that the person has asked for. None where there is none.
+    """Return the map, with the domains that the person has chosen. None before there is a map.
 
     Args:
         memory: The memory that the page shows.

@@ -21,7 +21,7 @@ def draw_prose(text: Text, *, key: str) -> None:
 
 
 def draw_code(text: Text, *, key: str) -> None:
-    """Draw code or what a program said, highlighted where its language is plain."""
+    """Draw code or the output of a program, highlighted where its language is plain."""
     is_whole = not text.is_long or st.toggle(f"Show all {text.size}", key=f"{key}_whole")
     code = text.whole if is_whole else text.beginning
     st.code(code, language=text.language, wrap_lines=True, height=FRAME_PIXELS if text.is_tall else "content")

@@ -1,4 +1,4 @@
-"""The bar at the top of the next page that says what was done, with a button that undoes it."""
+"""The bar at the top of the next page with what was done, and a button that undoes it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNDONE, REDONE = "Undone", "Redone"
 
 
 class Turn(Protocol):
-    """Function that turns something back and returns what turns it forth again, or None if nothing does."""
+    """Function that undoes an act and returns the function that redoes it, or None without one."""
 
     def __call__(self, memory: MemorySystem, /) -> Turn | None:
         """Turn it back."""
@@ -39,7 +39,7 @@ class Act:
     """`UNDONE`, `REDONE`, or empty if it was done only now."""
 
     id: str = field(default_factory=lambda: uuid4().hex)
-    """Part of its button's key: a click on the button of an earlier act does nothing to this one."""
+    """Part of its button's key, so that a late click on the button of an earlier act is ignored."""
 
     @property
     def message(self) -> str:
@@ -48,35 +48,35 @@ class Act:
 
 
 def announce(operation_id: str, sentence: str) -> None:
-    """Say at the top of the next run what was done as an operation, and offer to undo it."""
+    """Show at the top of the next run what was done as an operation, and offer to undo it."""
     announce_act(Act(sentence, undoing(operation_id)))
 
 
 def announce_act(act: Act) -> None:
-    """Say at the top of the next run what was done, and offer to undo it where it can be."""
+    """Show at the top of the next run what was done, and offer to undo it if possible."""
     st.session_state.pop(_PROBLEM, None)
     st.session_state[_DONE] = act
 
 
 def undoing(operation_id: str) -> Turn:
-    """Return what undoes this operation, and no other."""
+    """Return a function that undoes this operation, and no other."""
     return lambda memory: undoing(memory.undo(operation_id).id)
 
 
 def announce_final(sentence: str, problem: str) -> None:
-    """Say at the top of the next run what was done that cannot be undone, and what of it is still to do."""
+    """Show at the top of the next run what was done for good, and which parts are still to do."""
     announce_act(Act(sentence))
     if problem:
         say_problem(problem)
 
 
 def announce_problem(error: AtlasError) -> None:
-    """Say at the top of the next run why something was not done."""
+    """Show at the top of the next run why an act failed."""
     say_problem(str(error))
 
 
 def say_problem(sentence: str) -> None:
-    """Say at the top of the next run what is wrong, in place of what was said there before."""
+    """Show a problem at the top of the next run, in place of an earlier message."""
     st.session_state[_PROBLEM] = sentence
 
 
@@ -100,7 +100,7 @@ def draw_act(memory: MemorySystem) -> None:
 
 @contextmanager
 def announcing_problems() -> Iterator[None]:
-    """Let what goes wrong inside, in words for a person, be said at the top of the next run."""
+    """Show an `AtlasError` of the block at the top of the next run."""
     try:
         yield
     except AtlasError as error:
@@ -108,7 +108,7 @@ def announcing_problems() -> Iterator[None]:
 
 
 def undo_and_say(memory: MemorySystem, operation_id: str, sentence: str, state: str) -> None:
-    """Undo an operation, and say at the top of the next run that it was done, or why it was not.
+    """Undo an operation, and report at the top of the next run that it was done, or why it was not.
 
     Args:
         sentence: Says what was done at first.
@@ -119,7 +119,7 @@ def undo_and_say(memory: MemorySystem, operation_id: str, sentence: str, state: 
 
 
 def _turn(memory: MemorySystem, act: Act) -> None:
-    """Undo or redo what the bar says, once however often it is clicked."""
+    """Undo or redo the act of the bar, once however often it is clicked."""
     if st.session_state.get(_DONE) is not act or act.turn is None:
         return
     with announcing_problems():

@@ -21,5 +21,5 @@ def draw_retire(memory: MemorySystem, ids: Sequence[str], *, key: str, is_retire
 
 
 def is_all_retired(memory: MemorySystem, ids: Sequence[str]) -> bool:
-    """Return whether none of these is given to agents."""
+    """Return whether all of these are retired."""
     return bool(ids) and {*ids} <= {*memory.strategies.retired()}

@@ -37,7 +37,7 @@ def test_backups_are_for_admins(memory, tmp_path: Path, role):
             lambda: look_into(memory.storage, kept),
             lambda: restore(memory.storage, kept),
         ):
-            with pytest.raises(NotAllowed, match="takes the role admin"):
+            with pytest.raises(NotAllowed, match="needs the role admin"):
                 act()
     assert not (tmp_path / "mine.zip").exists()
     with acting(Actor("root", Role.ADMIN)):

@@ -155,7 +155,7 @@ def test_links_are_for_admins(memory, role):
             lambda: link_rows(memory),
             lambda: end_link(memory, "any"),
         ):
-            with pytest.raises(NotAllowed, match="takes the role admin"):
+            with pytest.raises(NotAllowed, match="needs the role admin"):
                 act()
     assert not list(memory.storage.path.glob("frozen-*"))
 

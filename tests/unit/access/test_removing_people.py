@@ -53,7 +53,7 @@ def test_live_keys_and_links_that_they_made_are_listed_under_each_of_their_names
     assert doors_of(memory, eve).sentence == (
         "They made 2 keys that are in use: nightly, crawler. They made 1 link that is open: board."
     )
-    with acting(Actor("root", Role.CURATOR)), pytest.raises(NotAllowed, match="takes the role admin"):
+    with acting(Actor("root", Role.CURATOR)), pytest.raises(NotAllowed, match="needs the role admin"):
         doors_of(memory, eve)
 
 

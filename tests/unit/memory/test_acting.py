@@ -82,7 +82,7 @@ def test_two_at_once_are_kept_apart(memory: atlas.MemorySystem):
 
 @pytest.mark.parametrize("name", REMOVES)
 def test_a_writer_removes_nothing(memory: atlas.MemorySystem, name: str):
-    with acting(WRITER), pytest.raises(NotAllowed, match="takes the role"):
+    with acting(WRITER), pytest.raises(NotAllowed, match="needs the role"):
         REMOVES[name](memory, memory.experience.ids()[0])
     assert memory.experience.count() == 5
 

@@ -173,7 +173,7 @@ def test_health_needs_no_key_and_then_is_up_or_down_alone(api, memory):
 @pytest.mark.parametrize(
     ("method", "path", "body", "status", "said"),
     [
-        ("GET", "/nothing/here", None, 422, "'experience', 'strategies', 'concepts' or 'journal'"),
+        ("GET", "/nothing/here", None, 422, "'experience', 'concepts', 'journal' or 'strategies'"),
         ("GET", "/experience/none", None, 404, "it may have been deleted"),
         ("GET", "/operations/none", None, 404, "no operation begins with 'none'"),
         ("POST", "/attempts", {"task": {"description": ""}}, 422, "at least 1 character"),

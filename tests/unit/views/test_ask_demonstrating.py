@@ -151,7 +151,7 @@ def reported(memory, text, answer, title="", configuration=None):
         for part in answer.parts
         for hit in part.hits
     }
-    return ReportedSide(title=title, asked="As an agent asks.", answer=answer, cards=cards)
+    return ReportedSide(title=title, call="As an agent asks.", answer=answer, cards=cards)
 
 
 def test_a_report_holds_the_task_the_hits_the_block_and_both_answers_escaped(memory):

@@ -136,7 +136,7 @@ def test_a_huge_text_without_the_words_begins_at_its_beginning():
 
 @given(st.text("数据库日本かがﾊﾟ㎏あ゙é中a1_-。 \u0301\u3099", max_size=14), st.text("数据库かが゙中a", max_size=5))
 def test_cjk_is_found_alike_whether_a_normalisation_changes_the_text_or_not(text, query):
-    asked = highlighting._asked(query)
+    asked = highlighting._query_words(query)
     if unicodedata.is_normalized("NFKC", text) and not highlighting._MARKS.search(text):
         found = (highlighting._in_letters(text, asked), highlighting._in_characters(text, asked))
         assert len({tuple(highlighting._united(spans)) for spans in found}) == 1

@@ -57,7 +57,7 @@ def drop_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | N
 
 
 def join_tests(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Join a test and the only one in it."""
+    """Merge an `if` with the only `if` inside it."""
     match block:
         case [ast.If(test=test, body=[ast.If(test=inner, body=body, orelse=[])], orelse=[]), *rest]:
             return [ast.If(ast.BoolOp(ast.And(), [test, inner]), body, []), *rest]

@@ -168,7 +168,7 @@ def merge_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | N
 
 
 def without_positions(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Go over elements where positions only take them, and over positions for `enumerate`."""
+    """Put elements in place of indices that only select them, in loops, and indices in place of `enumerate`."""
     match block:
         case [ast.For(target=ast.Name(id=position), iter=iterated, body=body, orelse=other), *rest]:
             items = indexed_items(iterated)

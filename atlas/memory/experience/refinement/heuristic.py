@@ -29,7 +29,7 @@ class HeuristicRefineStrategy:
 
     Two experiences are near-duplicates when their tasks and what was done are both nearly the same. Each group keeps
     its best attempt, whose metadata lists the others under `merged_from`. Noise is an experience without a lesson:
-    no solution, no feedback and no telling step.
+    no solution, no feedback and no informative step.
     """
 
     name = "rules"

@@ -135,7 +135,7 @@ def _check_merge(
     merged: Experience, into: str, kept_ids: set[str], by_id: Mapping[str, Experience], *, mix_outcomes: bool
 ) -> None:
     if into not in kept_ids:
-        raise InvalidInput(f"{merged.id!r} should be merged into one that is kept, but into is {into!r}")
+        raise InvalidInput(f"{merged.id!r} should be merged into a kept experience, but its `into` is {into!r}")
     if _WORTH[merged.success] > _WORTH[by_id[into].success]:
         raise InvalidInput(f"{merged.id!r} ended better than {into!r}; merge the worse attempt into the better one")
     if not mix_outcomes and merged.success != by_id[into].success:

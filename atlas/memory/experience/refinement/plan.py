@@ -1,4 +1,4 @@
-"""Refining a store: a plan of kept, merged, dropped and reordered records, to be looked at and applied.
+"""Refining a store: a plan of kept, merged, dropped and reordered records, to be reviewed and applied.
 
 The store is judged in sets of experiences that are alike, as a search would return them together.
 """
@@ -167,7 +167,7 @@ def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str
     Each in given order.
 
     Args:
-        vectors: Of unit length, one for each id.
+        vectors: Vectors of unit length, one for each id.
         size: Positive.
     """
     left, sets = list(range(len(ids))), []

@@ -50,7 +50,7 @@ _USUAL = frozenset(
     pop print range set split str strip sum tuple upper values zip
     """.split()  # noqa: SIM905  (a list of it would fill the page)
 )
-"""Names that nearly every program calls, so that they describe none."""
+"""Names that nearly every program calls, so that they describe no program."""
 
 _DOING = (ast.Assign, ast.AugAssign, ast.For, ast.Import, ast.ImportFrom, ast.Return, ast.While, ast.With)
 """Statements of a program that a line of words has not, even one that happens to be Python."""

@@ -120,7 +120,7 @@ def _of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
 
 
 def _whole(parts: Sequence[str]) -> str:
-    """Return as many parts as fit, at least the first."""
+    """Return the first parts, as many as fit, but at least one."""
     text = parts[0] if parts else ""
     for part in parts[1:]:
         if len(text) + len(part) >= SITUATION_CHARACTERS:

@@ -54,7 +54,7 @@ class SqlHistory:
             return operations.count_operations(connection, wanted)
 
     def actors(self) -> list[str]:
-        """Return everybody who did anything, whoever did so last first."""
+        """Return all actors of operations, the latest first."""
         with self._database.read() as connection:
             return operations.read_actors(connection)
 
@@ -85,7 +85,7 @@ class SqlHistory:
     def accept(
         self, collection: str, ids: Sequence[str], operation: OperationDraft, unchanged_since: Moment | None = None
     ) -> int:
-        """Let records be found by everybody that waited for review, and their uses count. Return how many waited."""
+        """Accept records that wait for review, and count their uses. Return how many there were."""
         with writing(self._database, self._clock, operation) as writer:
             writer.check_there(collection, ids)
             if unchanged_since is not None:
@@ -106,9 +106,9 @@ class SqlHistory:
         """Make one record of several, as often as is asked. Either all of it happens, or it fails.
 
         Args:
-            records: Those that stay, as they are after it.
+            records: The remaining records, as they are after it.
             unchanged_since: A moment; refuse if one of the records, or its marks, has changed since.
-            dropped: Records that go besides, and that no other takes the place of.
+            dropped: Further records to delete, which are not replaced.
 
         Raises:
             NotFound: One of them is not there.

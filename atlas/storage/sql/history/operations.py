@@ -51,7 +51,7 @@ def count_operations(connection: Connection, wanted: Operations) -> int:
 
 
 def read_actors(connection: Connection) -> list[str]:
-    """Return everybody who did anything, whoever did so last first."""
+    """Return all actors of operations, the latest first."""
     rows = connection.execute("SELECT actor FROM operations GROUP BY actor ORDER BY max(seq) DESC")
     return [actor for (actor,) in rows]
 

@@ -56,7 +56,7 @@ class SqlPurges:
 
         Args:
             ids: Ids, or beginnings that no other record's id shares.
-            collection: Where they are looked for; empty for everywhere.
+            collection: The collection to search; empty for all.
 
         Raises:
             NotFound: None, or several, begin with one of them, or it was purged already.
@@ -84,10 +84,10 @@ class SqlPurges:
         unchanged_since: Moment,
         reword: Reword | None = None,
     ) -> None:
-        """Take records, by collection and id, out of the ledger as one operation, which cannot be undone.
+        """Purge records, by collection and id, as one operation, which cannot be undone.
 
         Args:
-            left: What is left to do then.
+            left: The work that is left then.
 
         Raises:
             PlanOutdated: One of them, or its marks, has changed since the moment; the store was not changed.
@@ -189,7 +189,7 @@ def _images_of(connection: Connection, collection: str = "") -> Iterator[tuple[i
 def _found(connection: Connection, beginning: str, collection: str) -> list[tuple[str, str]]:
     """Return the records of an id, or of the one id that begins so."""
     if not beginning:
-        raise InvalidInput("an id of a record, or a beginning of one, should say something, but is empty")
+        raise InvalidInput("an id of a record, or a beginning of one, should not be empty; take one from: atlas search")
     select = "SELECT collection, id FROM records WHERE ? IN ('', collection) AND"
     rows = connection.execute(f"{select} id = ?", (collection, beginning)).fetchall()
     rows = (
@@ -316,7 +316,7 @@ def _without(text: str, hashes: Iterable[str]) -> str:
 
 
 def _forget_tasks(connection: Connection, tasks: Iterable[str]) -> None:
-    """Take the ids of tasks, which may be made of their texts, from the uses of others, unless a record has one too."""
+    """Remove ids of purged tasks, which may contain their texts, from uses, unless another record has the id."""
     connection.execute(
         "UPDATE events SET task_id = '' WHERE task_id IN (SELECT value FROM json_each(?)) AND task_id NOT IN "
         f"(SELECT {connection.dialect.text('a')} FROM attributes a JOIN attribute_keys k ON k.key = a.key "

@@ -1,4 +1,4 @@
-"""Other records that quote a record: they share a line, a sentence or a telling word with it, or name it."""
+"""Other records that quote a record: they share a line, a sentence or a distinctive word with it, or name it."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def _undo_all(writer: LedgerWriter, operations: Iterable[Operation]) -> UndoneMa
 
 
 def _take_back(writer: LedgerWriter, operation: Operation) -> int:
-    """Take an operation back under a writer's own one, and return how many of its records were purged since.
+    """Undo an operation as part of a writer's operation, and return how many of its records were purged since.
 
     Raises:
         UndoRefused: As `undo` does. Nothing was changed.

@@ -1,4 +1,4 @@
-"""Keyword search: the records that hold the words of a text, and how telling those are (BM25 over FTS5).
+"""Keyword search: the records that hold the words of a text, and how distinctive those are (BM25 over FTS5).
 
 How telling a word is, and how long a text is usual, is counted among the live records of the collection. Words are
 scored here, from FTS5's own tables, in the order of what a record could reach at best, until no other can be among the
@@ -59,7 +59,7 @@ class SqlWords:
     def find(
         self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
     ) -> Matches:
-        """Return the n records that hold the most telling words of a text, and those of some others that hold any.
+        """Return the n records with the most distinctive words of a text, and those of some others that hold any.
 
         Any text is literal. Equal values are in the order of their records.
 

@@ -92,13 +92,13 @@ def word_table(connection: Connection, collection: str) -> str | None:
 
 
 def make_word_table(connection: Connection, collection: str) -> None:
-    """Give a collection its table, with the words of the records that it has, unless it has one."""
+    """Make the word table of a collection, with the words of its records, unless it has one."""
     if not word_table(connection, collection):
         make_word_table_anew(connection, collection)
 
 
 def make_word_table_anew(connection: Connection, collection: str) -> None:
-    """Build a collection's table from its records, whatever is left of the one that it has.
+    """Build a collection's table from its records, in place of a damaged one.
 
     It gets a name of its own: other processes may have cached postings of the one before.
     """
@@ -180,7 +180,7 @@ def read_postings(connection: Connection, table: str, words: Sequence[str]) -> d
 
 
 def _postings(places: Seqs) -> Postings:
-    """Return postings from a word's places in order: twice a record's number, and 1 more in its search text."""
+    """Return the postings of a word. A place is twice a record's number, plus 1 if it is in the search text."""
     seqs = places >> 1
     if not len(seqs):
         return Postings(seqs, np.zeros(0))

@@ -175,7 +175,7 @@ class IndexBook:
         self._is_unsure = False
 
     def give_back(self) -> bool:
-        """Let others write, and return whether they may.
+        """Release the lease, and return whether others may write at once.
 
         They may not where something that was sent may still be done. Then the lease runs out by itself.
         """
@@ -202,7 +202,7 @@ class IndexBook:
         return self._change(IndexNote.leaving_all)
 
     def cleared_text(self, text: str) -> str:
-        """Return the notes' text after which the service should be empty."""
+        """Return the text of the notes for a service that was cleared."""
         return self._encoded(self._decoded(text).cleared())
 
     def _change(self, change: Callable[[IndexNote], IndexNote]) -> IndexNote:
@@ -274,7 +274,7 @@ def carry_over(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
     """Let a ledger that was just restored know of the indexes that it had before, so that they are forgotten there.
 
     Args:
-        notes: Those whose names begin with `INDEX`, as they were before.
+        notes: The earlier notes whose names begin with `INDEX`.
     """
     had = {name: IndexBook(ledger, *name.split(":", 1)) for name in notes}
     ledger.notes.write({INDEX + name: book.cleared_text(notes[name]) for name, book in had.items()})

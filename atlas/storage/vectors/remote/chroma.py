@@ -147,7 +147,7 @@ class ChromaService:
             return
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         self._connection.close()
 
     def _of(self, namespace: str, call: Callable[[Any], T]) -> T:

@@ -179,7 +179,7 @@ class RemoteIndex:
         """Note how far it has followed which ledger. Queries believe that as soon as all of it shows.
 
         Args:
-            n_keys: How many keys it should hold. None before it has followed all.
+            n_keys: Expected number of keys. None before it has followed all changes.
 
         Raises:
             IndexUnusable: The service shows writes at once, and holds another number of keys.
@@ -265,7 +265,7 @@ class RemoteIndex:
                 return False
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         self._service.close()
 
     def before_fork(self) -> None:

@@ -46,7 +46,7 @@ class RemoteIndexes:
         return RemoteIndex(self._service, self._patience, book, collection, dimension, seconds=self._seconds)
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         self._service.close()
 
 
@@ -89,7 +89,7 @@ def leave(ledger: LedgerEngine, place: str) -> list[str]:
 
 
 def clear_everywhere(ledger: LedgerEngine, collection: str, *, seconds: float) -> list[str]:
-    """Have every service forget the indexes that a collection has, or had, there. Return those that did not."""
+    """Remove the indexes of a collection from every service. Return those that remain."""
     left = []
     for place in places_of(ledger, collection):
         indexes = RemoteIndexes(place, seconds=seconds)

@@ -126,7 +126,7 @@ class PineconeService:
         self._call_of_namespace(lambda index: index.delete_namespace(name=namespace), None)
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         self._connection.close()
 
     def _connect(self) -> Index:

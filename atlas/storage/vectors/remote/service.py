@@ -88,4 +88,4 @@ class VectorService(Protocol):
         """Forget a namespace. One that is not there is ignored."""
 
     def close(self) -> None:
-        """Let go of connections. A later call opens new ones."""
+        """Close the connections. A later call opens new ones."""

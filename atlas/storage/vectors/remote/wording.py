@@ -10,7 +10,7 @@ MOST_CHARACTERS = 200
 def error_text(error: BaseException, key_name: str) -> str:
     """Return the message of an error, on one line, without the value of a key.
 
-    A service, or a proxy before it, may repeat what it was asked with.
+    The response of a service or a proxy may contain the request.
     """
     key = " ".join(os.environ.get(key_name, "").split())
     text = " ".join(str(error).split()) or type(error).__name__

@@ -136,7 +136,7 @@ def test_importance_tier_and_links_of_the_later_form_come_over(tmp_path):
     ("changes", "reason"),
     [
         ({"entry_type": None}, "entry_type should be a text, but is missing"),
-        ({"content": "  "}, "content should say something"),
+        ({"content": "  "}, "content should be a text that is not blank"),
         ({"content": b"\xff"}, "content is not UTF-8"),
         ({"generation": None}, "generation should be a whole number"),
         ({"generation": "many"}, "generation should be a whole number"),

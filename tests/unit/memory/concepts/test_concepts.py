@@ -87,8 +87,8 @@ def test_the_passage_and_similar_are_there_as_for_every_memory(library):
     [
         ({"code": "def crop(:\n"}, "expected Python, got .* in line 1"),
         ({"code": "x\0"}, "NUL"),
-        ({"description": "  "}, "description should say something"),
-        ({"name": ""}, "name should say something"),
+        ({"description": "  "}, "description should be a text that is not blank"),
+        ({"name": ""}, "name should be a text that is not blank"),
         ({"name": "x" * 201}, "up to 200"),
         ({"source": "stolen"}, "should be one of primitive"),
         ({"usage_count": -1}, "0 or more"),
@@ -156,7 +156,7 @@ def test_of_two_that_add_one_name_at_once_the_second_is_refused(library, store):
 
 @pytest.mark.parametrize("name", ["not an identifier!", "<script>", "crop-2", "2"])
 def test_python_is_named_as_code_can_call_it(library, name):
-    with pytest.raises(InvalidInput, match="expected the name of Python as code can call it, got"):
+    with pytest.raises(InvalidInput, match="expected a Python identifier as the name, got"):
         library.add(concept(name))
     there = library.add(concept())
     with pytest.raises(InvalidInput, match="give the concept the name of its function"):

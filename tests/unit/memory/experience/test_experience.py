@@ -224,7 +224,7 @@ def test_editing_what_is_not_there_is_not_found(memory):
 @pytest.mark.parametrize(
     ("trajectory", "message"),
     [
-        (attempt(""), "has no description, so nothing could find it again"),
+        (attempt(""), "has no description, so no search could find it"),
         (attempt("\ud800"), "lone surrogate"),
         (attempt("a\x00b"), "NUL"),
         (attempt("x", number=float("inf")), "is inf, which JSON cannot hold"),
