@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.settings import RankingWeights
+from atlas.core.tables import caption_of
 from atlas.core.types import Task
 from atlas.memory.context import BUDGET_TOKENS, EACH, ContextBlock, build_context
 from atlas.memory.kinds.sections import SECTIONS
@@ -100,12 +101,27 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A hit that the block does not show."""
+
+    memory: str
+    """`Strategies`."""
+
+    caption: str
+    relevance: float
+    reason: str
+    """`too long by 40 tokens`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The parts of all memories, and the block made of them."""
 
     parts: tuple[Part, ...]
     block: ContextBlock
     block_sentence: str
+    left_out: tuple[LeftOut, ...]
+    """The hits that the block does not show, best first."""
 
     @property
     def n_hits(self) -> int:
@@ -142,6 +158,7 @@ def answered(
         parts=tuple(_part(name, result, block, configuration, n_records[name]) for name in SECTIONS),
         block=block,
         block_sentence=_block_sentence(block),
+        left_out=tuple(_left_out(result, block)),
     )
 
 
@@ -247,14 +264,28 @@ def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration
     return f"Nothing is relevant enough. {best}. {n_hidden:,} less relevant {'is' if n_hidden == 1 else 'are'} hidden"
 
 
+def _left_out(result: MemoryQueryResult, block: ContextBlock) -> Iterator[LeftOut]:
+    captions = {(name, hit.item.id): caption_of(hit.item) for name, hits in result.hits.items() for hit in hits}
+    for omission in block.omitted:
+        if omission.id:
+            yield LeftOut(
+                memory=TITLES.get(omission.memory, omission.memory),
+                caption=captions[omission.memory, omission.id],
+                relevance=omission.relevance,
+                reason=omission.sentence,
+            )
+
+
 def _block_sentence(block: ContextBlock) -> str:
     n = sum(map(len, block.shown.values()))
     if not block.text:
         if not block.n_left_out:
             return "The block is empty: no memory is relevant to the task, so an agent is told nothing."
         return f"The block is empty: none of the {block.n_left_out:,} memories found fits into the budget."
+    n_shortened = sum(map(len, block.shortened.values()))
+    shortened = f" ({n_shortened:,} shortened)" if n_shortened else ""
     left = f", {block.n_left_out:,} left out" if block.n_left_out else ""
-    return f"{_memories(n)} in {block.n_tokens:,} of {block.budget_tokens:,} tokens{left}"
+    return f"{_memories(n)}{shortened} in {block.n_tokens:,} of {block.budget_tokens:,} tokens{left}"
 
 
 def _memories(n: int) -> str:

@@ -61,6 +61,7 @@ def draw_block(side: Name, answer: Answer, call: str, pixels: int = BLOCK_PIXELS
     st.markdown("##### What an agent is told")
     if not block.text:
         st.info(answer.block_sentence, icon=":material/block:")
+        _draw_left_out(side, answer)
         return
     st.caption(f"{answer.block_sentence}, counted with {block.counted_with}. {call}")
     with st.container(height=pixels, border=False):  # it scrolls by keyboard, which code of a fixed height does not
@@ -68,6 +69,20 @@ def draw_block(side: Name, answer: Answer, call: str, pixels: int = BLOCK_PIXELS
     st.download_button(
         "Save as a file", block.text, "context.txt", key=f"ask_save_{side}", icon=":material/download:", type="tertiary"
     )
+    _draw_left_out(side, answer)
+
+
+def _draw_left_out(side: Name, answer: Answer) -> None:
+    """Draw the hits that the block does not show, each with the reason."""
+    if not answer.left_out:
+        return
+    st.caption("Left out")
+    rows = [
+        {"Memory": hit.memory, "Hit": hit.caption, "Relevance": hit.relevance, "Why": hit.reason}
+        for hit in answer.left_out
+    ]
+    config = {"Relevance": st.column_config.NumberColumn(format="percent")}
+    st.dataframe(rows, hide_index=True, column_config=config, key=f"ask_left_out_{side}")
 
 
 def draw_block_difference(left: Answer, right: Answer) -> None:
