@@ -52,10 +52,13 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     box.first.press("Enter")
     cards = page.locator(".atlas-hit")
     expect(cards.first).to_contain_text("succeeded in 1 of 1 try", timeout=PATIENCE_MILLISECONDS)
+    expect(cards.first.locator(".track")).to_be_hidden()
+    cards.first.get_by_text("Why it ranks here").click()
     expect(cards.first.locator(".track")).to_be_visible()
     expect(page.get_by_text(re.compile(r"memories in [\d,]+ of 2,000 tokens"))).to_be_visible()
-    block = page.get_by_test_id("stCode").filter(has_text="## Strategies: what to do in which situation")
-    expect(block).to_contain_text("## Journal: what was noted on the way")
+    joined = page.get_by_role("region", name="What an agent is told")
+    expect(joined).to_contain_text("## Strategies: what to do in which situation")
+    expect(joined).to_contain_text("## Journal: what was noted on the way")
     with tall(page, 1500):
         shoot(page, "ask")
 
@@ -63,7 +66,8 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     expect(page.get_by_text(re.compile("A and B are the same configuration"))).to_be_visible()
     choose(page, page.locator(".st-key-ask_off_right input"), "Strategies")
     expect(page.get_by_text(re.compile("A and B differ in: memories left out"))).to_be_visible()
-    expect(page.get_by_text("Left out here.", exact=True)).to_be_visible()
+    expect(page.get_by_text("Left out here: strategies.", exact=True)).to_be_visible()
+    block = page.get_by_test_id("stCode").filter(has_text="## Strategies: what to do in which situation")
     expect(block.filter(has_text="What is remembered of earlier work")).to_have_count(1)
     difference = page.locator(".st-key-ask_block_difference")
     expect(difference.get_by_text("-## Strategies: what to do in which situation")).to_be_visible()
@@ -79,6 +83,7 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     box.first.fill("lamb tagine with apricots")
     box.first.press("Enter")
     expect(page.get_by_text("The block is empty: no memory is relevant to the task")).to_be_visible()
+    page.get_by_text("Nothing is relevant enough in strategies, experiences, concepts and journal.").click()
     expect(page.get_by_text(re.compile(r"The best hit would need a relevance of 0\.13"))).to_have_count(4)
     expect(cards).to_have_count(0)
     shoot(page, "ask-nonsense")
@@ -101,6 +106,27 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     expect(cards.first).to_contain_text("succeeded in 1 of 1 try")
     expect(page).to_have_url(re.compile("ask_text=mend"))
     expect(page).to_have_url(re.compile("ask_off_right=Strategies"))
+
+
+def test_a_hit_leads_to_its_place_in_the_block_and_a_place_to_its_hit(page: Page, serve: Serve, store: Path):
+    page.goto(f"{serve(store)}/ask?ask_text={TASK.replace(' ', '+')}")
+    block = page.get_by_role("region", name="What an agent is told")
+    expect(block).to_be_visible(timeout=PATIENCE_MILLISECONDS)
+    settle(page)
+    numbers = [int(text) for text in block.locator(".place").all_inner_texts()]
+    assert numbers == [*range(1, len(numbers) + 1)]
+    last = block.get_by_role("button", name=f"Show hit {numbers[-1]}")
+    expect(last).not_to_be_in_viewport()
+    page.get_by_role("button", name=f"Show place {numbers[-1]} in the block").click()
+    expect(last).to_be_in_viewport()
+    expect(block.locator(".piece.pointed .place")).to_have_text(f"{numbers[-1]}")
+    first = page.get_by_role("button", name="Show place 1 in the block")
+    expect(first).not_to_be_in_viewport()
+    block.evaluate("(block) => block.scrollTo(0, 0)")
+    block.get_by_role("button", name="Show hit 1", exact=True).click()
+    expect(first).to_be_in_viewport()
+    expect(page.locator(".atlas-hit.pointed .place")).to_have_text("1")
+    shoot(page, "ask-joined", themes=True)
 
 
 def test_a_visitor_clicks_a_task_of_the_store_sees_what_strictness_does_and_saves_a_report(

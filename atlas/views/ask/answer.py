@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.settings import RankingWeights
@@ -13,6 +13,7 @@ from atlas.core.types import Task
 from atlas.memory.context import BUDGET_TOKENS, EACH, ContextBlock, build_context
 from atlas.memory.kinds.sections import SECTIONS
 from atlas.memory.system import MemorySystem
+from atlas.views.ask.block import UNEXPLAINED, Key, places_of, reasons_of
 from atlas.views.ask.cards import VIEWS
 from atlas.views.ask.comparison import knobs, move_of
 from atlas.views.shared.wording import hidden_text
@@ -72,14 +73,31 @@ class RankedHit:
     """From 1, within its memory."""
 
     hit: Hit[Any]
-    is_shown: bool
-    """True where the block shows it."""
+    place: int = 0
+    """Its place in the block, from 1. 0 where the block does not show it."""
+
+    reason: str = ""
+    """Why the block does not show it: `too long by 40 tokens`. Empty where it does."""
 
     move: str = ""
     """`▲ 2`, `▼ 1` or `=` against the other side, or `only here`. Empty where there is no other side."""
 
     is_shown_otherwise: bool = False
     """True where the other side, which found it too, decides otherwise about showing it."""
+
+    @property
+    def is_shown(self) -> bool:
+        """True where the block shows it."""
+        return self.place > 0
+
+    @property
+    def place_sentence(self) -> str:
+        """`in the context block` or `not in the context block: too long by 40 tokens`."""
+        return IN_BLOCK if self.is_shown else f"{LEFT_OUT}: {self.reason}"
+
+
+Absence = Literal["left out", "failed", "no records", "nothing found", "not relevant"]
+"""Why a memory gave nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +109,13 @@ class Part:
     sentence: str
     """How much was found and hidden, or why nothing was. Holds nothing that memories hold, but for an error's words."""
 
-    is_failed: bool = False
+    absence: Absence | None = None
+    """None where the memory gave hits."""
+
+    @property
+    def is_failed(self) -> bool:
+        """True where the memory could not be asked."""
+        return self.absence == "failed"
 
     @property
     def title(self) -> str:
@@ -138,8 +162,9 @@ def answered(
     Args:
         held: How many records each memory holds.
     """
+    places, reasons = places_of(block), reasons_of(block)
     return Answer(
-        parts=tuple(_part(name, result, block, configuration, held[name]) for name in SECTIONS),
+        parts=tuple(_part(name, result, places, reasons, configuration, held[name]) for name in SECTIONS),
         block=block,
         block_sentence=_block_sentence(block),
     )
@@ -215,34 +240,53 @@ def _part_against(part: Part, other: Mapping[tuple[str, str], RankedHit]) -> Par
     return replace(part, hits=tuple(hits))
 
 
-def _part(name: str, result: MemoryQueryResult, block: ContextBlock, configuration: Configuration, n_held: int) -> Part:
-    found = result.hits[name]
-    shown = {*block.shown.get(name, ())}
-    return Part(
-        name=name,
-        hits=tuple(
-            RankedHit(id=hit.item.id, rank=rank, hit=hit, is_shown=hit.item.id in shown)
-            for rank, hit in enumerate(found, start=1)
-        ),
-        sentence=_sentence(name, result, configuration, n_held),
-        is_failed=name in result.errors,
-    )
+def _part(
+    name: str,
+    result: MemoryQueryResult,
+    places: Mapping[Key, int],
+    reasons: Mapping[Key, str],
+    configuration: Configuration,
+    n_held: int,
+) -> Part:
+    hits = []
+    for rank, hit in enumerate(result.hits[name], start=1):
+        key = (name, hit.item.id)
+        reason = "" if key in places else reasons.get(key, UNEXPLAINED)
+        hits.append(RankedHit(id=hit.item.id, rank=rank, hit=hit, place=places.get(key, 0), reason=reason))
+    absence = _absence(name, result, configuration, n_held)
+    sentence = _sentence(name, result, configuration, absence)
+    return Part(name=name, hits=tuple(hits), sentence=sentence, absence=absence)
 
 
-def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration, n_held: int) -> str:
+def _absence(name: str, result: MemoryQueryResult, configuration: Configuration, n_held: int) -> Absence | None:
     if name in configuration.off:
-        return "Left out here."
+        return "left out"
     if name in result.errors:
-        return f"This memory failed, so the answer is without it: {result.errors[name]}"
+        return "failed"
     if not n_held:
-        return NONE_YET[name]
+        return "no records"
+    if result.hits[name]:
+        return None
+    return "not relevant" if result.n_hidden.get(name, 0) else "nothing found"
+
+
+def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration, absence: Absence | None) -> str:
     n, n_hidden = len(result.hits[name]), result.n_hidden.get(name, 0)
-    if n:
-        return ", ".join(filter(None, [f"{n:,} found", hidden_text(n_hidden, n_shown=n, most=configuration.k)]))
-    if not n_hidden:
-        return "Nothing found"
-    best = f"The best hit would need a relevance of {result.thresholds[name]:.2f}"
-    return f"Nothing is relevant enough. {best}. {n_hidden:,} less relevant {'is' if n_hidden == 1 else 'are'} hidden"
+    match absence:
+        case None:
+            return ", ".join(filter(None, [f"{n:,} found", hidden_text(n_hidden, n_shown=n, most=configuration.k)]))
+        case "left out":
+            return "Left out here."
+        case "failed":
+            return f"This memory failed, so the answer is without it: {result.errors[name]}"
+        case "no records":
+            return NONE_YET[name]
+        case "nothing found":
+            return "Nothing found"
+        case "not relevant":
+            best = f"The best hit would need a relevance of {result.thresholds[name]:.2f}"
+            are = "is" if n_hidden == 1 else "are"
+            return f"Nothing is relevant enough. {best}. {n_hidden:,} less relevant {are} hidden"
 
 
 def _block_sentence(block: ContextBlock) -> str:

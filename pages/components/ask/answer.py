@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -9,8 +10,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.ask.answer import (
-    IN_BLOCK,
-    LEFT_OUT,
     ONLY_HERE,
     TITLES,
     Answer,
@@ -18,11 +17,14 @@ from atlas.views.ask.answer import (
     RankedHit,
     block_difference,
 )
+from atlas.views.ask.block import pieces_as_json
 from atlas.views.ask.cards import VIEWS, memory_card
 from atlas.views.ask.comparison import RankingWeights
+from atlas.views.ask.folding import folded_sentence
 from atlas.views.ask.judging import Judged, judged_hits
 from atlas.views.lists.hits import HitCard
 from atlas.views.map.page import FEWEST
+from atlas.views.shared.browser import asset
 from atlas.views.shared.state import StoreState
 from pages.components.ask.comparison import MOVES
 from pages.components.ask.judging import draw_about, draw_judging
@@ -37,37 +39,67 @@ ALL = "All"
 FIRST = 3
 """Hits per memory that are shown beside those of the others."""
 
-BLOCK_PIXELS, BLOCK_PIXELS_OF_TWO = 560, 300
+BLOCK_PIXELS_OF_TWO = 300
+
+_block = st.components.v2.component(
+    "ask_block", css=asset("places.css") + asset("ask_block.css"), js=asset("ask_block.js")
+)
 
 
-def draw_summary(answer: Answer) -> None:
-    """Draw a line for each memory: what it found, or why it found nothing."""
+def draw_summary(answer: Answer, side: Name) -> None:
+    """Draw what each memory gave, and in one line which gave nothing. It opens to the reasons."""
+    found = [part for part in answer.parts if part.hits]
+    if found:
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            for part in found:
+                st.badge(f"{part.title}: {part.sentence}", color="blue")
     for part in answer.parts:
-        with st.container(horizontal=True, gap="small"):
-            st.badge(part.title, color="orange" if part.is_failed else "blue" if part.hits else "gray")
-            if part.is_failed:
+        if part.is_failed:
+            with st.container(horizontal=True, gap="small"):
+                st.badge(part.title, color="orange")
                 st.text(part.sentence)
-            else:  # words of our own
-                st.caption(part.sentence)
+    sentence = folded_sentence(answer)
+    if sentence:
+        with st.expander(sentence, key=f"ask_folded_{side}"):
+            for part in answer.parts:
+                if part.absence and not part.is_failed:
+                    st.caption(f"**{part.title}.** {part.sentence}")
 
 
-def draw_block(side: Name, answer: Answer, call: str, pixels: int = BLOCK_PIXELS) -> None:
-    """Draw the block that an agent would be given, to the token.
+def draw_block(side: Name, answer: Answer, call: str) -> None:
+    """Draw the block that an agent would be given, to the token, with the number of each hit's place.
 
     Args:
         call: How an agent gets it, in a sentence of our own.
     """
-    block = answer.block
+    _draw_block_heading(answer, call)
+    if answer.block.text:
+        _block(key=f"ask_block_{side}", data={"pieces": pieces_as_json(answer.block)})
+        _draw_saving(side, answer)
+
+
+def draw_plain_block(side: Name, answer: Answer, call: str) -> None:
+    """Draw the block of one of two sides as text."""
+    _draw_block_heading(answer, call)
+    if answer.block.text:
+        with st.container(height=BLOCK_PIXELS_OF_TWO, border=False):  # scrolls by keyboard, unlike code of fixed height
+            st.code(answer.block.text, language=None, wrap_lines=True)
+        _draw_saving(side, answer)
+
+
+def _draw_block_heading(answer: Answer, call: str) -> None:
     st.markdown("##### What an agent is told")
-    if not block.text:
+    if answer.block.text:
+        st.caption(f"{answer.block_sentence}", help=f"Counted with {answer.block.counted_with}. {call}")
+    else:
         st.info(answer.block_sentence, icon=":material/block:")
-        return
-    st.caption(f"{answer.block_sentence}, counted with {block.counted_with}. {call}")
-    with st.container(height=pixels, border=False):  # it scrolls by keyboard, which code of a fixed height does not
-        st.code(block.text, language=None, wrap_lines=True)
+
+
+def _draw_saving(side: Name, answer: Answer) -> None:
     st.download_button(
-        "Save as a file", block.text, "context.txt", key=f"ask_save_{side}", icon=":material/download:", type="tertiary"
-    )
+        "Save as a file", answer.block.text, "context.txt", key=f"ask_save_{side}", icon=":material/download:",
+        type="tertiary",
+    )  # fmt: skip
 
 
 def draw_block_difference(left: Answer, right: Answer) -> None:
@@ -82,13 +114,14 @@ def draw_block_difference(left: Answer, right: Answer) -> None:
             st.code(lines, language="diff", wrap_lines=True)
 
 
-def draw_choice(memory: MemorySystem) -> str:
-    """Draw which memory's hits are shown: all of one, or the first of every memory."""
+def draw_choice(answers: Sequence[Answer]) -> str:
+    """Draw which memory's hits are shown where several gave some: all of one, or the first of every memory."""
+    if len({part.name for answer in answers for part in answer.parts if part.hits}) < 2:
+        return ALL
     shown = st.segmented_control(
         "Hits of", [ALL, *TITLES.values()], default=ALL, required=True, key="ask_shown", bind=URL,
         label_visibility="collapsed", wrap=True,
     )  # fmt: skip
-    draw_about(memory)
     return shown or ALL
 
 
@@ -101,11 +134,13 @@ def draw_parts(
         shown: As `draw_choice` says.
     """
     judged = judged_hits(memory, text)
+    is_alone = sum(bool(part.hits) for part in answer.parts) == 1
     for part in answer.parts:
         if part.hits and shown in (ALL, part.title):
-            _draw_part(memory, text, side, weights, part, None if shown == part.title else FIRST, judged)
+            _draw_part(memory, text, side, weights, part, None if is_alone or shown == part.title else FIRST, judged)
         elif shown == part.title:
             st.caption(f"{part.title}: nothing found here.")
+    draw_about(memory)
 
 
 def _draw_part(
@@ -144,12 +179,13 @@ def _draw_hit(
 ) -> DeltaGenerator:
     """Draw a hit, and return the row of what can be done with it."""
     card = card_of(memory, text, weights, part, hit)
-    acts = hit_card(card, key=f"ask_{side}_{part.name}_{hit.id}")
-    acts.badge(f"{hit.rank}", color="gray")
+    place = {"number": hit.place, "memory": part.name, "sentence": hit.place_sentence}
+    acts = hit_card(card, key=f"ask_{side}_{part.name}_{hit.id}", place=place)
     if hit.move:
+        acts.badge(f"{hit.rank}", color="gray")
         acts.badge(hit.move, color="blue" if hit.move == ONLY_HERE else MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
-    said = IN_BLOCK if hit.is_shown else LEFT_OUT
-    acts.badge(f"{said}, {ONLY_HERE}" if hit.is_shown_otherwise else said, color="green" if hit.is_shown else "gray")
+    if hit.is_shown_otherwise:
+        acts.badge(f"{'shown' if hit.is_shown else 'left out'} {ONLY_HERE}", color="green" if hit.is_shown else "gray")
     page = f"pages/{VIEWS[part.name].kind.page}.py"
     acts.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": hit.id})
     return acts

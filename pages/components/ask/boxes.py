@@ -30,11 +30,11 @@ from atlas.views.ask.comparison import Profile, profile_names
 from atlas.views.ask.strictness import LEVEL_SENTENCE, StrictnessRow, strictness_rows
 from atlas.views.shared.state import StoreState
 from pages.components.ask.answer import (
-    BLOCK_PIXELS_OF_TWO,
     draw_block,
     draw_block_difference,
     draw_choice,
     draw_parts,
+    draw_plain_block,
     draw_summary,
 )
 from pages.components.ask.invitation import draw_invitation
@@ -94,14 +94,14 @@ def _draw_results(memory: MemorySystem, text: str, sides: list[Side], answers: l
 
 
 def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budget: int) -> None:
+    draw_summary(answer, side.name)
     hits, block = st.columns(2, gap="medium")
     with hits:
-        draw_summary(answer)
         if answer.n_hits:
-            draw_parts(memory, text, side.name, side.configuration.weights, answer, draw_choice(memory))
-    with block:
+            draw_parts(memory, text, side.name, side.configuration.weights, answer, draw_choice([answer]))
+    with block, st.container(key="ask_block_place"):
         draw_block(side.name, answer, _call(memory, side, budget))
-        draw_trial(text, answer.block.text)
+    draw_trial(text, answer.block.text)
 
 
 def _draw_two(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
@@ -111,12 +111,12 @@ def _draw_two(memory: MemorySystem, text: str, sides: list[Side], answers: list[
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, answers, strict=True):
         with column:
             st.subheader(side.title, anchor=False)
-            draw_summary(answer)
-            draw_block(side.name, answer, _call(memory, side, budget), BLOCK_PIXELS_OF_TWO)
+            draw_summary(answer, side.name)
+            draw_plain_block(side.name, answer, _call(memory, side, budget))
     draw_block_difference(*answers)
     if not any(answer.n_hits for answer in answers):
         return
-    shown = draw_choice(memory)
+    shown = draw_choice(answers)
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, compared(*answers), strict=True):
         with column:
             draw_parts(memory, text, side.name, side.configuration.weights, answer, shown)
