@@ -48,6 +48,7 @@ from pages.components.ask.profiles import (
     first_profile,
     warn_of_problems,
 )
+from pages.components.ask.proof import draw_proof
 from pages.components.ask.sharing import draw_link, draw_report
 from pages.components.ask.trial import draw_trial
 from pages.components.ask.waiting import draw_by_words, is_ready
@@ -101,6 +102,7 @@ def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budge
             draw_parts(memory, text, side.name, side.configuration.weights, answer, draw_choice([answer]))
     with block, st.container(key="ask_block_place"):
         draw_block(side.name, answer, _call(memory, side, budget))
+    draw_proof(memory, answer)
     draw_trial(text, answer.block.text)
 
 
