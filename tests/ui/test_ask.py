@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,37 @@ def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dash
         "Counted with the tokenizer of all-MiniLM-L6-v2. "
         "An agent gets exactly this from `build_context(task, distinct=True, diversity=0.2)`."
     ]
+    assert_no_problem(app)
+
+
+def test_a_memory_that_is_named_says_why_it_was_not_found(dashboard: Dashboard, grids, embedder):
+    with opened(grids, embedder) as memory:
+        egg = memory.experience.store(attempt("Boil an egg for breakfast", task_id="egg"))
+    app = dashboard(grids, "ask", ask_text=RED, ask_expected="breakfast egg")
+    assert any(line.startswith("Its relevance of 0.0") and "does not reach the level" in line for line in infos(app))
+    assert text_of(cards(app)[-1]).startswith("Boil an egg")
+    assert cards(app)[-1]["open"]
+    app.text_input(key="ask_expected").set_value(RED).run()
+    app.selectbox(key="ask_expected_record").select_index(1).run()
+    assert any(line.startswith("It was found: rank ") for line in infos(app))
+    app.text_input(key="ask_expected").set_value("xyzzy").run()
+    assert "No memory has this id or these words." in lines(app)
+    assert egg not in str(app.main.text)
+    assert_no_problem(app)
+
+
+def test_attempts_with_and_without_memory_stand_side_by_side(dashboard: Dashboard, grids, embedder):
+    assert "Recorded proof" not in [element.value for element in dashboard(grids, "ask", ask_text=RED).subheader]
+    with opened(grids, embedder) as memory:
+        [strategy] = memory.strategies.ids()
+        memory.store(attempt(RED, task_id="r", at=datetime.now(UTC), used={"strategies": [strategy]}))
+    app = dashboard(grids, "ask", ask_text=RED)
+    assert "Recorded proof" in [element.value for element in app.subheader]
+    assert "**Tried once without memory: failed. Tried once with memory: succeeded.**" in [
+        element.value for element in app.main.markdown
+    ]
+    [traces] = [node for node in of_type(app, "bidi_component") if node.proto.component_name.endswith("traces")]
+    assert [trace["outcome"] for trace in json.loads(traces.proto.json)["traces"]] == ["✗ failed", "✓ succeeded"]
     assert_no_problem(app)
 
 

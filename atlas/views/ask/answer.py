@@ -112,6 +112,9 @@ class Part:
     absence: Absence | None = None
     """None where the memory gave hits."""
 
+    level: float = 0.0
+    """The relevance that this search needed, in [0, 1]. 0 where it was not searched."""
+
     @property
     def is_failed(self) -> bool:
         """True where the memory could not be asked."""
@@ -255,7 +258,8 @@ def _part(
         hits.append(RankedHit(id=hit.item.id, rank=rank, hit=hit, place=places.get(key, 0), reason=reason))
     absence = _absence(name, result, configuration, n_held)
     sentence = _sentence(name, result, configuration, absence)
-    return Part(name=name, hits=tuple(hits), sentence=sentence, absence=absence)
+    level = result.thresholds.get(name, 0.0)
+    return Part(name=name, hits=tuple(hits), sentence=sentence, absence=absence, level=level)
 
 
 def _absence(name: str, result: MemoryQueryResult, configuration: Configuration, n_held: int) -> Absence | None:

@@ -174,6 +174,12 @@ def card_of(memory: MemorySystem, text: str, weights: RankingWeights, part: Part
     )
 
 
+def draw_open(place: DeltaGenerator, name: str, record_id: str) -> None:
+    """Draw the way to a record of a memory, on its own page."""
+    page = f"pages/{VIEWS[name].kind.page}.py"
+    place.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": record_id})
+
+
 def _draw_hit(
     memory: MemorySystem, text: str, side: Name, weights: RankingWeights, part: Part, hit: RankedHit
 ) -> DeltaGenerator:
@@ -186,8 +192,7 @@ def _draw_hit(
         acts.badge(hit.move, color="blue" if hit.move == ONLY_HERE else MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
     if hit.is_shown_otherwise:
         acts.badge(f"{'shown' if hit.is_shown else 'left out'} {ONLY_HERE}", color="green" if hit.is_shown else "gray")
-    page = f"pages/{VIEWS[part.name].kind.page}.py"
-    acts.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": hit.id})
+    draw_open(acts, part.name, hit.id)
     return acts
 
 

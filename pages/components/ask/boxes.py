@@ -27,6 +27,7 @@ from atlas.views.ask.answer import (
     settings_differing,
 )
 from atlas.views.ask.comparison import Profile, profile_names
+from atlas.views.ask.missing import Question
 from atlas.views.ask.strictness import LEVEL_SENTENCE, StrictnessRow, strictness_rows
 from atlas.views.shared.state import StoreState
 from pages.components.ask.answer import (
@@ -38,6 +39,7 @@ from pages.components.ask.answer import (
     draw_summary,
 )
 from pages.components.ask.invitation import draw_invitation
+from pages.components.ask.missing import draw_missing
 from pages.components.ask.profiles import (
     NAMES,
     STRICTNESS,
@@ -103,6 +105,7 @@ def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budge
     with block, st.container(key="ask_block_place"):
         draw_block(side.name, answer, _call(memory, side, budget))
     draw_proof(memory, answer)
+    draw_missing(memory, Question(text=text, configuration=side.configuration, answer=answer))
     draw_trial(text, answer.block.text)
 
 
