@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from atlas.core.types import Strategy
 from tests.support.browser.page import SHOTS, choose, settle, shoot, tall
 from tests.support.browser.server import Serve
 from tests.support.browser.tables import LOW_ROW_PIXELS, click_row, expect_row, tick_row
-from tests.support.records import attempts, concept
+from tests.support.records import attempt, attempts, concept
 from tests.support.stores import MODEL
 
 PATIENCE_MILLISECONDS = 300_000
@@ -156,6 +157,73 @@ def test_a_visitor_clicks_a_task_of_the_store_sees_what_strictness_does_and_save
     expect(page.locator(".hit").first).to_be_visible()
     assert page.evaluate("window.hostile") is None
     page.screenshot(path=SHOTS / "ask-report.png")
+
+
+@pytest.fixture
+def tried_both_ways(store: Path) -> Path:
+    """That store, in which two of its tasks were tried without memory, failed, and succeeded later with memory."""
+    with atlas.open_memory(store, settings=atlas.Settings(embedding_model=MODEL)) as memory:
+        [strategy] = memory.strategies.ids()
+        steps = tuple(atlas.Step(action=f"read file {number}", observation="nothing yet") for number in range(12))
+        for task_id, text in (("parcel", "Print the parcel labels of a customer"), ("tyre", "Order new tyres in bulk")):
+            lost = (*steps, atlas.Step(action="guess", observation="Error: no such label"))
+            memory.store(attempt(text, success=False, task_id=task_id, steps=lost))
+            solved = (*steps, atlas.Step(action=f"read the rules {HOSTILE}", observation="it is done"))
+            used = {"strategies": [strategy]}
+            memory.store(attempt(text, task_id=task_id, steps=solved, at=datetime.now(UTC), used=used))
+    return store
+
+
+def test_a_presenter_goes_from_example_to_example_by_key_and_sends_the_link(
+    page: Page, new_page: Callable[[], Page], serve: Serve, tried_both_ways: Path
+):
+    page.goto(f"{serve(tried_both_ways)}/ask?ask_text=lamb+tagine")
+    expect(page.get_by_text("The block is empty: no memory is relevant to the task")).to_be_visible(
+        timeout=PATIENCE_MILLISECONDS
+    )
+    settle(page)
+    sidebar, proof = page.get_by_test_id("stSidebar"), page.locator(".st-key-ask_proof")
+    expect(sidebar).to_be_visible()
+    page.get_by_text("Present", exact=True).click()
+    expect(sidebar).to_be_hidden()
+    expect(page.locator(".st-key-ask_settings")).to_be_hidden()
+    task = page.locator(".st-key-ask_text input")
+    seen = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
+        before = task.input_value()
+        page.keyboard.press(key)
+        expect(task).not_to_have_value(before)
+        settle(page)
+        seen.append(task.input_value())
+        expect(proof).to_contain_text("Tried once without memory: failed. Tried once with memory: succeeded.")
+    assert seen[0] == seen[2] != seen[1]
+    for name, action in (("Without memory", "guess"), ("With memory", f"read the rules {HOSTILE}")):
+        steps = proof.get_by_role("region", name=f"Steps: {name}")
+        expect(steps.locator(".parting")).to_contain_text(action)
+        steps.scroll_into_view_if_needed()
+        expect(steps.locator(".parting")).to_be_in_viewport()
+        expect(steps.get_by_text("Step 1", exact=True)).not_to_be_in_viewport()
+    assert page.evaluate("window.hostile") is None
+    shoot(page, "ask-presented", themes=True)
+    expect(page).to_have_url(re.compile("ask_present=true"))
+    other = new_page()
+    other.goto(page.url)
+    expect(other.locator(".st-key-ask_proof")).to_contain_text("Tried once without memory: failed.")
+    expect(other.locator(".st-key-ask_text input")).to_have_value(seen[2])
+    expect(other.get_by_test_id("stSidebar")).to_be_hidden()
+
+
+def test_a_memory_that_was_expected_says_why_it_was_not_found(page: Page, serve: Serve, tried_both_ways: Path):
+    page.goto(f"{serve(tried_both_ways)}/ask?ask_text={TASK.replace(' ', '+')}")
+    box = page.locator(".st-key-ask_expected input")
+    box.fill("tyres", timeout=PATIENCE_MILLISECONDS)
+    box.press("Enter")
+    missing = page.locator(".st-key-ask_missing")
+    expect(missing).to_contain_text(re.compile(r"Its relevance of 0\.\d\d does not reach the level of 0\.\d\d"))
+    expect(missing.locator(".atlas-hit .track")).to_be_visible()
+    expect(page).to_have_url(re.compile("ask_expected=tyres"))
+    missing.scroll_into_view_if_needed()
+    shoot(page, "ask-expected")
 
 
 def test_a_hit_is_judged_and_the_judged_query_is_on_the_evaluation_page(page: Page, serve: Serve, store: Path):

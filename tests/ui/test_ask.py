@@ -20,6 +20,7 @@ from tests.support.records import attempt, concept
 from tests.support.stores import MODEL, copied
 
 RED = "Rotate the red grid by a quarter"
+FOLDED = ("Nothing ", "Left out here")
 HOSTILE = "<b>bold</b> [link](https://example.invalid) $x$"
 
 
@@ -75,10 +76,10 @@ def found(app: AppTest) -> list[str]:
 
 def folded(app: AppTest) -> dict[str, list[str]]:
     """The line of the memories that gave nothing, and what it opens to."""
+    popovers = [node for node in of_type(app, "popover") if str(node.proto.popover.label).startswith(FOLDED)]
     return {
-        expander.label: [element.value for element in expander.caption]
-        for expander in app.main.expander
-        if str(expander.label).startswith(("Nothing ", "Left out here"))
+        node.proto.popover.label: [child.value for child in node if getattr(child, "type", "") == "caption"]
+        for node in popovers
     }
 
 

@@ -28,6 +28,7 @@ from atlas.views.shared.browser import asset
 from atlas.views.shared.state import StoreState
 from pages.components.ask.comparison import MOVES
 from pages.components.ask.judging import draw_about, draw_judging
+from pages.components.ask.presenting import is_presenting
 from pages.components.ask.profiles import Name
 from pages.components.lists.cards import hit_card
 from pages.components.lists.filters import URL, digest
@@ -36,8 +37,8 @@ from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import store_state
 
 ALL = "All"
-FIRST = 3
-"""Hits per memory that are shown beside those of the others."""
+FIRST, FIRST_PRESENTED = 3, 2
+"""Hits per memory that are shown beside those of the others, and on a big screen."""
 
 BLOCK_PIXELS_OF_TWO = 300
 
@@ -47,23 +48,22 @@ _block = st.components.v2.component(
 
 
 def draw_summary(answer: Answer, side: Name) -> None:
-    """Draw what each memory gave, and in one line which gave nothing. It opens to the reasons."""
-    found = [part for part in answer.parts if part.hits]
-    if found:
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            for part in found:
+    """Draw in one row what each memory gave, and which gave nothing, which opens to the reasons."""
+    sentence = folded_sentence(answer)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        for part in answer.parts:
+            if part.hits:
                 st.badge(f"{part.title}: {part.sentence}", color="blue")
+        if sentence:
+            with st.popover(sentence, type="tertiary", width="content", wrap=True, key=f"ask_folded_{side}"):
+                for part in answer.parts:
+                    if part.absence and not part.is_failed:
+                        st.caption(f"**{part.title}.** {part.sentence}")
     for part in answer.parts:
         if part.is_failed:
             with st.container(horizontal=True, gap="small"):
                 st.badge(part.title, color="orange")
                 st.text(part.sentence)
-    sentence = folded_sentence(answer)
-    if sentence:
-        with st.expander(sentence, key=f"ask_folded_{side}"):
-            for part in answer.parts:
-                if part.absence and not part.is_failed:
-                    st.caption(f"**{part.title}.** {part.sentence}")
 
 
 def draw_block(side: Name, answer: Answer, call: str) -> None:
@@ -75,7 +75,8 @@ def draw_block(side: Name, answer: Answer, call: str) -> None:
     _draw_block_heading(answer, call)
     if answer.block.text:
         _block(key=f"ask_block_{side}", data={"pieces": pieces_as_json(answer.block)})
-        _draw_saving(side, answer)
+        if not is_presenting():
+            _draw_saving(side, answer)
 
 
 def draw_plain_block(side: Name, answer: Answer, call: str) -> None:
@@ -134,13 +135,15 @@ def draw_parts(
         shown: As `draw_choice` says.
     """
     judged = judged_hits(memory, text)
+    first = FIRST_PRESENTED if is_presenting() else FIRST
     is_alone = sum(bool(part.hits) for part in answer.parts) == 1
     for part in answer.parts:
         if part.hits and shown in (ALL, part.title):
-            _draw_part(memory, text, side, weights, part, None if is_alone or shown == part.title else FIRST, judged)
+            _draw_part(memory, text, side, weights, part, None if is_alone or shown == part.title else first, judged)
         elif shown == part.title:
             st.caption(f"{part.title}: nothing found here.")
-    draw_about(memory)
+    if not is_presenting():
+        draw_about(memory)
 
 
 def _draw_part(
@@ -154,10 +157,13 @@ def _draw_part(
 ) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.subheader(part.title, anchor=False, width="content")
-        if part.name == "experience":
+        if part.name == "experience" and not is_presenting():
             _draw_map_link(memory, text, side, part)
     for hit in part.hits[:most]:
         acts = _draw_hit(memory, text, side, weights, part, hit)
+        if is_presenting():
+            continue
+        draw_open(acts, part.name, hit.id)
         draw_judging(
             acts, memory, text, part.name, hit.id, judged=judged.get((part.name, hit.id)),
             key=f"ask_judged_{side}_{part.name}_{hit.id}",
@@ -192,7 +198,6 @@ def _draw_hit(
         acts.badge(hit.move, color="blue" if hit.move == ONLY_HERE else MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
     if hit.is_shown_otherwise:
         acts.badge(f"{'shown' if hit.is_shown else 'left out'} {ONLY_HERE}", color="green" if hit.is_shown else "gray")
-    draw_open(acts, part.name, hit.id)
     return acts
 
 

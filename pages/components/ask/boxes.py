@@ -40,6 +40,7 @@ from pages.components.ask.answer import (
 )
 from pages.components.ask.invitation import draw_invitation
 from pages.components.ask.missing import draw_missing
+from pages.components.ask.presenting import draw_presenting, is_presenting
 from pages.components.ask.profiles import (
     NAMES,
     STRICTNESS,
@@ -72,6 +73,7 @@ def draw_ask(memory: MemorySystem) -> None:
     )
     bar, results = st.container(horizontal=True, vertical_alignment="center"), st.container()
     with bar:
+        draw_presenting(memory)
         is_two = st.toggle("Compare two configurations", key="ask_two", bind=URL)
     budget, sides = _draw_settings(memory, text or "", is_two=is_two)
     with results:
@@ -86,7 +88,8 @@ def draw_ask(memory: MemorySystem) -> None:
         _draw_results(memory, text or "", sides, answers, budget)
     with bar:
         draw_link()
-        draw_report(memory, text or "", sides, answers, budget)
+        if not is_presenting():
+            draw_report(memory, text or "", sides, answers, budget)
 
 
 def _draw_results(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
@@ -98,11 +101,12 @@ def _draw_results(memory: MemorySystem, text: str, sides: list[Side], answers: l
 
 def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budget: int) -> None:
     draw_summary(answer, side.name)
-    hits, block = st.columns(2, gap="medium")
-    with hits:
-        if answer.n_hits:
+    place = st.container()
+    if answer.n_hits:
+        hits, place = st.columns(2, gap="medium")
+        with hits:
             draw_parts(memory, text, side.name, side.configuration.weights, answer, draw_choice([answer]))
-    with block, st.container(key="ask_block_place"):
+    with place, st.container(key="ask_block_place"):
         draw_block(side.name, answer, _call(memory, side, budget))
     draw_proof(memory, answer)
     draw_missing(memory, Question(text=text, configuration=side.configuration, answer=answer))

@@ -14,10 +14,15 @@ from pages.components.shared.snapshot import store_state
 _traces = st.components.v2.component("traces", css=asset("traces.css"), js=asset("traces.js"))
 
 
+def effect_of(memory: MemorySystem) -> MemoryEffect:
+    """Return the effect of memory, worked out once for each state of the store."""
+    return _effect(store_state(memory), _memory=memory)
+
+
 def draw_proof(memory: MemorySystem, answer: Answer) -> None:
-    """Draw the proof for the best hit that has one. Nothing where no task of the store was tried both ways."""
-    effect = _effect(store_state(memory), _memory=memory)
-    if not effect.n_tasks:
+    """Draw the proof for the best hit that has one. Nothing without hits, or where no task was tried both ways."""
+    effect = effect_of(memory)
+    if not effect.n_tasks or not answer.n_hits:
         return
     with st.container(key="ask_proof"):
         st.subheader("Recorded proof", anchor=False)

@@ -12,6 +12,7 @@ from atlas.core.types import Step, Strategy
 from atlas.memory.strategy_effects import Tries
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.ask.answer import Configuration, answered, block_of, counts, found_for
+from atlas.views.ask.examples import demonstrations, neighbour
 from atlas.views.ask.proof import among_sentence, parting_step, proof_as_json, proof_of, went
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -120,3 +121,18 @@ def test_steps_without_an_action_are_compared_by_their_thoughts():
 )
 def test_attempts_went_so(n_succeeded, n, text):
     assert went(Tries(n=n, n_succeeded=n_succeeded)) == text
+
+
+def test_tasks_that_were_tried_both_ways_are_presented(both_ways):
+    assert demonstrations(both_ways, both_ways.memory_effect()) == (f"{REFUND} 4",)
+
+
+def test_without_such_a_task_the_examples_are_presented(memory):
+    memory.store(tried("e", "boil an egg for breakfast", True, hours=5))
+    assert demonstrations(memory, memory.memory_effect()) == ("boil an egg for breakfast",)
+
+
+def test_examples_go_round_and_begin_at_an_end():
+    questions = ("a", "b", "c")
+    assert [neighbour(questions, text, is_next=True) for text in ("", "a", "c", "my own")] == ["a", "b", "a", "a"]
+    assert [neighbour(questions, text, is_next=False) for text in ("", "a", "c")] == ["c", "c", "b"]
