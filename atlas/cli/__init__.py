@@ -32,6 +32,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "experiences": {
         "search": "find experiences for a task",
+        "context": "print the context block for a task: what an agent is told of it",
         "similar": "find the experiences that are most like one",
         "show": "print one experience, step by step",
         "tag": "tag, pin, bury or annotate experiences",

@@ -1,10 +1,11 @@
-"""The commands on experiences: searching, printing, tagging, pruning and merging them."""
+"""The commands on what fits a task, and on experiences: printing, tagging, pruning and merging them."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from atlas.cli.common import (
@@ -26,9 +27,10 @@ from atlas.cli.common import (
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import Hit
 from atlas.core.settings import Settings
-from atlas.core.types import Experience
+from atlas.core.types import Experience, Task
 from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.ranking import explain
+from atlas.memory.context import BUDGET_TOKENS, EACH, omission_line
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view
 from atlas.views.experience.profiles import profile_problems
@@ -38,6 +40,7 @@ from atlas.views.shared.wording import attempts_text, hidden_text
 def add_commands(commands: Any) -> None:
     """Declare them."""
     _add_search(commands)
+    _add_context(commands)
     _add_similar(commands)
     command = add_command(commands, "show", _show)
     command.add_argument("id", help="its id, or the beginning of it")
@@ -70,6 +73,16 @@ def _add_search(commands: Any) -> None:
         metavar="X",
         help="prefer hits that differ from each other, from 0 (off) to below 1",
     )
+
+
+def _add_context(commands: Any) -> None:
+    command = add_command(commands, "context", _context)
+    command.add_argument("text", help="the task")
+    command.add_argument(
+        "--budget", type=int, default=BUDGET_TOKENS, metavar="N", help=f"maximum tokens (default: {BUDGET_TOKENS})"
+    )
+    command.add_argument("-k", type=limit, default=EACH, help=f"hits of each memory to choose from (default: {EACH})")
+    command.add_argument("--json", action="store_true", help="print all fields as JSON, not the text alone")
 
 
 def _add_similar(commands: Any) -> None:
@@ -139,6 +152,22 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
         ):
             if said:
                 print(said, file=sys.stderr)
+    return 0
+
+
+def _context(options: argparse.Namespace, settings: Settings) -> int:
+    with reached(settings) as memory:
+        block = memory.build_context(Task("", "", options.text), options.budget, options.k)
+    if options.json:
+        print(json.dumps(asdict(block), ensure_ascii=False, indent=1))
+        return 0
+    if block.text:
+        print(block.text)
+    left_out = [f"left out: {safe(omission_line(omission))}" for omission in block.omitted]
+    problems = [f"{name} failed: {safe(message)}" for name, message in block.errors.items()]
+    nothing = [] if block.text else ["nothing relevant found" if not block.n_left_out else "nothing fits"]
+    for said in (*nothing, *left_out, *problems):
+        print(said, file=sys.stderr)
     return 0
 
 

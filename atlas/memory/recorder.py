@@ -116,7 +116,7 @@ class Run:
         """Return the attempt that it was."""
         metadata: dict[str, Any] = {"source": "atlas.remember"}
         if self._block is not None:
-            metadata["used"] = {name: list(ids) for name, ids in self._block.shown.items() if ids}
+            metadata["used"] = {name: list(ids) for name, ids in self._block.credited.items() if ids}
         if self.answer is not None:
             metadata["solution"] = _text(self.answer)
         if self.parent is not None:

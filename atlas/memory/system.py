@@ -331,7 +331,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     ) -> ContextBlock:
         """Return the part of a prompt with the memories for a task, within a budget.
 
-        It asks like `query`. The shown records, rather than all that were found, then count as used for the task.
+        It asks like `query`. The shown records, rather than all that were found, then count as used for the task, but
+        for those that the block warns of.
         Tokens are counted with the embedder's tokenizer where it has one.
 
         Args:
@@ -345,7 +346,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         counter = counter_of(None) if by_words else self.token_counter
         result = result_of(search(self._memories, self._storage, task, k))
         block = build_context(result, counter, budget_tokens, by_words=by_words, sections=self._sections)
-        self._attribution.note(task, block.shown)
+        self._attribution.note(task, block.credited)
         return block
 
     abuild_context = twin(build_context)

@@ -68,8 +68,8 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     choose(page, page.locator(".st-key-ask_off_right input"), "Strategies")
     expect(page.get_by_text(re.compile("A and B differ in: memories left out"))).to_be_visible()
     expect(page.get_by_text("Left out here: strategies.", exact=True)).to_be_visible()
-    block = page.get_by_test_id("stCode").filter(has_text="## Strategies: what to do in which situation")
-    expect(block.filter(has_text="What is remembered of earlier work")).to_have_count(1)
+    expect(joined).to_have_count(2)
+    expect(joined.filter(has_text="## Strategies: what to do in which situation")).to_have_count(1)
     difference = page.locator(".st-key-ask_block_difference")
     expect(difference.get_by_text("-## Strategies: what to do in which situation")).to_be_visible()
     with tall(page, 2000):
@@ -211,6 +211,10 @@ def test_a_presenter_goes_from_example_to_example_by_key_and_sends_the_link(
     expect(other.locator(".st-key-ask_proof")).to_contain_text("Tried once without memory: failed.")
     expect(other.locator(".st-key-ask_text input")).to_have_value(seen[2])
     expect(other.get_by_test_id("stSidebar")).to_be_hidden()
+    page.keyboard.press("Escape")
+    expect(sidebar).to_be_visible()
+    expect(page.locator(".st-key-ask_settings")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("ask_present"))
 
 
 def test_a_memory_that_was_expected_says_why_it_was_not_found(page: Page, serve: Serve, tried_both_ways: Path):

@@ -200,6 +200,20 @@ def test_show_prints_an_experience_step_by_step(store, capsys):
     assert "no experience begins with 'zz'" in run(capsys, "show", "zz", status=1)
 
 
+def test_context_prints_the_block_and_why_each_other_hit_is_left_out(store, capsys):
+    whole = run(capsys, "context", "rotate a grid")
+    assert whole.startswith("<atlas-memory>\n")
+    assert "rotate a grid" in whole
+    block = json.loads(run(capsys, "context", "rotate a grid", "--budget", "10", "--json"))
+    assert (block["text"], block["n_left_out"]) == ("", len([each for each in block["omitted"] if each["id"]]))
+    assert {each["reason"] for each in block["omitted"] if each["id"]} == {"too long"}
+    assert main(("context", "rotate a grid", "--budget", "10")) == 0
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("nothing fits\nleft out: [")
+    assert "too long by" in printed.err
+
+
 def test_search_can_be_told_to_repeat_itself_less(store, capsys):
     assert "diversity" not in run(capsys, "search", "rotate a grid", "--all")
     assert "diversity" in run(capsys, "search", "rotate a grid", "--all", "--diverse", "0.5")

@@ -18,6 +18,7 @@ from atlas.access.keys import KeyRing
 from atlas.access.server_token import make_token
 from atlas.infra.actor import Role
 from atlas.memory.context import counter_of
+from atlas.server.mcp.reading import recall
 from atlas.server.mcp.server import make_server
 from atlas.testing import HashEmbedder
 from tests.support.mcp_clients import VERSIONS, Connection, refused, said
@@ -58,6 +59,15 @@ def memory(tmp_path):
     """A memory in this process, which embeds by hashing."""
     with atlas.open_memory(tmp_path / "hashed", embedder=HashEmbedder(), settings=SETTINGS) as opened:
         yield opened
+
+
+def test_recall_names_what_its_block_leaves_out(memory):
+    memory.experience.store_many(attempts(30))
+    assert recall(memory, "lamb tagine").startswith("Nothing is remembered")
+    text = memory.experience.browse(order_by="", descending=False)[0]["document"]
+    told = recall(memory, text, 10)
+    assert told.startswith("What is remembered of this task does not fit into the budget.\n(Left out: [")
+    assert "too long by" in told
 
 
 @pytest.mark.parametrize("mode", VERSIONS)

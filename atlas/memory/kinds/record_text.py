@@ -15,6 +15,9 @@ FIELD_CHARACTERS = 1_200
 
 CODE_CHARACTERS = 4_000
 
+GIST_CHARACTERS = 120
+"""Of each text of a memory that is shortened to its gist."""
+
 FURTHER = "  | "
 """The beginning of each line of a stored text but the first, which stands behind its name.
 
@@ -31,25 +34,26 @@ QUOTE = "> "
 class RecordText:
     """The text of one record in a context block: a heading that only we can write, then its fields."""
 
-    def __init__(self, kind: str, record_id: str, title: str, *, label: str = "") -> None:
+    def __init__(self, kind: str, record_id: str, title: str, *, label: str = "", is_warning: bool = False) -> None:
         """Begin with the heading.
 
         Args:
             label: Our own words before the title.
+            is_warning: Whether the record is shown as what not to do, after all others.
         """
+        self.label, self.is_warning = label, is_warning
         self.is_quoted = False
         """True where a part of it is marked as quoted."""
 
-        visible_id, bounded = shown_id(record_id), _bounded(title, FIELD_CHARACTERS)
-        heading = one_line(defanged(bounded))
-        escape = "\\" if heading.startswith("[") and not label else ""
-        mark = self._mark(f"{visible_id}\n{bounded}")
-        quoted = f"{mark} {QUOTE}{heading}" if mark else f"{escape}{heading}"
-        self.lines = [f"[{kind} {visible_id}] {label}{quoted}".rstrip()]
+        self._heading = (kind, record_id, title)
+        self._fields: list[tuple[str, str]] = []
+        self._is_gist = False
+        self.lines = [self._first_line()]
 
     def add(self, name: str, text: str) -> None:
         """Add a field, unless it is empty. Each line of its text stands behind our name of it or behind `FURTHER`."""
-        bounded = _bounded(text.strip(), FIELD_CHARACTERS)
+        self._fields.append((name, text))
+        bounded = self._bounded(text.strip())
         lines = [written_out(line) for line in defanged(bounded).splitlines() if line.strip()]
         if mark := self._mark(bounded):
             self.lines += [f"  {name}: {mark}", *(f"{FURTHER}{QUOTE}{line}" for line in lines)]
@@ -62,6 +66,29 @@ class RecordText:
         lines = defanged(bounded).split("\n") if bounded else []
         self.lines.append(f"  Code: {self._mark(bounded)}".rstrip())
         self.lines += [f"{FURTHER}{written_out(line)}" if line.strip() else FURTHER.rstrip() for line in lines]
+
+    def gist(self) -> RecordText:
+        """Return the beginnings of its title and fields, each on one line, without code."""
+        short = RecordText(*self._heading, label=self.label, is_warning=self.is_warning)
+        short._is_gist, short.is_quoted = True, False
+        short.lines = [short._first_line()]
+        for name, text in self._fields:
+            short.add(name, text)
+        return short
+
+    def _first_line(self) -> str:
+        kind, record_id, title = self._heading
+        visible_id, bounded = shown_id(record_id), self._bounded(title)
+        heading = one_line(defanged(bounded))
+        escape = "\\" if heading.startswith("[") and not self.label else ""
+        mark = self._mark(f"{visible_id}\n{bounded}")
+        quoted = f"{mark} {QUOTE}{heading}" if mark else f"{escape}{heading}"
+        return f"[{kind} {visible_id}] {self.label}{quoted}".rstrip()
+
+    def _bounded(self, text: str) -> str:
+        if self._is_gist:
+            return _bounded(" ".join(text.split()), GIST_CHARACTERS)
+        return _bounded(text, FIELD_CHARACTERS)
 
     def _mark(self, text: str) -> str:
         """Return a warning to put before a text that may be an instruction, or an empty text."""

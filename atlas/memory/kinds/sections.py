@@ -8,6 +8,9 @@ from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
 from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.kinds.record_text import RecordText, Section
 
+FAILING = "warning, this mostly failed: "
+"""Before the title of a strategy that fails more often than not."""
+
 
 def record_text(n_succeeded: int, n: int) -> str:
     """Return `succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`, the record of a strategy.
@@ -20,12 +23,24 @@ def record_text(n_succeeded: int, n: int) -> str:
     return f"succeeded in {n_succeeded:,} of {tries} (95 %: {interval.low * 100:.0f}–{interval.high * 100:.0f} %)"
 
 
+def is_failing(n_succeeded: int, n: int) -> bool:
+    """Return whether the success rate lies below one half with a probability of 90 %, as after 3 of 3 failures."""
+    return n > 0 and credible_interval(n_succeeded, n, level=0.8).high < 0.5
+
+
 def _strategy_text(strategy: Strategy) -> RecordText:
+    """Return a strategy to follow, or of a failing one what it is about and how it failed, but not what it advises."""
+    record = record_text(strategy.n_succeeded, strategy.usage_count)
+    if is_failing(strategy.n_succeeded, strategy.usage_count):
+        text = RecordText("strategy", strategy.id, strategy.title, label=FAILING, is_warning=True)
+        text.add("When", strategy.situation)
+        text.add("Record", record)
+        return text
     text = RecordText("strategy", strategy.id, strategy.title)
     text.add("When", strategy.situation)
     text.add("Do", strategy.suggestion)
     text.add("Parameters", ", ".join(f"{p['name']} ({p.get('type', 'text')})" for p in strategy.parameters))
-    text.add("Record", record_text(strategy.n_succeeded, strategy.usage_count))
+    text.add("Record", record)
     return text
 
 
@@ -58,4 +73,4 @@ SECTIONS: Mapping[str, Section] = {
     "concepts": Section("## Concepts: code to reuse", _concept_text),
     "journal": Section("## Journal: what was noted on the way", _entry_text),
 }
-"""The sections, by memory, in the order in which they come."""
+"""The sections, by memory. Where hits are equally relevant they come in this order."""

@@ -23,6 +23,7 @@ from atlas.core.types import (
     new_id,
 )
 from atlas.memory.base.versions import ItemVersion
+from atlas.memory.context import Omission
 from atlas.memory.journal import LinkGraph
 
 MemoryName = Literal["experience", "strategies", "concepts", "journal"]
@@ -243,6 +244,11 @@ class ContextResponse(BaseModel):
     counted_with: str
     shown: Mapping[str, tuple[str, ...]]
     n_left_out: int
+    shortened: Mapping[str, tuple[str, ...]]
+    warnings: Mapping[str, tuple[str, ...]]
+    omitted: tuple[Omission, ...]
+    """Records that are not in the block, and why, the best first."""
+
     errors: Mapping[str, str]
     by_words: bool
     """True while the embedding model is being made ready: what is shown was found by words alone."""

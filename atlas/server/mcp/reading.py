@@ -15,6 +15,7 @@ from atlas.core.hits import Hit, Retrieval
 from atlas.core.operations import ANY_OPERATION, Operation, Operations
 from atlas.core.types import Experience, JournalEntry, Strategy, Task
 from atlas.core.unseen import shown_id
+from atlas.memory.context import omission_line
 from atlas.server.mcp.ids import Place, place_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 
 LINE_CHARACTERS = 160
 MOST_READ = 10
+MOST_OMITTED = 5
+"""Records that a context block leaves out and that are named below it, best first."""
+
+NOTHING_FITS = {
+    False: "Nothing is remembered that has to do with this task.",
+    True: "What is remembered of this task does not fit into the budget.",
+}
+"""Texts in place of an empty block, by whether there were hits."""
+
 TOKEN_CHARACTERS = 4
 NOT_READY = "(Found by words alone: the embedding model is still being made ready. Ask again in a moment.)"
 
@@ -121,8 +131,11 @@ def _page(found: Retrieval[Any], skipped: int, k: int) -> str:
 
 
 def _told(block: ContextBlock) -> str:
-    problems = "".join(f"\n({name} could not be asked: {said})" for name, said in block.errors.items())
-    return (block.text or "Nothing is remembered that has to do with this task.") + problems
+    left_out = [omission_line(omission) for omission in block.omitted if omission.id]
+    further = f"; {len(left_out) - MOST_OMITTED} more" if len(left_out) > MOST_OMITTED else ""
+    notes = [f"\n(Left out: {'; '.join(left_out[:MOST_OMITTED])}{further})"] if left_out else []
+    notes += [f"\n({name} could not be asked: {said})" for name, said in block.errors.items()]
+    return "".join([block.text or NOTHING_FITS[bool(left_out)], *notes])
 
 
 def _skipped(cursor: str) -> int:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.settings import RankingWeights
+from atlas.core.tables import caption_of
 from atlas.core.types import Task
 from atlas.memory.context import BUDGET_TOKENS, EACH, ContextBlock, build_context
 from atlas.memory.kinds.sections import SECTIONS
 from atlas.memory.system import MemorySystem
-from atlas.views.ask.block import UNEXPLAINED, Key, places_of, reasons_of
+from atlas.views.ask.block import UNWRITTEN, Key, forms_of, pieces_of, places_of, reasons_of
 from atlas.views.ask.cards import VIEWS
 from atlas.views.ask.comparison import knobs, move_of
 from atlas.views.shared.wording import hidden_text
@@ -79,6 +80,9 @@ class RankedHit:
     reason: str = ""
     """Why the block does not show it: `too long by 40 tokens`. Empty where it does."""
 
+    form: str = ""
+    """`shortened` or `as a warning` where the block shows it so. Empty where it is shown in full."""
+
     move: str = ""
     """`▲ 2`, `▼ 1` or `=` against the other side, or `only here`. Empty where there is no other side."""
 
@@ -92,8 +96,10 @@ class RankedHit:
 
     @property
     def place_sentence(self) -> str:
-        """`in the context block` or `not in the context block: too long by 40 tokens`."""
-        return IN_BLOCK if self.is_shown else f"{LEFT_OUT}: {self.reason}"
+        """`in the context block, shortened` or `not in the context block: too long by 40 tokens`."""
+        if not self.is_shown:
+            return f"{LEFT_OUT}: {self.reason}"
+        return f"{IN_BLOCK}, {self.form}" if self.form else IN_BLOCK
 
 
 Absence = Literal["left out", "failed", "no records", "nothing found", "not relevant"]
@@ -127,12 +133,27 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A hit that the block does not show."""
+
+    memory: str
+    """`Strategies`."""
+
+    caption: str
+    relevance: float
+    reason: str
+    """`too long by 40 tokens`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The parts of all memories, and the block made of them."""
 
     parts: tuple[Part, ...]
     block: ContextBlock
     block_sentence: str
+    left_out: tuple[LeftOut, ...]
+    """The hits that the block does not show, best first."""
 
     @property
     def n_hits(self) -> int:
@@ -165,12 +186,26 @@ def answered(
     Args:
         held: How many records each memory holds.
     """
-    places, reasons = places_of(block), reasons_of(block)
+    places, reasons, forms = places_of(block), reasons_of(block), forms_of(block)
     return Answer(
-        parts=tuple(_part(name, result, places, reasons, configuration, held[name]) for name in SECTIONS),
+        parts=tuple(_part(name, result, places, reasons, forms, configuration, held[name]) for name in SECTIONS),
         block=block,
         block_sentence=_block_sentence(block),
+        left_out=tuple(_left_out(result, reasons)),
     )
+
+
+def block_as_json(answer: Answer) -> dict[str, Any]:
+    """Return the block of an answer in pieces, and the hits that it does not show, for the browser."""
+    return {
+        "pieces": [
+            {"text": piece.text, "memory": piece.memory, "place": piece.place} for piece in pieces_of(answer.block)
+        ],
+        "left_out": [
+            {"memory": hit.memory, "caption": hit.caption, "relevance": f"{hit.relevance:.2f}", "reason": hit.reason}
+            for hit in answer.left_out
+        ],
+    }
 
 
 def compared(left: Answer, right: Answer) -> tuple[Answer, Answer]:
@@ -248,14 +283,16 @@ def _part(
     result: MemoryQueryResult,
     places: Mapping[Key, int],
     reasons: Mapping[Key, str],
+    forms: Mapping[Key, str],
     configuration: Configuration,
     n_held: int,
 ) -> Part:
     hits = []
     for rank, hit in enumerate(result.hits[name], start=1):
         key = (name, hit.item.id)
-        reason = "" if key in places else reasons.get(key, UNEXPLAINED)
-        hits.append(RankedHit(id=hit.item.id, rank=rank, hit=hit, place=places.get(key, 0), reason=reason))
+        reason = "" if key in places else reasons.get(key, UNWRITTEN)
+        place, form = places.get(key, 0), forms.get(key, "")
+        hits.append(RankedHit(id=hit.item.id, rank=rank, hit=hit, place=place, reason=reason, form=form))
     absence = _absence(name, result, configuration, n_held)
     sentence = _sentence(name, result, configuration, absence)
     level = result.thresholds.get(name, 0.0)
@@ -293,14 +330,24 @@ def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration
             return f"Nothing is relevant enough. {best}. {n_hidden:,} less relevant {are} hidden"
 
 
+def _left_out(result: MemoryQueryResult, reasons: Mapping[Key, str]) -> Iterator[LeftOut]:
+    hits = {(name, hit.item.id): hit for name, hits in result.hits.items() for hit in hits}
+    for (name, record_id), reason in reasons.items():
+        hit = hits[name, record_id]
+        title = TITLES.get(name, name)
+        yield LeftOut(memory=title, caption=caption_of(hit.item), relevance=hit.relevance, reason=reason)
+
+
 def _block_sentence(block: ContextBlock) -> str:
     n = sum(map(len, block.shown.values()))
     if not block.text:
         if not block.n_left_out:
             return "The block is empty: no memory is relevant to the task, so an agent is told nothing."
         return f"The block is empty: none of the {block.n_left_out:,} memories found fits into the budget."
+    n_shortened = sum(map(len, block.shortened.values()))
+    shortened = f" ({n_shortened:,} shortened)" if n_shortened else ""
     left = f", {block.n_left_out:,} left out" if block.n_left_out else ""
-    return f"{_memories(n)} in {block.n_tokens:,} of {block.budget_tokens:,} tokens{left}"
+    return f"{_memories(n)}{shortened} in {block.n_tokens:,} of {block.budget_tokens:,} tokens{left}"
 
 
 def _memories(n: int) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from atlas.memory.context import END, ContextBlock
 from atlas.memory.kinds.sections import SECTIONS
@@ -12,7 +10,8 @@ from atlas.memory.kinds.sections import SECTIONS
 Key = tuple[str, str]
 """A memory and the id of a record in it."""
 
-UNEXPLAINED = "no room, or it repeats another"
+UNWRITTEN = "it cannot be written"
+"""The reason for a record that the block names in its errors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +56,21 @@ def places_of(block: ContextBlock) -> dict[Key, int]:
     return {(piece.memory, piece.id): piece.place for piece in pieces_of(block) if piece.place}
 
 
-def pieces_as_json(block: ContextBlock) -> list[dict[str, Any]]:
-    """Return the pieces of a block for the browser."""
-    return [{"text": piece.text, "memory": piece.memory, "place": piece.place} for piece in pieces_of(block)]
+def forms_of(block: ContextBlock) -> dict[Key, str]:
+    """Return how a block shows the records that it does not show in full: `shortened` or `as a warning`."""
+    forms = {(name, record_id): "shortened" for name, ids in block.shortened.items() for record_id in ids}
+    return forms | {(name, record_id): "as a warning" for name, ids in block.warnings.items() for record_id in ids}
 
 
-def reasons_of(block: ContextBlock) -> Mapping[Key, str]:
-    """Return why records are not in a block, as far as it is known."""
-    return {}
+def reasons_of(block: ContextBlock) -> dict[Key, str]:
+    """Return why hits are not in a block: `too long by 40 tokens`, or `says what 2 says` by the place of the other."""
+    places = places_of(block)
+    reasons = dict[Key, str]()
+    for omission in block.omitted:
+        other = places.get((omission.memory, omission.repeats))
+        if omission.id:
+            reasons[omission.memory, omission.id] = f"says what {other} says" if other else omission.sentence
+    return reasons
 
 
 def _numbered(pieces: list[tuple[Key, list[str]]]) -> tuple[BlockPiece, ...]:

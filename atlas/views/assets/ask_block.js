@@ -7,9 +7,7 @@ const made = (name, className, ...children) => {
   return element
 }
 
-const point = (place, calls) => window.dispatchEvent(new CustomEvent('atlas-place', { detail: { place, calls } }))
-
-function drawn({ text, memory, place }) {
+function drawn({ text, memory, place }, point) {
   if (!place) return made('pre', 'frame', text)
   const number = made('button', 'place', String(place))
   number.type = 'button'
@@ -23,16 +21,25 @@ function drawn({ text, memory, place }) {
   return piece
 }
 
+const leftOut = ({ memory, caption, relevance, reason }) => made('li', '',
+  made('b', '', relevance), made('span', 'caption', `${memory}: ${caption}`), made('span', 'reason', reason))
+
 export default function ({ data, parentElement }) {
-  const root = made('div', 'atlas-block', ...data.pieces.map(drawn))
+  const { side } = data
+  const point = (place, calls) => window.dispatchEvent(new CustomEvent('atlas-place', { detail: { side, place, calls } }))
+  const pieces = data.pieces.filter((piece) => piece.text).map((piece) => drawn(piece, point))
+  const root = made('div', data.is_low ? 'atlas-block low' : 'atlas-block', ...pieces)
+  const whole = made('div', 'whole')
+  if (pieces.length) whole.append(root)
+  if (data.left_out.length) whole.append(made('h6', '', 'Left out'), made('ul', '', ...data.left_out.map(leftOut)))
   root.tabIndex = 0
   root.setAttribute('role', 'region')
   root.setAttribute('aria-label', 'What an agent is told')
-  parentElement.querySelector('.atlas-block')?.remove()
-  parentElement.append(root)
+  parentElement.querySelector('.whole')?.remove()
+  parentElement.append(whole)
   const light = ({ detail }) => {
     for (const piece of root.querySelectorAll('.piece')) {
-      const isMeant = Number(piece.dataset.place) === detail.place
+      const isMeant = Number(piece.dataset.place) === detail.place && side === detail.side
       piece.classList.toggle('pointed', isMeant)
       if (isMeant && detail.jumps) root.scrollTo({ top: piece.offsetTop - 8, behavior: 'smooth' })
     }
@@ -40,6 +47,6 @@ export default function ({ data, parentElement }) {
   window.addEventListener('atlas-place', light)
   return () => {
     window.removeEventListener('atlas-place', light)
-    root.remove()
+    whole.remove()
   }
 }

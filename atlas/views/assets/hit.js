@@ -10,7 +10,7 @@ const made = (name, className, ...children) => {
 const heading = (card) => made('div', 'heading',
   made('span', 'outcome', card.outcome),
   card.attempts ? made('span', 'attempts', card.attempts) : null,
-  card.place ? placed(card.place) : null)
+  ...(card.place ? placed(card.place) : []))
 
 function relevance(card) {
   if (card.relevance === null) return null
@@ -20,16 +20,17 @@ function relevance(card) {
 }
 
 // The place of a hit in the context block of the same page, which is another component: they meet on the window.
-const point = (place, jumps) => window.dispatchEvent(new CustomEvent('atlas-place', { detail: { place, jumps } }))
+const point = (side, place, jumps) =>
+  window.dispatchEvent(new CustomEvent('atlas-place', { detail: { side, place, jumps } }))
 
-function placed({ number, memory, sentence }) {
-  if (!number) return made('span', 'reason', sentence)
+function placed({ number, memory, side, note }) {
+  if (!number) return [made('span', 'note left', `left out: ${note}`)]
   const button = made('button', `place ${memory}`, String(number))
   button.type = 'button'
   button.title = 'Show its place in the block'
   button.setAttribute('aria-label', `Show place ${number} in the block`)
-  button.addEventListener('click', () => point(number, true))
-  return button
+  button.addEventListener('click', () => point(side, number, true))
+  return [made('span', 'note', note), button]
 }
 
 const passage = (card) => made('p', 'passage',
@@ -84,15 +85,16 @@ export default function ({ data, parentElement }) {
   if (details) details.open = was?.querySelector('.why')?.open ?? data.open
   was?.remove()
   parentElement.append(card)
-  const number = data.place?.number
+  const { number, side } = data.place ?? {}
   const light = ({ detail }) => {
-    card.classList.toggle('pointed', Boolean(number) && detail.place === number)
-    if (detail.place === number && detail.calls) card.scrollIntoView({ block: 'center', behavior: 'smooth' })
+    const isMeant = detail.side === side && detail.place === number
+    card.classList.toggle('pointed', isMeant)
+    if (isMeant && detail.calls) card.scrollIntoView({ block: 'center', behavior: 'smooth' })
   }
   if (number) {
     window.addEventListener('atlas-place', light)
-    card.addEventListener('pointerenter', () => point(number, false))
-    card.addEventListener('pointerleave', () => point(0, false))
+    card.addEventListener('pointerenter', () => point(side, number, false))
+    card.addEventListener('pointerleave', () => point(side, 0, false))
   }
   return () => {
     window.removeEventListener('atlas-place', light)

@@ -15,9 +15,9 @@ from atlas.views.ask.answer import (
     Answer,
     Part,
     RankedHit,
+    block_as_json,
     block_difference,
 )
-from atlas.views.ask.block import pieces_as_json
 from atlas.views.ask.cards import VIEWS, memory_card
 from atlas.views.ask.comparison import RankingWeights
 from atlas.views.ask.folding import folded_sentence
@@ -40,7 +40,7 @@ ALL = "All"
 FIRST, FIRST_PRESENTED = 3, 2
 """Hits per memory that are shown beside those of the others, and on a big screen."""
 
-BLOCK_PIXELS_OF_TWO = 300
+DIFFERENCE_PIXELS = 300
 
 _block = st.components.v2.component(
     "ask_block", css=asset("places.css") + asset("ask_block.css"), js=asset("ask_block.js")
@@ -66,34 +66,22 @@ def draw_summary(answer: Answer, side: Name) -> None:
                 st.text(part.sentence)
 
 
-def draw_block(side: Name, answer: Answer, call: str) -> None:
+def draw_block(side: Name, answer: Answer, call: str, *, is_low: bool = False) -> None:
     """Draw the block that an agent would be given, to the token, with the number of each hit's place.
 
     Args:
         call: How an agent gets it, in a sentence of our own.
+        is_low: Whether it stands above other things, and so scrolls within a low frame.
     """
-    _draw_block_heading(answer, call)
-    if answer.block.text:
-        _block(key=f"ask_block_{side}", data={"pieces": pieces_as_json(answer.block)})
-        if not is_presenting():
-            _draw_saving(side, answer)
-
-
-def draw_plain_block(side: Name, answer: Answer, call: str) -> None:
-    """Draw the block of one of two sides as text."""
-    _draw_block_heading(answer, call)
-    if answer.block.text:
-        with st.container(height=BLOCK_PIXELS_OF_TWO, border=False):  # scrolls by keyboard, unlike code of fixed height
-            st.code(answer.block.text, language=None, wrap_lines=True)
-        _draw_saving(side, answer)
-
-
-def _draw_block_heading(answer: Answer, call: str) -> None:
     st.markdown("##### What an agent is told")
     if answer.block.text:
-        st.caption(f"{answer.block_sentence}", help=f"Counted with {answer.block.counted_with}. {call}")
+        st.caption(answer.block_sentence, help=f"Counted with {answer.block.counted_with}. {call}")
     else:
         st.info(answer.block_sentence, icon=":material/block:")
+    if answer.block.text or answer.left_out:
+        _block(key=f"ask_block_{side}", data={**block_as_json(answer), "side": side, "is_low": is_low})
+    if answer.block.text and not is_presenting():
+        _draw_saving(side, answer)
 
 
 def _draw_saving(side: Name, answer: Answer) -> None:
@@ -111,7 +99,7 @@ def draw_block_difference(left: Answer, right: Answer) -> None:
     with st.container(key="ask_block_difference"):
         st.markdown("##### Where the blocks differ")
         st.caption("A line with − is only in A, a line with + only in B.")
-        with st.container(height=BLOCK_PIXELS_OF_TWO, border=False):
+        with st.container(height=DIFFERENCE_PIXELS, border=False):
             st.code(lines, language="diff", wrap_lines=True)
 
 
@@ -191,7 +179,7 @@ def _draw_hit(
 ) -> DeltaGenerator:
     """Draw a hit, and return the row of what can be done with it."""
     card = card_of(memory, text, weights, part, hit)
-    place = {"number": hit.place, "memory": part.name, "sentence": hit.place_sentence}
+    place = {"number": hit.place, "memory": part.name, "side": side, "note": hit.form or hit.reason}
     acts = hit_card(card, key=f"ask_{side}_{part.name}_{hit.id}", place=place)
     if hit.move:
         acts.badge(f"{hit.rank}", color="gray")

@@ -35,7 +35,6 @@ from pages.components.ask.answer import (
     draw_block_difference,
     draw_choice,
     draw_parts,
-    draw_plain_block,
     draw_summary,
 )
 from pages.components.ask.invitation import draw_invitation
@@ -121,7 +120,7 @@ def _draw_two(memory: MemorySystem, text: str, sides: list[Side], answers: list[
         with column:
             st.subheader(side.title, anchor=False)
             draw_summary(answer, side.name)
-            draw_plain_block(side.name, answer, _call(memory, side, budget))
+            draw_block(side.name, answer, _call(memory, side, budget), is_low=True)
     draw_block_difference(*answers)
     if not any(answer.n_hits for answer in answers):
         return

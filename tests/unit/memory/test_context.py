@@ -11,7 +11,8 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Strategy, Task
-from atlas.memory.context import BEGIN, END, PREAMBLE, TokenCounter, build_context, counter_of
+from atlas.memory.context import BEGIN, END, PREAMBLE, SHORTENED_PREAMBLE, TokenCounter, build_context, counter_of
+from atlas.memory.kinds.sections import is_failing
 from atlas.testing import HashEmbedder
 
 BY_WORDS = TokenCounter(count=lambda text: len(text.split()), name="words")
@@ -95,11 +96,99 @@ def test_it_never_says_more_than_the_budget_and_leaves_out_what_it_counts(budget
     assert block == build_context(RESULT, BY_WORDS, budget)
 
 
-def test_what_is_most_relevant_is_shown_where_not_all_has_room():
+def test_the_best_of_all_memories_is_shown_where_not_all_has_room():
     result = MemoryQueryResult(
-        strategy_hits=(hit(strategy("weak", "one thing"), 0.3), hit(strategy("strong", "another matter"), 0.9))
+        strategy_hits=(hit(strategy("weak", "one thing"), 0.3),),
+        concept_hits=(hit(CodeConcept(id="strong", name="crop", description="another matter", code="x = 1"), 0.9),),
     )
-    assert build_context(result, BY_WORDS, 70).shown["strategies"] == ("strong",)
+    block = build_context(result, BY_WORDS, 70)
+    assert (block.shown["concepts"], block.shown["strategies"]) == (("strong",), ())
+    (omission,) = block.omitted
+    assert (omission.memory, omission.id, omission.reason, omission.relevance) == (
+        "strategies",
+        "weak",
+        "too long",
+        0.3,
+    )
+    whole = build_context(result, BY_WORDS)
+    assert omission.n_tokens_over == whole.n_tokens - 70
+    assert omission.sentence == f"too long by {whole.n_tokens - 70} tokens"
+    assert whole.text.index("## Concepts") < whole.text.index("## Strategies")
+
+
+LONG = "the fare of this booking is final " * 30
+
+
+def test_what_does_not_fit_is_shortened_before_something_lesser_takes_its_place():
+    best, lesser = strategy("s1", LONG), strategy("s2", "a matter of luggage")
+    result = MemoryQueryResult(strategy_hits=(hit(best, 0.9), hit(lesser, 0.4)))
+    block = build_context(result, BY_WORDS, 150)
+    assert block.shown["strategies"] == ("s1", "s2")
+    assert block.shortened["strategies"] == ("s1",)
+    assert block.omitted == ()
+    assert SHORTENED_PREAMBLE in block.text
+    assert "\n  When: the fare of this booking" in block.text
+    assert "…\n  Do: look the booking up\n" in block.text
+
+
+def test_what_is_left_of_the_budget_goes_to_the_full_text_of_the_best():
+    first, second = strategy("s1", LONG), strategy("s2", LONG.replace("final", "open"))
+    result = MemoryQueryResult(strategy_hits=(hit(first, 0.9), hit(second, 0.8)))
+    n_full = build_context(MemoryQueryResult(strategy_hits=(hit(first, 0.9),)), BY_WORDS, 5_000).n_tokens
+    block = build_context(result, BY_WORDS, n_full + 60)
+    assert block.shortened["strategies"] == ("s2",)
+    assert build_context(result, BY_WORDS, 5_000).shortened["strategies"] == ()
+
+
+def test_a_gist_has_one_line_of_each_field_and_no_code():
+    concept = CodeConcept(id="c1", name="crop", description=f"cuts\na box\nout {LONG}", code="x = 1\n" * 200)
+    block = build_context(MemoryQueryResult(concept_hits=(hit(concept),)), BY_WORDS, 100)
+    lines = block.text.split("[concept c1] crop\n")[1].splitlines()
+    assert [line.split(":")[0] for line in lines] == ["  Does", END]
+    assert lines[0].startswith("  Does: cuts a box out the fare")
+
+
+def test_a_failing_strategy_is_a_warning_after_all_others_and_gives_no_advice():
+    failing = strategy("s1", usage_count=7, n_succeeded=1)
+    untried = strategy("s2", "a matter of luggage")
+    result = MemoryQueryResult(
+        strategy_hits=(hit(failing, 0.9), hit(untried, 0.3)), experience_hits=(hit(experience(), 0.2),)
+    )
+    block = build_context(result, BY_WORDS, 500)
+    assert (block.shown["strategies"], block.warnings["strategies"]) == (("s2", "s1"), ("s1",))
+    warning = block.text.split("[strategy s1] ")[1].splitlines()[:3]
+    assert warning == [
+        "warning, this mostly failed: Refunds",
+        "  When: a refund is asked for",
+        "  Record: succeeded in 1 of 7 tries (95 %: 3–53 %)",
+    ]
+    cramped = build_context(result, BY_WORDS, block.n_tokens - 1)
+    assert [(omission.id, omission.reason) for omission in cramped.omitted] == [("s1", "failing")]
+    assert cramped.omitted[0].sentence == "mostly failed, and the warning is too long by 1 token"
+
+
+@pytest.mark.parametrize(
+    ("n_succeeded", "n", "failing"),
+    [(0, 0, False), (0, 2, False), (0, 3, True), (1, 5, False), (1, 7, True), (5, 9, False)],
+)
+def test_a_strategy_fails_where_its_rate_is_below_one_half_with_nine_in_ten(n_succeeded, n, failing):
+    assert is_failing(n_succeeded, n) is failing
+
+
+def test_what_repeats_another_names_it_unless_it_ended_otherwise():
+    same, otherwise = experience("e2"), experience("e3", success=True)
+    result = MemoryQueryResult(experience_hits=(hit(experience("e1"), 0.9), hit(same, 0.8), hit(otherwise, 0.7)))
+    block = build_context(result, BY_WORDS, 500)
+    assert block.shown["experience"] == ("e1", "e3")
+    assert [(omission.id, omission.sentence) for omission in block.omitted] == [("e2", "says what [e1] says")]
+
+
+def test_what_is_below_the_level_is_counted_by_memory():
+    result = replace(RESULT, n_hidden={"experience": 12, "journal": 0}, thresholds={"experience": 0.21})
+    block = build_context(result, BY_WORDS, 500)
+    (omission,) = block.omitted
+    assert (omission.memory, omission.n_records, omission.sentence) == ("experience", 12, "12 below the level of 0.21")
+    assert block.n_left_out == 0
 
 
 def test_what_says_nothing_new_is_left_out_and_what_differs_is_preferred():
@@ -286,6 +375,13 @@ def test_a_record_that_cannot_be_written_costs_only_itself(memory, odd, caplog):
     assert "2 of its records cannot be shown" in block.errors[memory]
     assert block.errors["concepts"].startswith("it was away")
     assert len(caplog.records) == 1
+
+
+def test_a_budget_holds_where_a_whole_has_more_tokens_than_its_pieces():
+    dearer = TokenCounter(count=lambda text: len(text.split()) + max(0, len(text.split()) - 60), name="dearer")
+    block = build_context(RESULT, dearer, 100)
+    assert 0 < block.n_tokens <= 100
+    assert sum(map(len, block.shown.values())) + block.n_left_out == 4
 
 
 @pytest.mark.parametrize("budget", [0, 30, 60, 90, 150, 400])

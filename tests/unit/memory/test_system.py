@@ -274,6 +274,17 @@ def test_what_the_context_shows_counts_rather_than_all_that_was_found(memory):
     assert "used" not in memory.store(retry)
 
 
+def test_a_strategy_that_the_context_warns_of_does_not_count_as_used(memory):
+    failing = memory.strategies.add(Strategy(situation=REFUND, suggestion="look it up"))
+    for place in range(4):
+        memory.store(replace(attempt(f"another task {place}", False), metadata={"used": {"strategies": [failing]}}))
+    retry = attempt(REFUND, False)
+    block = memory.build_context(retry.task)
+    assert (block.shown["strategies"], block.warnings["strategies"]) == ((failing,), (failing,))
+    assert "strategies" not in memory.store(retry).get("used", {})
+    assert memory.strategies.rate(failing).n == 4
+
+
 def test_stores_without_usage_keep_the_experience_and_that_is_no_error():
     system = MemorySystemImpl(ChromaExperienceMemory(HashEmbedder(), MemoryVectorStore()))
     system.store(attempt(REFUND))

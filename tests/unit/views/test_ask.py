@@ -118,6 +118,8 @@ def test_what_has_no_room_is_found_but_not_in_the_block(full):
     assert answer.n_hits == 4
     assert not any(hit.is_shown for part in answer.parts for hit in part.hits)
     assert answer.block_sentence == "The block is empty: none of the 4 memories found fits into the budget."
+    assert {hit.memory for hit in answer.left_out} == {"Strategies", "Experiences", "Concepts", "Journal"}
+    assert all(hit.reason.startswith("too long by ") for hit in answer.left_out)
 
 
 def test_two_answers_say_how_they_differ(full):

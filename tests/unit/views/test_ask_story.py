@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from atlas.core.types import CodeConcept, Strategy
+from atlas.core.types import CodeConcept, Strategy, Task
+from atlas.core.unseen import shown_id
 from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.ask.answer import Configuration, answered, block_of, counts, found_for
-from atlas.views.ask.block import pieces_as_json, pieces_of, places_of
+from atlas.views.ask.answer import Configuration, answered, block_as_json, block_of, counts, found_for
+from atlas.views.ask.block import forms_of, pieces_of, places_of, reasons_of
 from atlas.views.ask.folding import folded_sentence
 from tests.support.memories import attempt
 
@@ -47,11 +48,10 @@ def test_the_pieces_of_a_block_are_the_block_and_number_its_records(full):
     assert "\n".join(piece.text for piece in pieces) == block.text
     records = [piece for piece in pieces if piece.place]
     assert [piece.place for piece in records] == [1, 2, 3, 4, 5]
-    assert [(piece.memory, piece.id) for piece in records] == [
+    assert {(piece.memory, piece.id) for piece in records} == {
         (name, record_id) for name, ids in block.shown.items() for record_id in ids
-    ]
-    assert all(piece.text.splitlines()[0].startswith("[") for piece in records)
-    assert [piece["place"] for piece in pieces_as_json(block)] == [piece.place for piece in pieces]
+    }
+    assert all(f" {shown_id(piece.id)}] " in piece.text.splitlines()[0] for piece in records)
 
 
 def test_each_hit_has_its_place_or_a_reason(full):
@@ -65,7 +65,19 @@ def test_each_hit_has_its_place_or_a_reason(full):
         for hit in part.hits:
             assert hit.place == 0
             assert hit.place_sentence == f"not in the context block: {hit.reason}"
-            assert hit.reason
+            assert hit.reason.startswith("too long by ")
+    assert len(block_as_json(none)["left_out"]) == none.n_hits
+
+
+def test_a_repetition_names_the_place_of_what_it_repeats(memory):
+    for task in ("one", "two"):
+        memory.experience.store(replace(attempt(REFUND), task=Task(task, "", REFUND)))
+    answer = asked(memory)
+    shown, left = sorted(answer.parts[1].hits, key=lambda hit: not hit.place)
+    assert (shown.place, left.reason) == (1, "says what 1 says")
+    assert reasons_of(answer.block) == {("experience", left.id): "says what 1 says"}
+    [row] = block_as_json(answer)["left_out"]
+    assert (row["memory"], row["caption"], row["reason"]) == ("Experiences", REFUND, "says what 1 says")
 
 
 def test_memories_that_gave_nothing_are_one_line(full, memory):
@@ -86,3 +98,17 @@ def test_a_memory_that_failed_is_not_folded(full):
     answer = answered(result, block_of(full, result, 2_000), configuration, counts(full))
     assert folded_sentence(answer) == ""
     assert [part.absence for part in answer.parts] == ["failed", None, None, None]
+
+
+def test_a_hit_that_is_shortened_or_a_warning_says_so(full):
+    answer = asked(full, budget=450)
+    block = replace(answer.block, shortened={"experience": ("a", "b")}, warnings={"strategies": ("c",)})
+    assert forms_of(block) == {
+        ("experience", "a"): "shortened",
+        ("experience", "b"): "shortened",
+        ("strategies", "c"): "as a warning",
+    }
+    forms = forms_of(answer.block)
+    hits = {(part.name, hit.id): hit for part in answer.parts for hit in part.hits}
+    assert {key: hit.form for key, hit in hits.items() if hit.form} == forms
+    assert all(hits[key].place_sentence == f"in the context block, {form}" for key, form in forms.items())
