@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import streamlit as st
+
 from pages.components.ask.boxes import draw_ask, held_by
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
 from pages.components.shared.snapshot import page_memory
 
 memory = page_memory()
-draw_heading("Ask", "What an agent would be told for a task, and why.")
+with st.container(key="ask_heading"):
+    draw_heading("Ask", "What an agent would be told for a task, and why.")
 if any(held_by(memory).values()):
     draw_ask(memory)
 else:

@@ -33,6 +33,12 @@ class JudgedAttempt:
     has_used: bool
     """True if it used a memory, False if no use of it is known."""
 
+    experience_id: str = ""
+    """The experience of this attempt, or empty where it was merged into that of another."""
+
+    used: tuple[Used, ...] = ()
+    """The memories that it used, where they are known."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEffect:
@@ -41,6 +47,8 @@ class TaskEffect:
     task_id: str
     used: Tries
     not_used: Tries
+    attempts: tuple[JudgedAttempt, ...] = ()
+    """The attempts that are counted."""
 
     @property
     def difference(self) -> float:
@@ -104,18 +112,18 @@ class MemoryEffect:
 
 def effect_among(judged: Iterable[JudgedAttempt]) -> MemoryEffect:
     """Return how the tasks went that have attempts of both kinds. Attempts that name no task are left out."""
-    outcomes: dict[str, tuple[list[bool], list[bool]]] = defaultdict(lambda: ([], []))
+    at_task: dict[str, tuple[list[JudgedAttempt], list[JudgedAttempt]]] = defaultdict(lambda: ([], []))
     for attempt in judged:
         if attempt.task_id:
-            outcomes[attempt.task_id][attempt.has_used].append(attempt.success)
+            at_task[attempt.task_id][attempt.has_used].append(attempt)
     tasks = [
-        TaskEffect(task_id=task_id, used=_tries(used), not_used=_tries(not_used))
-        for task_id, (not_used, used) in outcomes.items()
+        TaskEffect(task_id=task_id, used=_tries(used), not_used=_tries(not_used), attempts=(*not_used, *used))
+        for task_id, (not_used, used) in at_task.items()
         if used and not_used
     ]
     return MemoryEffect(
         tasks=tuple(sorted(tasks, key=lambda task: (-task.difference, task.task_id))),
-        n_only_used=sum(bool(used) and not not_used for not_used, used in outcomes.values()),
+        n_only_used=sum(bool(used) and not not_used for not_used, used in at_task.values()),
     )
 
 
@@ -142,11 +150,18 @@ def memory_effect(
     judged = []
     for attempt in found:
         named = used_by.get(attempt.trajectory_id, ()) if attempt.trajectory_id else ()
-        at = ended_at.get(attempt.id, "") if attempt_ids.get(attempt.id) == attempt.trajectory_id else ""
+        is_own = attempt_ids.get(attempt.id, "") == attempt.trajectory_id
+        at = ended_at.get(attempt.id, "") if is_own else ""
         if named and not any(origins.may_help(attempt, at, used) for used in named):
             continue
         judged.append(
-            JudgedAttempt(task_id=attempt.task_id, success=attempt.outcome == "succeeded", has_used=bool(named))
+            JudgedAttempt(
+                task_id=attempt.task_id,
+                success=attempt.outcome == "succeeded",
+                has_used=bool(named),
+                experience_id=attempt.id if is_own else "",
+                used=tuple(named),
+            )
         )
     return effect_among(judged)
 
@@ -203,5 +218,5 @@ def _is_one(value: str | Sequence[str]) -> bool:
     return isinstance(value, str)
 
 
-def _tries(outcomes: Sequence[bool]) -> Tries:
-    return Tries(n=len(outcomes), n_succeeded=sum(outcomes))
+def _tries(attempts: Sequence[JudgedAttempt]) -> Tries:
+    return Tries(n=len(attempts), n_succeeded=sum(attempt.success for attempt in attempts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from atlas.core.types import Strategy
 from tests.support.browser.page import SHOTS, choose, settle, shoot, tall
 from tests.support.browser.server import Serve
 from tests.support.browser.tables import click_row, expect_row, tick_row
-from tests.support.records import attempts, concept
+from tests.support.records import attempt, attempts, concept
 from tests.support.stores import MODEL
 
 PATIENCE_MILLISECONDS = 300_000
@@ -51,10 +52,13 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     box.first.press("Enter")
     cards = page.locator(".atlas-hit")
     expect(cards.first).to_contain_text("succeeded in 1 of 1 try", timeout=PATIENCE_MILLISECONDS)
+    expect(cards.first.locator(".track")).to_be_hidden()
+    cards.first.get_by_text("Why it ranks here").click()
     expect(cards.first.locator(".track")).to_be_visible()
     expect(page.get_by_text(re.compile(r"memories in [\d,]+ of 2,000 tokens"))).to_be_visible()
-    block = page.get_by_test_id("stCode").filter(has_text="## Strategies: what to do in which situation")
-    expect(block).to_contain_text("## Journal: what was noted on the way")
+    joined = page.get_by_role("region", name="What an agent is told")
+    expect(joined).to_contain_text("## Strategies: what to do in which situation")
+    expect(joined).to_contain_text("## Journal: what was noted on the way")
     with tall(page, 1500):
         shoot(page, "ask")
 
@@ -62,8 +66,9 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     expect(page.get_by_text(re.compile("A and B are the same configuration"))).to_be_visible()
     choose(page, page.locator(".st-key-ask_off_right input"), "Strategies")
     expect(page.get_by_text(re.compile("A and B differ in: memories left out"))).to_be_visible()
-    expect(page.get_by_text("Left out here.", exact=True)).to_be_visible()
-    expect(block.filter(has_text="What is remembered of earlier work")).to_have_count(1)
+    expect(page.get_by_text("Left out here: strategies.", exact=True)).to_be_visible()
+    expect(joined).to_have_count(2)
+    expect(joined.filter(has_text="## Strategies: what to do in which situation")).to_have_count(1)
     difference = page.locator(".st-key-ask_block_difference")
     expect(difference.get_by_text("-## Strategies: what to do in which situation")).to_be_visible()
     with tall(page, 2000):
@@ -78,6 +83,7 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     box.first.fill("lamb tagine with apricots")
     box.first.press("Enter")
     expect(page.get_by_text("The block is empty: no memory is relevant to the task")).to_be_visible()
+    page.get_by_text("Nothing is relevant enough in strategies, experiences, concepts and journal.").click()
     expect(page.get_by_text(re.compile(r"The best hit would need a relevance of 0\.13"))).to_have_count(4)
     expect(cards).to_have_count(0)
     shoot(page, "ask-nonsense")
@@ -100,6 +106,27 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     expect(cards.first).to_contain_text("succeeded in 1 of 1 try")
     expect(page).to_have_url(re.compile("ask_text=mend"))
     expect(page).to_have_url(re.compile("ask_off_right=Strategies"))
+
+
+def test_a_hit_leads_to_its_place_in_the_block_and_a_place_to_its_hit(page: Page, serve: Serve, store: Path):
+    page.goto(f"{serve(store)}/ask?ask_text={TASK.replace(' ', '+')}")
+    block = page.get_by_role("region", name="What an agent is told")
+    expect(block).to_be_visible(timeout=PATIENCE_MILLISECONDS)
+    settle(page)
+    numbers = [int(text) for text in block.locator(".place").all_inner_texts()]
+    assert numbers == [*range(1, len(numbers) + 1)]
+    last = block.get_by_role("button", name=f"Show hit {numbers[-1]}")
+    expect(last).not_to_be_in_viewport()
+    page.get_by_role("button", name=f"Show place {numbers[-1]} in the block").click()
+    expect(last).to_be_in_viewport()
+    expect(block.locator(".piece.pointed .place")).to_have_text(f"{numbers[-1]}")
+    first = page.get_by_role("button", name="Show place 1 in the block")
+    expect(first).not_to_be_in_viewport()
+    block.evaluate("(block) => block.scrollTo(0, 0)")
+    block.get_by_role("button", name="Show hit 1", exact=True).click()
+    expect(first).to_be_in_viewport()
+    expect(page.locator(".atlas-hit.pointed .place")).to_have_text("1")
+    shoot(page, "ask-joined", themes=True)
 
 
 def test_a_visitor_clicks_a_task_of_the_store_sees_what_strictness_does_and_saves_a_report(
@@ -129,6 +156,77 @@ def test_a_visitor_clicks_a_task_of_the_store_sees_what_strictness_does_and_save
     expect(page.locator(".hit").first).to_be_visible()
     assert page.evaluate("window.hostile") is None
     page.screenshot(path=SHOTS / "ask-report.png")
+
+
+@pytest.fixture
+def tried_both_ways(store: Path) -> Path:
+    """That store, in which two of its tasks were tried without memory, failed, and succeeded later with memory."""
+    with atlas.open_memory(store, settings=atlas.Settings(embedding_model=MODEL)) as memory:
+        [strategy] = memory.strategies.ids()
+        steps = tuple(atlas.Step(action=f"read file {number}", observation="nothing yet") for number in range(12))
+        for task_id, text in (("parcel", "Print the parcel labels of a customer"), ("tyre", "Order new tyres in bulk")):
+            lost = (*steps, atlas.Step(action="guess", observation="Error: no such label"))
+            memory.store(attempt(text, success=False, task_id=task_id, steps=lost))
+            solved = (*steps, atlas.Step(action=f"read the rules {HOSTILE}", observation="it is done"))
+            used = {"strategies": [strategy]}
+            memory.store(attempt(text, task_id=task_id, steps=solved, at=datetime.now(UTC), used=used))
+    return store
+
+
+def test_a_presenter_goes_from_example_to_example_by_key_and_sends_the_link(
+    page: Page, new_page: Callable[[], Page], serve: Serve, tried_both_ways: Path
+):
+    page.goto(f"{serve(tried_both_ways)}/ask?ask_text=lamb+tagine")
+    expect(page.get_by_text("The block is empty: no memory is relevant to the task")).to_be_visible(
+        timeout=PATIENCE_MILLISECONDS
+    )
+    settle(page)
+    sidebar, proof = page.get_by_test_id("stSidebar"), page.locator(".st-key-ask_proof")
+    expect(sidebar).to_be_visible()
+    page.get_by_text("Present", exact=True).click()
+    expect(sidebar).to_be_hidden()
+    expect(page.locator(".st-key-ask_settings")).to_be_hidden()
+    task = page.locator(".st-key-ask_text input")
+    seen = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
+        before = task.input_value()
+        page.keyboard.press(key)
+        expect(task).not_to_have_value(before)
+        settle(page)
+        seen.append(task.input_value())
+        expect(proof).to_contain_text("Tried once without memory: failed. Tried once with memory: succeeded.")
+    assert seen[0] == seen[2] != seen[1]
+    for name, action in (("Without memory", "guess"), ("With memory", f"read the rules {HOSTILE}")):
+        steps = proof.get_by_role("region", name=f"Steps: {name}")
+        expect(steps.locator(".parting")).to_contain_text(action)
+        steps.scroll_into_view_if_needed()
+        expect(steps.locator(".parting")).to_be_in_viewport()
+        expect(steps.get_by_text("Step 1", exact=True)).not_to_be_in_viewport()
+    assert page.evaluate("window.hostile") is None
+    shoot(page, "ask-presented", themes=True)
+    expect(page).to_have_url(re.compile("ask_present=true"))
+    other = new_page()
+    other.goto(page.url)
+    expect(other.locator(".st-key-ask_proof")).to_contain_text("Tried once without memory: failed.")
+    expect(other.locator(".st-key-ask_text input")).to_have_value(seen[2])
+    expect(other.get_by_test_id("stSidebar")).to_be_hidden()
+    page.keyboard.press("Escape")
+    expect(sidebar).to_be_visible()
+    expect(page.locator(".st-key-ask_settings")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("ask_present"))
+
+
+def test_a_memory_that_was_expected_says_why_it_was_not_found(page: Page, serve: Serve, tried_both_ways: Path):
+    page.goto(f"{serve(tried_both_ways)}/ask?ask_text={TASK.replace(' ', '+')}")
+    box = page.locator(".st-key-ask_expected input")
+    box.fill("tyres", timeout=PATIENCE_MILLISECONDS)
+    box.press("Enter")
+    missing = page.locator(".st-key-ask_missing")
+    expect(missing).to_contain_text(re.compile(r"Its relevance of 0\.\d\d does not reach the level of 0\.\d\d"))
+    expect(missing.locator(".atlas-hit .track")).to_be_visible()
+    expect(page).to_have_url(re.compile("ask_expected=tyres"))
+    missing.scroll_into_view_if_needed()
+    shoot(page, "ask-expected")
 
 
 def test_a_hit_is_judged_and_the_judged_query_is_on_the_evaluation_page(page: Page, serve: Serve, store: Path):

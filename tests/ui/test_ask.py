@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +14,13 @@ from streamlit.testing.v1 import AppTest
 import atlas
 from atlas.core.types import Strategy
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
-from tests.support.dashboard import Dashboard, assert_no_problem, cards, text_of
+from tests.support.dashboard import Dashboard, assert_no_problem, cards, of_type, text_of
 from tests.support.messages_server import Reply, message, serving, text
 from tests.support.records import attempt, concept
 from tests.support.stores import MODEL, copied
 
 RED = "Rotate the red grid by a quarter"
+FOLDED = ("Nothing ", "Left out here")
 HOSTILE = "<b>bold</b> [link](https://example.invalid) $x$"
 
 
@@ -66,10 +70,17 @@ def lines(app: AppTest) -> list[str]:
 
 
 def found(app: AppTest) -> list[str]:
-    """What is said of each memory, in their order."""
-    said = [element.value for element in app.main.caption]
-    assert said[0] == "What an agent would be told for a task, and why."
-    return [one for one in said[1:] if not one.startswith("Opens this page")][:4]
+    """What each memory gave, of those that gave something."""
+    return re.findall(r"badge\[(\w+: [^\]]*)\]", badges(app))
+
+
+def folded(app: AppTest) -> dict[str, list[str]]:
+    """The line of the memories that gave nothing, and what it opens to."""
+    popovers = [node for node in of_type(app, "popover") if str(node.proto.popover.label).startswith(FOLDED)]
+    return {
+        node.proto.popover.label: [child.value for child in node if getattr(child, "type", "") == "caption"]
+        for node in popovers
+    }
 
 
 def infos(app: AppTest) -> list[str]:
@@ -81,7 +92,10 @@ def badges(app: AppTest) -> str:
 
 
 def blocks(app: AppTest) -> list[str]:
-    return [element.value for element in app.main.code if "?ask_text=" not in element.value]
+    """The blocks of the page: in numbered pieces where there is one, and as text where there are two."""
+    drawn = [node for node in of_type(app, "bidi_component") if node.proto.component_name.endswith("ask_block")]
+    pieces = ["\n".join(piece["text"] for piece in json.loads(node.proto.json)["pieces"]) for node in drawn]
+    return pieces + [element.value for element in app.main.code]
 
 
 def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, grids):
@@ -90,7 +104,12 @@ def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, gri
     app.button(key="ask_nonsense").click().run()
     nothing = "Nothing is relevant enough. The best hit would need a relevance of 0.13."
     one, two = f"{nothing} 1 less relevant is hidden", f"{nothing} 2 less relevant are hidden"
-    assert found(app) == [one, two, one, one]
+    assert found(app) == []
+    assert folded(app) == {
+        "Nothing is relevant enough in strategies, experiences, concepts and journal.": [
+            f"**Strategies.** {one}", f"**Experiences.** {two}", f"**Concepts.** {one}", f"**Journal.** {one}",
+        ]
+    }  # fmt: skip
     assert infos(app) == ["The block is empty: no memory is relevant to the task, so an agent is told nothing."]
     assert blocks(app) == []
     assert_no_problem(app)
@@ -98,7 +117,13 @@ def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, gri
 
 def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dashboard: Dashboard, grids, embedder):
     app = dashboard(grids, "ask", ask_text=RED)
-    assert found(app) == ["1 found", "2 found", "1 found", "1 found"]
+    assert found(app) == ["Strategies: 1 found", "Experiences: 2 found", "Concepts: 1 found", "Journal: 1 found"]
+    assert folded(app) == {}
+    places = {card["place"]["memory"]: card["place"]["number"] for card in cards(app)}
+    assert sorted(card["place"]["number"] for card in cards(app)) == [1, 2, 3, 4, 5]
+    [drawn] = [node for node in of_type(app, "bidi_component") if node.proto.component_name.endswith("ask_block")]
+    pieces = {piece["place"]: piece for piece in json.loads(drawn.proto.json)["pieces"]}
+    assert all(pieces[number]["memory"] == name for name, number in places.items())
     assert [card["outcome"] for card in cards(app)] == [
         "not tried yet",
         "✗ failed",
@@ -109,11 +134,41 @@ def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dash
     assert all(card["bar"]["segments"] and card["sentence"] for card in cards(app))
     with opened(grids, embedder) as memory:
         assert blocks(app)[:1] == [memory.build_context(atlas.Task("t", "", RED), distinct=True, diversity=0.2).text]
-    assert any(
-        "An agent gets exactly this from `build_context(task, distinct=True, diversity=0.2)`." in element.value
-        for element in app.caption
-    )
-    assert any("counted with the tokenizer of all-MiniLM-L6-v2" in element.value for element in app.caption)
+    assert [element.help for element in app.caption if element.value.startswith("5 memories in ")] == [
+        "Counted with the tokenizer of all-MiniLM-L6-v2. "
+        "An agent gets exactly this from `build_context(task, distinct=True, diversity=0.2)`."
+    ]
+    assert_no_problem(app)
+
+
+def test_a_memory_that_is_named_says_why_it_was_not_found(dashboard: Dashboard, grids, embedder):
+    with opened(grids, embedder) as memory:
+        egg = memory.experience.store(attempt("Boil an egg for breakfast", task_id="egg"))
+    app = dashboard(grids, "ask", ask_text=RED, ask_expected="breakfast egg")
+    assert any(line.startswith("Its relevance of 0.0") and "does not reach the level" in line for line in infos(app))
+    assert text_of(cards(app)[-1]).startswith("Boil an egg")
+    assert cards(app)[-1]["open"]
+    app.text_input(key="ask_expected").set_value(RED).run()
+    app.selectbox(key="ask_expected_record").select_index(1).run()
+    assert any(line.startswith("It was found: rank ") for line in infos(app))
+    app.text_input(key="ask_expected").set_value("xyzzy").run()
+    assert "No memory has this id or these words." in lines(app)
+    assert egg not in str(app.main.text)
+    assert_no_problem(app)
+
+
+def test_attempts_with_and_without_memory_stand_side_by_side(dashboard: Dashboard, grids, embedder):
+    assert "Recorded proof" not in [element.value for element in dashboard(grids, "ask", ask_text=RED).subheader]
+    with opened(grids, embedder) as memory:
+        [strategy] = memory.strategies.ids()
+        memory.store(attempt(RED, task_id="r", at=datetime.now(UTC), used={"strategies": [strategy]}))
+    app = dashboard(grids, "ask", ask_text=RED)
+    assert "Recorded proof" in [element.value for element in app.subheader]
+    assert "**Tried once without memory: failed. Tried once with memory: succeeded.**" in [
+        element.value for element in app.main.markdown
+    ]
+    [traces] = [node for node in of_type(app, "bidi_component") if node.proto.component_name.endswith("traces")]
+    assert [trace["outcome"] for trace in json.loads(traces.proto.json)["traces"]] == ["✗ failed", "✓ succeeded"]
     assert_no_problem(app)
 
 
@@ -142,7 +197,7 @@ def test_two_configurations_stand_side_by_side_and_say_how_they_differ(dashboard
     assert infos(app)[0].startswith(
         "A and B differ in: hits per memory, memories left out. Hits: 3 memories in both, 2 only in A, 0 only in B."
     )
-    assert "Left out here." in [element.value for element in app.caption]
+    assert folded(app) == {"Left out here: strategies.": ["**Strategies.** Left out here."]}
     assert len(cards(app)) == 5 + 3
     assert badges(app).count("only here") == 2
     left, right, difference = [block for block in blocks(app) if "##" in block]
@@ -179,11 +234,12 @@ def test_a_link_with_a_profile_that_is_gone_uses_another(dashboard: Dashboard, g
 
 def test_a_store_of_experiences_alone_is_asked_and_says_what_the_others_lack(dashboard: Dashboard, only_experiences):
     app = dashboard(only_experiences, "ask", ask_text=RED)
-    strategies, experiences, concepts, journal = found(app)
-    assert strategies.startswith("This store has no strategies. Storing a successful attempt writes one.")
-    assert experiences == "1 found"
-    assert concepts.startswith("This store has no concepts")
-    assert journal.startswith("This store has no journal")
+    assert found(app) == ["Experiences: 1 found"]
+    [(sentence, (strategies, concepts, journal))] = folded(app).items()
+    assert sentence == "Nothing is stored yet in strategies, concepts and journal."
+    assert "This store has no strategies. Storing a successful attempt writes one." in strategies
+    assert "This store has no concepts" in concepts
+    assert "This store has no journal" in journal
     assert_no_problem(app)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.settings import RankingWeights
@@ -14,6 +14,7 @@ from atlas.core.types import Task
 from atlas.memory.context import BUDGET_TOKENS, EACH, ContextBlock, build_context
 from atlas.memory.kinds.sections import SECTIONS
 from atlas.memory.system import MemorySystem
+from atlas.views.ask.block import UNWRITTEN, Key, forms_of, pieces_of, places_of, reasons_of
 from atlas.views.ask.cards import VIEWS
 from atlas.views.ask.comparison import knobs, move_of
 from atlas.views.shared.wording import hidden_text
@@ -73,14 +74,36 @@ class RankedHit:
     """From 1, within its memory."""
 
     hit: Hit[Any]
-    is_shown: bool
-    """True where the block shows it."""
+    place: int = 0
+    """Its place in the block, from 1. 0 where the block does not show it."""
+
+    reason: str = ""
+    """Why the block does not show it: `too long by 40 tokens`. Empty where it does."""
+
+    form: str = ""
+    """`shortened` or `as a warning` where the block shows it so. Empty where it is shown in full."""
 
     move: str = ""
     """`▲ 2`, `▼ 1` or `=` against the other side, or `only here`. Empty where there is no other side."""
 
     is_shown_otherwise: bool = False
     """True where the other side, which found it too, decides otherwise about showing it."""
+
+    @property
+    def is_shown(self) -> bool:
+        """True where the block shows it."""
+        return self.place > 0
+
+    @property
+    def place_sentence(self) -> str:
+        """`in the context block, shortened` or `not in the context block: too long by 40 tokens`."""
+        if not self.is_shown:
+            return f"{LEFT_OUT}: {self.reason}"
+        return f"{IN_BLOCK}, {self.form}" if self.form else IN_BLOCK
+
+
+Absence = Literal["left out", "failed", "no records", "nothing found", "not relevant"]
+"""Why a memory gave nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +115,16 @@ class Part:
     sentence: str
     """How much was found and hidden, or the reason for no hits. Contains no text of memories but an error's words."""
 
-    is_failed: bool = False
+    absence: Absence | None = None
+    """None where the memory gave hits."""
+
+    level: float = 0.0
+    """The relevance that this search needed, in [0, 1]. 0 where it was not searched."""
+
+    @property
+    def is_failed(self) -> bool:
+        """True where the memory could not be asked."""
+        return self.absence == "failed"
 
     @property
     def title(self) -> str:
@@ -154,12 +186,26 @@ def answered(
     Args:
         n_records: Number of records in each memory.
     """
+    places, reasons, forms = places_of(block), reasons_of(block), forms_of(block)
     return Answer(
-        parts=tuple(_part(name, result, block, configuration, n_records[name]) for name in SECTIONS),
+        parts=tuple(_part(name, result, places, reasons, forms, configuration, n_records[name]) for name in SECTIONS),
         block=block,
         block_sentence=_block_sentence(block),
-        left_out=tuple(_left_out(result, block)),
+        left_out=tuple(_left_out(result, reasons)),
     )
+
+
+def block_as_json(answer: Answer) -> dict[str, Any]:
+    """Return the block of an answer in pieces, and the hits that it does not show, for the browser."""
+    return {
+        "pieces": [
+            {"text": piece.text, "memory": piece.memory, "place": piece.place} for piece in pieces_of(answer.block)
+        ],
+        "left_out": [
+            {"memory": hit.memory, "caption": hit.caption, "relevance": f"{hit.relevance:.2f}", "reason": hit.reason}
+            for hit in answer.left_out
+        ],
+    }
 
 
 def compared(left: Answer, right: Answer) -> tuple[Answer, Answer]:
@@ -234,46 +280,64 @@ def _part_against(part: Part, other: Mapping[tuple[str, str], RankedHit]) -> Par
     return replace(part, hits=tuple(hits))
 
 
-def _part(name: str, result: MemoryQueryResult, block: ContextBlock, configuration: Configuration, n_held: int) -> Part:
-    found = result.hits[name]
-    shown_ids = {*block.shown.get(name, ())}
-    return Part(
-        name=name,
-        hits=tuple(
-            RankedHit(id=hit.item.id, rank=rank, hit=hit, is_shown=hit.item.id in shown_ids)
-            for rank, hit in enumerate(found, start=1)
-        ),
-        sentence=_sentence(name, result, configuration, n_held),
-        is_failed=name in result.errors,
-    )
+def _part(
+    name: str,
+    result: MemoryQueryResult,
+    places: Mapping[Key, int],
+    reasons: Mapping[Key, str],
+    forms: Mapping[Key, str],
+    configuration: Configuration,
+    n_held: int,
+) -> Part:
+    hits = []
+    for rank, hit in enumerate(result.hits[name], start=1):
+        key = (name, hit.item.id)
+        reason = "" if key in places else reasons.get(key, UNWRITTEN)
+        place, form = places.get(key, 0), forms.get(key, "")
+        hits.append(RankedHit(id=hit.item.id, rank=rank, hit=hit, place=place, reason=reason, form=form))
+    absence = _absence(name, result, configuration, n_held)
+    sentence = _sentence(name, result, configuration, absence)
+    level = result.thresholds.get(name, 0.0)
+    return Part(name=name, hits=tuple(hits), sentence=sentence, absence=absence, level=level)
 
 
-def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration, n_held: int) -> str:
+def _absence(name: str, result: MemoryQueryResult, configuration: Configuration, n_held: int) -> Absence | None:
     if name in configuration.off:
-        return "Left out here."
+        return "left out"
     if name in result.errors:
-        return f"This memory failed, so the answer is without it: {result.errors[name]}"
+        return "failed"
     if not n_held:
-        return NONE_YET[name]
+        return "no records"
+    if result.hits[name]:
+        return None
+    return "not relevant" if result.n_hidden.get(name, 0) else "nothing found"
+
+
+def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration, absence: Absence | None) -> str:
     n, n_hidden = len(result.hits[name]), result.n_hidden.get(name, 0)
-    if n:
-        return ", ".join(filter(None, [f"{n:,} found", hidden_text(n_hidden, n_shown=n, most=configuration.k)]))
-    if not n_hidden:
-        return "Nothing found"
-    best = f"The best hit would need a relevance of {result.thresholds[name]:.2f}"
-    return f"Nothing is relevant enough. {best}. {n_hidden:,} less relevant {'is' if n_hidden == 1 else 'are'} hidden"
+    match absence:
+        case None:
+            return ", ".join(filter(None, [f"{n:,} found", hidden_text(n_hidden, n_shown=n, most=configuration.k)]))
+        case "left out":
+            return "Left out here."
+        case "failed":
+            return f"This memory failed, so the answer is without it: {result.errors[name]}"
+        case "no records":
+            return NONE_YET[name]
+        case "nothing found":
+            return "Nothing found"
+        case "not relevant":
+            best = f"The best hit would need a relevance of {result.thresholds[name]:.2f}"
+            are = "is" if n_hidden == 1 else "are"
+            return f"Nothing is relevant enough. {best}. {n_hidden:,} less relevant {are} hidden"
 
 
-def _left_out(result: MemoryQueryResult, block: ContextBlock) -> Iterator[LeftOut]:
-    captions = {(name, hit.item.id): caption_of(hit.item) for name, hits in result.hits.items() for hit in hits}
-    for omission in block.omitted:
-        if omission.id:
-            yield LeftOut(
-                memory=TITLES.get(omission.memory, omission.memory),
-                caption=captions[omission.memory, omission.id],
-                relevance=omission.relevance,
-                reason=omission.sentence,
-            )
+def _left_out(result: MemoryQueryResult, reasons: Mapping[Key, str]) -> Iterator[LeftOut]:
+    hits = {(name, hit.item.id): hit for name, hits in result.hits.items() for hit in hits}
+    for (name, record_id), reason in reasons.items():
+        hit = hits[name, record_id]
+        title = TITLES.get(name, name)
+        yield LeftOut(memory=title, caption=caption_of(hit.item), relevance=hit.relevance, reason=reason)
 
 
 def _block_sentence(block: ContextBlock) -> str:

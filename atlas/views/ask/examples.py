@@ -9,6 +9,7 @@ import numpy as np
 
 from atlas.core.types import Vectors
 from atlas.memory.base.ranking import maximal_marginal_relevance
+from atlas.memory.memory_effect import MemoryEffect
 from atlas.memory.system import MemorySystem
 
 LEAST_CUT = 40
@@ -37,6 +38,24 @@ def example_questions(memory: MemorySystem, n: int = EXAMPLES) -> tuple[str, ...
     )
     questions = [*vectors_by_question]
     return tuple(questions[place] for place in order[:n])
+
+
+def demonstrations(memory: MemorySystem, effect: MemoryEffect) -> tuple[str, ...]:
+    """Return questions to present one after another: of tasks tried with memory and without, largest gain first.
+
+    Those of `example_questions` where no task was tried both ways. All are untrusted texts.
+    """
+    latest = [next((each.experience_id for each in reversed(task.attempts)), "") for task in effect.tasks]
+    experiences = {experience.id: experience for experience in memory.experience.get_many(list(filter(None, latest)))}
+    questions = [_question(experiences[one].task.description) for one in latest if one in experiences]
+    return tuple(dict.fromkeys(filter(None, questions))) or example_questions(memory)
+
+
+def neighbour(questions: Sequence[str], text: str, *, is_next: bool) -> str:
+    """Return the question after a text, or before it. Behind the last one comes the first."""
+    if text in questions:
+        return questions[(questions.index(text) + (1 if is_next else -1)) % len(questions)]
+    return questions[0 if is_next else -1]
 
 
 def _spread(ids: Sequence[str], n: int) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from atlas.llm.trial import Reply, Trial
-from atlas.views.ask.answer import IN_BLOCK, LEFT_OUT, Answer, Part
+from atlas.views.ask.answer import Answer, Part, RankedHit
 from atlas.views.lists.hits import HitCard
 from atlas.views.shared.browser import asset
 
@@ -75,17 +75,13 @@ def _side(side: ReportedSide) -> str:
 
 
 def _part(part: Part, cards: Cards) -> str:
-    rows = [
-        _hit(cards[part.name, hit.id], hit.rank, is_in_block=hit.is_shown)
-        for hit in part.hits
-        if (part.name, hit.id) in cards
-    ]
-    return f"<h3>{html.escape(part.title)}</h3>{_p(part.sentence, 'grey')}{''.join(rows)}"
+    shown = [_hit(cards[part.name, hit.id], hit) for hit in part.hits if (part.name, hit.id) in cards]
+    return f"<h3>{html.escape(part.title)}</h3>{_p(part.sentence, 'grey')}{''.join(shown)}"
 
 
-def _hit(card: HitCard, rank: int, *, is_in_block: bool) -> str:
+def _hit(card: HitCard, hit: RankedHit) -> str:
     relevance = "" if card.relevance is None else f"relevance {card.relevance:.2f}"
-    badges = [f"{rank}", card.outcome, card.attempts, relevance, IN_BLOCK if is_in_block else LEFT_OUT]
+    badges = [f"{hit.rank}", card.outcome, card.attempts, relevance, hit.place_sentence]
     passage = "".join(
         f"<mark>{html.escape(text)}</mark>" if is_match else html.escape(text) for text, is_match in card.passage.pieces
     )

@@ -10,7 +10,28 @@ const made = (name, className, ...children) => {
 const heading = (card) => made('div', 'heading',
   made('span', 'outcome', card.outcome),
   card.attempts ? made('span', 'attempts', card.attempts) : null,
-  card.relevance === null ? null : made('span', 'relevance', 'relevance ', made('b', '', card.relevance)))
+  ...(card.place ? placed(card.place) : []))
+
+function relevance(card) {
+  if (card.relevance === null) return null
+  const element = made('div', 'relevance', made('b', '', card.relevance), ' relevance')
+  element.title = card.bar ? card.bar.words : ''
+  return element
+}
+
+// The place of a hit in the context block of the same page, which is another component: they meet on the window.
+const point = (side, place, jumps) =>
+  window.dispatchEvent(new CustomEvent('atlas-place', { detail: { side, place, jumps } }))
+
+function placed({ number, memory, side, note }) {
+  if (!number) return [made('span', 'note left', `left out: ${note}`)]
+  const button = made('button', `place ${memory}`, String(number))
+  button.type = 'button'
+  button.title = 'Show its place in the block'
+  button.setAttribute('aria-label', `Show place ${number} in the block`)
+  button.addEventListener('click', () => point(side, number, true))
+  return [made('span', 'note', note), button]
+}
 
 const passage = (card) => made('p', 'passage',
   made('span', 'source', card.source),
@@ -44,14 +65,39 @@ function legend(bar) {
   return made('ul', 'legend', ...entries, made('li', 'total', '= ', made('b', '', bar.total)))
 }
 
+function why(card) {
+  if (!card.bar && !card.sentence) return null
+  const summary = made('summary', '', 'Why it ranks here')
+  return made('details', 'why', summary, ...(card.bar ? [track(card.bar), legend(card.bar)] : []),
+    card.sentence ? made('p', 'sentence', card.sentence) : null)
+}
+
 export default function ({ data, parentElement }) {
-  const card = made('article', 'atlas-hit',
-    heading(data),
-    data.title ? made('div', 'title', data.title) : null,
-    passage(data),
-    ...(data.bar ? [track(data.bar), legend(data.bar)] : []),
-    data.sentence ? made('p', 'sentence', data.sentence) : null)
-  parentElement.querySelector('.atlas-hit')?.remove()
+  const card = made('article', data.relevance === null ? 'atlas-hit' : 'atlas-hit scored',
+    relevance(data),
+    made('div', 'body',
+      heading(data),
+      data.title ? made('div', 'title', data.title) : null,
+      passage(data),
+      why(data)))
+  const was = parentElement.querySelector('.atlas-hit')
+  const details = card.querySelector('.why')
+  if (details) details.open = was?.querySelector('.why')?.open ?? data.open
+  was?.remove()
   parentElement.append(card)
-  return () => card.remove()
+  const { number, side } = data.place ?? {}
+  const light = ({ detail }) => {
+    const isMeant = detail.side === side && detail.place === number
+    card.classList.toggle('pointed', isMeant)
+    if (isMeant && detail.calls) card.scrollIntoView({ block: 'center', behavior: 'smooth' })
+  }
+  if (number) {
+    window.addEventListener('atlas-place', light)
+    card.addEventListener('pointerenter', () => point(side, number, false))
+    card.addEventListener('pointerleave', () => point(side, 0, false))
+  }
+  return () => {
+    window.removeEventListener('atlas-place', light)
+    card.remove()
+  }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -9,23 +10,25 @@ from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
 from atlas.views.ask.answer import (
-    IN_BLOCK,
-    LEFT_OUT,
     ONLY_HERE,
     TITLES,
     Answer,
     Part,
     RankedHit,
+    block_as_json,
     block_difference,
 )
 from atlas.views.ask.cards import VIEWS, memory_card
 from atlas.views.ask.comparison import RankingWeights
+from atlas.views.ask.folding import folded_sentence
 from atlas.views.ask.judging import Judged, judged_hits
 from atlas.views.lists.hits import HitCard
 from atlas.views.map.page import FEWEST
+from atlas.views.shared.browser import asset
 from atlas.views.shared.state import StoreState
 from pages.components.ask.comparison import MOVES
 from pages.components.ask.judging import draw_about, draw_judging
+from pages.components.ask.presenting import is_presenting
 from pages.components.ask.profiles import Name
 from pages.components.lists.cards import hit_card
 from pages.components.lists.filters import URL, digest
@@ -34,55 +37,58 @@ from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import store_state
 
 ALL = "All"
-FIRST = 3
-"""Hits per memory that are shown beside those of the others."""
+FIRST, FIRST_PRESENTED = 3, 2
+"""Hits per memory that are shown beside those of the others, and on a big screen."""
 
-BLOCK_PIXELS, BLOCK_PIXELS_OF_TWO = 560, 300
+DIFFERENCE_PIXELS = 300
+
+_block = st.components.v2.component(
+    "ask_block", css=asset("places.css") + asset("ask_block.css"), js=asset("ask_block.js")
+)
 
 
-def draw_summary(answer: Answer) -> None:
-    """Draw a line for each memory: what it found, or the reason for no hits."""
+def draw_summary(answer: Answer, side: Name) -> None:
+    """Draw in one row what each memory gave, and which gave nothing, which opens to the reasons."""
+    sentence = folded_sentence(answer)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        for part in answer.parts:
+            if part.hits:
+                st.badge(f"{part.title}: {part.sentence}", color="blue")
+        if sentence:
+            with st.popover(sentence, type="tertiary", width="content", wrap=True, key=f"ask_folded_{side}"):
+                for part in answer.parts:
+                    if part.absence and not part.is_failed:
+                        st.caption(f"**{part.title}.** {part.sentence}")
     for part in answer.parts:
-        with st.container(horizontal=True, gap="small"):
-            st.badge(part.title, color="orange" if part.is_failed else "blue" if part.hits else "gray")
-            if part.is_failed:
+        if part.is_failed:
+            with st.container(horizontal=True, gap="small"):
+                st.badge(part.title, color="orange")
                 st.text(part.sentence)
-            else:  # words of our own
-                st.caption(part.sentence)
 
 
-def draw_block(side: Name, answer: Answer, call: str, pixels: int = BLOCK_PIXELS) -> None:
-    """Draw the block that an agent would be given, to the token.
+def draw_block(side: Name, answer: Answer, call: str, *, is_low: bool = False) -> None:
+    """Draw the block that an agent would be given, to the token, with the number of each hit's place.
 
     Args:
-        call: The call by which an agent gets it, in a sentence of our own.
+        call: How an agent gets it, in a sentence of our own.
+        is_low: Whether it stands above other things, and so scrolls within a low frame.
     """
-    block = answer.block
     st.markdown("##### What an agent is told")
-    if not block.text:
+    if answer.block.text:
+        st.caption(answer.block_sentence, help=f"Counted with {answer.block.counted_with}. {call}")
+    else:
         st.info(answer.block_sentence, icon=":material/block:")
-        _draw_left_out(side, answer)
-        return
-    st.caption(f"{answer.block_sentence}, counted with {block.counted_with}. {call}")
-    with st.container(height=pixels, border=False):  # it scrolls by keyboard, which code of a fixed height does not
-        st.code(block.text, language=None, wrap_lines=True)
+    if answer.block.text or answer.left_out:
+        _block(key=f"ask_block_{side}", data={**block_as_json(answer), "side": side, "is_low": is_low})
+    if answer.block.text and not is_presenting():
+        _draw_saving(side, answer)
+
+
+def _draw_saving(side: Name, answer: Answer) -> None:
     st.download_button(
-        "Save as a file", block.text, "context.txt", key=f"ask_save_{side}", icon=":material/download:", type="tertiary"
-    )
-    _draw_left_out(side, answer)
-
-
-def _draw_left_out(side: Name, answer: Answer) -> None:
-    """Draw the hits that the block does not show, each with the reason."""
-    if not answer.left_out:
-        return
-    st.caption("Left out")
-    rows = [
-        {"Memory": hit.memory, "Hit": hit.caption, "Relevance": hit.relevance, "Why": hit.reason}
-        for hit in answer.left_out
-    ]
-    config = {"Relevance": st.column_config.NumberColumn(format="percent")}
-    st.dataframe(rows, hide_index=True, column_config=config, key=f"ask_left_out_{side}")
+        "Save as a file", answer.block.text, "context.txt", key=f"ask_save_{side}", icon=":material/download:",
+        type="tertiary",
+    )  # fmt: skip
 
 
 def draw_block_difference(left: Answer, right: Answer) -> None:
@@ -93,18 +99,19 @@ def draw_block_difference(left: Answer, right: Answer) -> None:
     with st.container(key="ask_block_difference"):
         st.markdown("##### Where the blocks differ")
         st.caption("A line with − is only in A, a line with + only in B.")
-        with st.container(height=BLOCK_PIXELS_OF_TWO, border=False):
+        with st.container(height=DIFFERENCE_PIXELS, border=False):
             st.code(lines, language="diff", wrap_lines=True)
 
 
-def draw_choice(memory: MemorySystem) -> str:
-    """Draw which memory's hits are shown: all of one, or the first of every memory."""
-    part = st.segmented_control(
+def draw_choice(answers: Sequence[Answer]) -> str:
+    """Draw which memory's hits are shown where several gave some: all of one, or the first of every memory."""
+    if len({part.name for answer in answers for part in answer.parts if part.hits}) < 2:
+        return ALL
+    shown = st.segmented_control(
         "Hits of", [ALL, *TITLES.values()], default=ALL, required=True, key="ask_shown", bind=URL,
         label_visibility="collapsed", wrap=True,
     )  # fmt: skip
-    draw_about(memory)
-    return part or ALL
+    return shown or ALL
 
 
 def draw_parts(
@@ -116,11 +123,17 @@ def draw_parts(
         part_name: The choice that `draw_choice` returned.
     """
     judged = judged_hits(memory, text)
+    first = FIRST_PRESENTED if is_presenting() else FIRST
+    is_alone = sum(bool(part.hits) for part in answer.parts) == 1
     for part in answer.parts:
         if part.hits and part_name in (ALL, part.title):
-            _draw_part(memory, text, side, weights, part, None if part_name == part.title else FIRST, judged)
+            _draw_part(
+                memory, text, side, weights, part, None if is_alone or part_name == part.title else first, judged
+            )
         elif part_name == part.title:
             st.caption(f"{part.title}: nothing found here.")
+    if not is_presenting():
+        draw_about(memory)
 
 
 def _draw_part(
@@ -134,10 +147,13 @@ def _draw_part(
 ) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.subheader(part.title, anchor=False, width="content")
-        if part.name == "experience":
+        if part.name == "experience" and not is_presenting():
             _draw_map_link(memory, text, side, part)
     for hit in part.hits[:most]:
         acts = _draw_hit(memory, text, side, weights, part, hit)
+        if is_presenting():
+            continue
+        draw_open(acts, part.name, hit.id)
         draw_judging(
             acts, memory, text, part.name, hit.id, judged=judged.get((part.name, hit.id)),
             key=f"ask_judged_{side}_{part.name}_{hit.id}",
@@ -154,19 +170,24 @@ def card_of(memory: MemorySystem, text: str, weights: RankingWeights, part: Part
     )
 
 
+def draw_open(place: DeltaGenerator, name: str, record_id: str) -> None:
+    """Draw the way to a record of a memory, on its own page."""
+    page = f"pages/{VIEWS[name].kind.page}.py"
+    place.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": record_id})
+
+
 def _draw_hit(
     memory: MemorySystem, text: str, side: Name, weights: RankingWeights, part: Part, hit: RankedHit
 ) -> DeltaGenerator:
     """Draw a hit, and return the row of what can be done with it."""
     card = card_of(memory, text, weights, part, hit)
-    acts = hit_card(card, key=f"ask_{side}_{part.name}_{hit.id}")
-    acts.badge(f"{hit.rank}", color="gray")
+    place = {"number": hit.place, "memory": part.name, "side": side, "note": hit.form or hit.reason}
+    acts = hit_card(card, key=f"ask_{side}_{part.name}_{hit.id}", place=place)
     if hit.move:
+        acts.badge(f"{hit.rank}", color="gray")
         acts.badge(hit.move, color="blue" if hit.move == ONLY_HERE else MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
-    place = IN_BLOCK if hit.is_shown else LEFT_OUT
-    acts.badge(f"{place}, {ONLY_HERE}" if hit.is_shown_otherwise else place, color="green" if hit.is_shown else "gray")
-    page = f"pages/{VIEWS[part.name].kind.page}.py"
-    acts.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": hit.id})
+    if hit.is_shown_otherwise:
+        acts.badge(f"{'shown' if hit.is_shown else 'left out'} {ONLY_HERE}", color="green" if hit.is_shown else "gray")
     return acts
 
 

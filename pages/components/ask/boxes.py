@@ -27,10 +27,10 @@ from atlas.views.ask.answer import (
     settings_differing,
 )
 from atlas.views.ask.comparison import Profile, profile_names
+from atlas.views.ask.missing import Question
 from atlas.views.ask.strictness import LEVEL_SENTENCE, StrictnessRow, strictness_rows
 from atlas.views.shared.state import StoreState
 from pages.components.ask.answer import (
-    BLOCK_PIXELS_OF_TWO,
     draw_block,
     draw_block_difference,
     draw_choice,
@@ -38,6 +38,8 @@ from pages.components.ask.answer import (
     draw_summary,
 )
 from pages.components.ask.invitation import draw_invitation
+from pages.components.ask.missing import draw_missing
+from pages.components.ask.presenting import draw_presenting, is_presenting
 from pages.components.ask.profiles import (
     NAMES,
     STRICTNESS,
@@ -48,6 +50,7 @@ from pages.components.ask.profiles import (
     first_profile,
     warn_of_problems,
 )
+from pages.components.ask.proof import draw_proof
 from pages.components.ask.sharing import draw_link, draw_report
 from pages.components.ask.trial import draw_trial
 from pages.components.ask.waiting import draw_by_words, is_ready
@@ -69,6 +72,7 @@ def draw_ask(memory: MemorySystem) -> None:
     )
     bar, results = st.container(horizontal=True, vertical_alignment="center"), st.container()
     with bar:
+        draw_presenting(memory)
         is_two = st.toggle("Compare two configurations", key="ask_two", bind=URL)
     budget, sides = _draw_settings(memory, text or "", is_two=is_two)
     with results:
@@ -83,7 +87,8 @@ def draw_ask(memory: MemorySystem) -> None:
         _draw_results(memory, text or "", sides, answers, budget)
     with bar:
         draw_link()
-        draw_report(memory, text or "", sides, answers, budget)
+        if not is_presenting():
+            draw_report(memory, text or "", sides, answers, budget)
 
 
 def _draw_results(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
@@ -94,14 +99,17 @@ def _draw_results(memory: MemorySystem, text: str, sides: list[Side], answers: l
 
 
 def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budget: int) -> None:
-    hits, block = st.columns(2, gap="medium")
-    with hits:
-        draw_summary(answer)
-        if answer.n_hits:
-            draw_parts(memory, text, side.name, side.configuration.weights, answer, draw_choice(memory))
-    with block:
+    draw_summary(answer, side.name)
+    place = st.container()
+    if answer.n_hits:
+        hits, place = st.columns(2, gap="medium")
+        with hits:
+            draw_parts(memory, text, side.name, side.configuration.weights, answer, draw_choice([answer]))
+    with place, st.container(key="ask_block_place"):
         draw_block(side.name, answer, _call(memory, side, budget))
-        draw_trial(text, answer.block.text)
+    draw_proof(memory, answer)
+    draw_missing(memory, Question(text=text, configuration=side.configuration, answer=answer))
+    draw_trial(text, answer.block.text)
 
 
 def _draw_two(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
@@ -111,12 +119,12 @@ def _draw_two(memory: MemorySystem, text: str, sides: list[Side], answers: list[
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, answers, strict=True):
         with column:
             st.subheader(side.title, anchor=False)
-            draw_summary(answer)
-            draw_block(side.name, answer, _call(memory, side, budget), BLOCK_PIXELS_OF_TWO)
+            draw_summary(answer, side.name)
+            draw_block(side.name, answer, _call(memory, side, budget), is_low=True)
     draw_block_difference(*answers)
     if not any(answer.n_hits for answer in answers):
         return
-    part = draw_choice(memory)
+    part = draw_choice(answers)
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, compared(*answers), strict=True):
         with column:
             draw_parts(memory, text, side.name, side.configuration.weights, answer, part)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from atlas.views.ask.trial import Reply, Trial, tried
 from atlas.views.shared.texts import Text
+from pages.components.ask.presenting import is_presenting
 from pages.components.lists.filters import digest
 from pages.components.shared.snapshot import opening_model
 from pages.components.shared.texts import draw_prose
@@ -15,10 +16,10 @@ _TRIED = "ask_tried"
 
 def draw_trial(text: str, block: str) -> None:
     """Draw the offer to have the task answered twice, and both answers once they are there."""
-    if not block:
+    model = opening_model()
+    if not block or (model.client is None and is_presenting()):
         return
     st.markdown("##### Does the memory help with this task?")
-    model = opening_model()
     if model.client is None:
         st.caption(
             f"With a language model, this page can answer the task with and without the block. {model.sentences[-1]}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -19,18 +20,27 @@ TABLE, CARDS = "Table", "Cards"
 _card = st.components.v2.component("hit_card", css=card_stylesheet(), js=card_script())
 
 
-def hit_card(card: HitCard, *, key: str, on_open: Callable[[str], None] | None = None) -> DeltaGenerator:
+def hit_card(
+    card: HitCard,
+    *,
+    key: str,
+    on_open: Callable[[str], None] | None = None,
+    place: Mapping[str, Any] | None = None,
+    is_open: bool = False,
+) -> DeltaGenerator:
     """Draw a card.
 
     Args:
         key: No other card on the page has it.
         on_open: Called with the id of what was found, when the person wants to see all of it.
+        place: Its place in the block that the page shows, for the browser.
+        is_open: Whether the signals of its rank are unfolded at first.
 
     Returns:
         The row of what can be done with it, where a page can add more.
     """
     with st.container(border=True, gap="xsmall", key=key):
-        _card(key=f"{key}_drawn", data=card.as_json())
+        _card(key=f"{key}_drawn", data={**card.as_json(), "place": place, "open": is_open})
         acts = st.container(horizontal=True, vertical_alignment="center")
         if on_open is not None:
             acts.button("Open", key=f"{key}_open", icon=":material/open_in_full:", type="tertiary", on_click=on_open,

@@ -128,4 +128,4 @@ def _draw_why(views: KindViews[Any], memory: MemorySystem, answer: Answer, opene
     noun, is_found = views.kind.noun, opened in answer.result.ids
     st.caption("Why it is here" if is_found else f"The open {noun} is not among the results of this search.")
     for card in cards_of(views, memory, answer, [opened] if is_found else []):
-        hit_card(replace(card, title=""), key=f"{noun}_why_{card.id}")  # the title stands right below
+        hit_card(replace(card, title=""), key=f"{noun}_why_{card.id}", is_open=True)  # the title stands right below

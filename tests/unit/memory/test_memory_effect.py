@@ -143,10 +143,13 @@ def test_an_attempt_that_was_merged_away_counts_as_itself(memory):
     first = memory.store(tried("a", False, days=-2))["experience"]
     second = memory.store(tried("a", True, days=-1, used=[used]))["experience"]
     memory.strategies.edit(used, title="another title")
-    before = memory.memory_effect().tasks
+    [before] = memory.memory_effect().tasks
+    assert [attempt.experience_id for attempt in before.attempts] == [first, second]
     memory.experience.apply_merge(memory.experience.plan_merge([[first, second]]))
-    assert len(memory.experience) == 1
-    assert memory.memory_effect().tasks == before
+    [kept] = memory.experience.ids()
+    [after] = memory.memory_effect().tasks
+    assert (after.used, after.not_used) == (before.used, before.not_used)
+    assert sorted(attempt.experience_id for attempt in after.attempts) == ["", kept]
 
 
 def test_uses_are_carried_with_what_is_exported(memory, tmp_path):

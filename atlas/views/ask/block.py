@@ -1,0 +1,82 @@
+"""The context block in pieces: each record that it shows with the number of its place, and why other hits have none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from atlas.memory.context import END, ContextBlock
+from atlas.memory.kinds.sections import SECTIONS
+
+Key = tuple[str, str]
+"""A memory and the id of a record in it."""
+
+UNWRITTEN = "it cannot be written"
+"""The reason for a record that the block names in its errors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockPiece:
+    """Consecutive lines of a block: a record, or the words around records."""
+
+    text: str
+    """Untrusted where it is of a record."""
+
+    memory: str = ""
+    """Empty for the words around records, as is the id."""
+
+    id: str = ""
+    place: int = 0
+    """From 1 in the order of the block. 0 for the words around records."""
+
+
+def pieces_of(block: ContextBlock) -> tuple[BlockPiece, ...]:
+    """Return the pieces of a block in their order. Their texts, joined by line breaks, are the block.
+
+    No stored text can begin a line with a bracket, or be a heading of ours, so the lines alone tell records apart.
+    """
+    memories = {section.heading: name for name, section in SECTIONS.items()}
+    left = {name: list(ids) for name, ids in block.shown.items()}
+    pieces: list[tuple[Key, list[str]]] = []
+    memory = ""
+    for line in block.text.splitlines():
+        is_frame = line in memories or line in ("", END)
+        if line in memories:
+            memory = memories[line]
+        if memory and line.startswith("["):
+            pieces.append(((memory, left[memory].pop(0)), [line]))
+        elif pieces and (not is_frame or not pieces[-1][0][1]):
+            pieces[-1][1].append(line)
+        else:
+            pieces.append((("", ""), [line]))
+    return _numbered(pieces)
+
+
+def places_of(block: ContextBlock) -> dict[Key, int]:
+    """Return the place of each record in a block, from 1."""
+    return {(piece.memory, piece.id): piece.place for piece in pieces_of(block) if piece.place}
+
+
+def forms_of(block: ContextBlock) -> dict[Key, str]:
+    """Return how a block shows the records that it does not show in full: `shortened` or `as a warning`."""
+    forms = {(name, record_id): "shortened" for name, ids in block.shortened.items() for record_id in ids}
+    return forms | {(name, record_id): "as a warning" for name, ids in block.warnings.items() for record_id in ids}
+
+
+def reasons_of(block: ContextBlock) -> dict[Key, str]:
+    """Return why hits are not in a block: `too long by 40 tokens`, or `says what 2 says` by the place of the other."""
+    places = places_of(block)
+    reasons = dict[Key, str]()
+    for omission in block.omitted:
+        other = places.get((omission.memory, omission.repeats))
+        if omission.id:
+            reasons[omission.memory, omission.id] = f"says what {other} says" if other else omission.sentence
+    return reasons
+
+
+def _numbered(pieces: list[tuple[Key, list[str]]]) -> tuple[BlockPiece, ...]:
+    numbered, place = list[BlockPiece](), 0
+    for (memory, record_id), lines in pieces:
+        place += bool(record_id)
+        at = place if record_id else 0
+        numbered.append(BlockPiece(text="\n".join(lines), memory=memory, id=record_id, place=at))
+    return tuple(numbered)

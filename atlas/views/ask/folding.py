@@ -1,0 +1,22 @@
+"""The memories that gave nothing, in one line."""
+
+from __future__ import annotations
+
+from atlas.views.ask.answer import Absence, Answer
+from atlas.views.shared.wording import in_words
+
+SENTENCES: dict[Absence, str] = {
+    "not relevant": "Nothing is relevant enough in {}.",
+    "nothing found": "Nothing was found in {}.",
+    "no records": "Nothing is stored yet in {}.",
+    "left out": "Left out here: {}.",
+}
+"""Sentences on the memories that gave nothing, but for those that failed, each of which has its own."""
+
+
+def folded_sentence(answer: Answer) -> str:
+    """Return `Nothing is relevant enough in strategies and journal.`, or an empty text where each memory gave hits."""
+    titles = {
+        absence: [part.title.lower() for part in answer.parts if part.absence == absence] for absence in SENTENCES
+    }
+    return " ".join(SENTENCES[absence].format(in_words(names)) for absence, names in titles.items() if names)

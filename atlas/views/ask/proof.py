@@ -1,0 +1,173 @@
+"""Recorded proof: attempts at a task with memory and without, both traces up to where they part. No model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.core.types import Experience, Step
+from atlas.memory.memory_effect import JudgedAttempt, MemoryEffect, TaskEffect
+from atlas.memory.strategy_effects import Tries
+from atlas.memory.system import MemorySystem
+from atlas.views.ask.answer import Answer
+from atlas.views.ask.cards import VIEWS
+from atlas.views.experience.steps import has_error
+from atlas.views.shared.wording import counted, shortened, signed
+
+__all__ = ["MemoryEffect"]
+
+TEXT_CHARACTERS = 2_000
+"""Of each text of a step that are shown side by side."""
+
+TITLE_CHARACTERS = 100
+
+WITHOUT, WITH = "Without memory", "With memory"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """One attempt from its first step to its outcome. Its texts are untrusted."""
+
+    heading: str
+    experience: Experience
+    used: tuple[str, ...]
+    """What it used: `strategy: Rebuild in batches`. Empty without memory."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of the attempt."""
+        return self.experience.steps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """A task that was tried with memory and without, and an attempt of each kind."""
+
+    task_id: str
+    sentence: str
+    """`Tried 2 times without memory: both failed. Tried 2 times with memory: both succeeded.`"""
+
+    without: Trace
+    with_memory: Trace
+    parting: int | None
+    """The step, from 1, at which they part. None where all steps are the same."""
+
+
+def proof_of(memory: MemorySystem, answer: Answer, effect: MemoryEffect) -> Proof | None:
+    """Return the proof for the best hit whose task was tried with memory and without, or None."""
+    of_task = {task.task_id: task for task in effect.tasks}
+    task_ids = (hit.hit.item.task.id for part in answer.parts if part.name == "experience" for hit in part.hits)
+    found = next((of_task[task_id] for task_id in task_ids if task_id in of_task), None)
+    return _proof(memory, found) if found is not None else None
+
+
+def among_sentence(effect: MemoryEffect) -> str:
+    """Return how many tasks can be compared, and how they went."""
+    n_alike = effect.n_tasks - effect.n_helped - effect.n_hurt
+    went = f"{effect.n_helped:,} went better with memory, {effect.n_hurt:,} worse and {n_alike:,} alike"
+    return f"{counted(effect.n_tasks, 'task')} of this store {_were(effect.n_tasks)} tried both ways: {went}."
+
+
+def proof_as_json(proof: Proof) -> dict[str, Any]:
+    """Return both traces for the browser."""
+    traces = [_trace_as_json(trace) for trace in (proof.without, proof.with_memory)]
+    return {"traces": traces, "parting": proof.parting}
+
+
+def parting_step(one: Sequence[Step], other: Sequence[Step]) -> int | None:
+    """Return the first step, from 1, that is another in both, or that one of them lacks. None where there is none."""
+    pairs = zip(one, other, strict=False)
+    different = (number for number, (left, right) in enumerate(pairs, start=1) if _act(left) != _act(right))
+    shorter, longer = sorted((len(one), len(other)))
+    return next(different, shorter + 1 if shorter < longer else None)
+
+
+def went(tries: Tries) -> str:
+    """Return `both failed`, `1 succeeded` or `succeeded`: how attempts went."""
+    if tries.n == 1:
+        return "succeeded" if tries.n_succeeded else "failed"
+    every = "both" if tries.n == 2 else "all"
+    if tries.n_succeeded in (0, tries.n):
+        return f"{every} {'succeeded' if tries.n_succeeded else 'failed'}"
+    return f"{tries.n_succeeded:,} succeeded"
+
+
+def _proof(memory: MemorySystem, task: TaskEffect) -> Proof | None:
+    sides = [[attempt for attempt in task.attempts if attempt.has_used == has_used] for has_used in (False, True)]
+    ids = {attempt.experience_id for side in sides for attempt in side}
+    experiences = {experience.id: experience for experience in memory.experience.get_many(sorted(ids))}
+    without, with_memory = (_typical(side, experiences) for side in sides)
+    if without is None or with_memory is None:
+        return None
+    traces = [
+        Trace(heading=heading, experience=experiences[attempt.experience_id], used=_used(memory, attempt))
+        for heading, attempt in ((WITHOUT, without), (WITH, with_memory))
+    ]
+    return Proof(
+        task_id=task.task_id,
+        sentence=f"{_tried(task.not_used)} without memory: {went(task.not_used)}. "
+        f"{_tried(task.used)} with memory: {went(task.used)}.",
+        without=traces[0],
+        with_memory=traces[1],
+        parting=parting_step(traces[0].steps, traces[1].steps),
+    )
+
+
+def _typical(attempts: Sequence[JudgedAttempt], experiences: dict[str, Experience]) -> JudgedAttempt | None:
+    """Return the latest attempt that went as most of them did. One that keeps its steps comes before all others."""
+    there = [attempt for attempt in attempts if attempt.experience_id in experiences]
+    is_success = 2 * sum(attempt.success for attempt in there) >= len(there)
+
+    def standing(attempt: JudgedAttempt) -> tuple[bool, bool, Any, str]:
+        experience = experiences[attempt.experience_id]
+        return attempt.success == is_success, bool(experience.steps), experience.created_at, experience.id
+
+    return max(there, key=standing, default=None)
+
+
+def _used(memory: MemorySystem, attempt: JudgedAttempt) -> tuple[str, ...]:
+    return tuple(_titles(memory, attempt.used))
+
+
+def _titles(memory: MemorySystem, used: Iterable[tuple[str, str]]) -> Iterable[str]:
+    names = {VIEWS[name].kind.records(memory).collection_name: name for name in VIEWS}
+    for collection, record_id in used:
+        name = names.get(collection)
+        if name is None:  # of a memory that another library plugged in
+            continue
+        for title in VIEWS[name].kind.records(memory).titles([record_id]).values():
+            yield f"{VIEWS[name].kind.noun}: {shortened(' '.join(title.split()), TITLE_CHARACTERS)}"
+
+
+def _trace_as_json(trace: Trace) -> dict[str, Any]:
+    outcome = trace.experience.outcome
+    return {
+        "heading": trace.heading,
+        "outcome": signed(outcome.label),
+        "task": shortened(trace.experience.task.description, TEXT_CHARACTERS),
+        "used": list(trace.used),
+        "steps": [_step_as_json(step) for step in trace.steps],
+        "ending": shortened(outcome.error_info or trace.experience.feedback, TEXT_CHARACTERS),
+    }
+
+
+def _step_as_json(step: Step) -> dict[str, Any]:
+    texts = {"Thought": step.thought, "Action": step.action, "Observation": step.observation}
+    return {
+        "texts": [[name, shortened(text, TEXT_CHARACTERS)] for name, text in texts.items() if text.strip()],
+        "is_error": has_error(step),
+    }
+
+
+def _act(step: Step) -> str:
+    """Return what a step does, whatever its spaces; or its thought where it does nothing."""
+    return " ".join((step.action if step.action.strip() else step.thought).split())
+
+
+def _tried(tries: Tries) -> str:
+    return "Tried once" if tries.n == 1 else f"Tried {tries.n:,} times"
+
+
+def _were(n: int) -> str:
+    return "was" if n == 1 else "were"

@@ -1,0 +1,40 @@
+"""Recorded proof: how attempts at a task went with memory and without, both traces side by side."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.ask.answer import Answer
+from atlas.views.ask.proof import MemoryEffect, among_sentence, proof_as_json, proof_of
+from atlas.views.shared.browser import asset
+from atlas.views.shared.state import StoreState
+from pages.components.shared.snapshot import store_state
+
+_traces = st.components.v2.component("traces", css=asset("traces.css"), js=asset("traces.js"))
+
+
+def effect_of(memory: MemorySystem) -> MemoryEffect:
+    """Return the effect of memory, worked out once for each state of the store."""
+    return _effect(store_state(memory), _memory=memory)
+
+
+def draw_proof(memory: MemorySystem, answer: Answer) -> None:
+    """Draw the proof for the best hit that has one. Nothing without hits, or where no task was tried both ways."""
+    effect = effect_of(memory)
+    if not effect.n_tasks or not answer.n_hits:
+        return
+    with st.container(key="ask_proof"):
+        st.subheader("Recorded proof", anchor=False)
+        proof = proof_of(memory, answer, effect)
+        if proof is None:
+            st.caption(f"No task among these hits was tried both with memory and without. {among_sentence(effect)}")
+            return
+        st.markdown(f"**{proof.sentence}**")
+        st.caption(f"These are attempts at the task of a hit above, as they were recorded. {among_sentence(effect)}")
+        _traces(key="ask_traces", data=proof_as_json(proof))
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _effect(state: StoreState, *, _memory: MemorySystem) -> MemoryEffect:
+    return _memory.memory_effect()
