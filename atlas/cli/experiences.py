@@ -32,7 +32,6 @@ from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.ranking import explain
 from atlas.memory.context import BUDGET_TOKENS, EACH, omission_line
 from atlas.memory.system import MemorySystem
-from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view
 from atlas.views.experience.profiles import profile_problems
 from atlas.views.shared.wording import attempts_text, hidden_text
 
@@ -256,6 +255,8 @@ def _tag(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _prune(options: argparse.Namespace, settings: Settings) -> int:
+    from atlas.views.experience.plan_views import prune_plan_view  # a search does without
+
     names = ("min_success_rate", "max_age_days", "never_retrieved_days", "max_count", "keep_diverse")
     criteria = {name: getattr(options, name) for name in names if getattr(options, name) not in (None, False)}
     with opened(settings, read_only=options.dry_run) as memory:
@@ -271,6 +272,8 @@ def _prune(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _merge(options: argparse.Namespace, settings: Settings) -> int:
+    from atlas.views.experience.plan_views import merge_plan_view  # a search does without
+
     with opened(settings, read_only=options.dry_run) as memory:
         plan = memory.experience.plan_merge([full_ids(memory, memory.experience, options.ids)])
         print_plan(merge_plan_view(plan), show_all=True)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.core.imports.distribution import extra
+from atlas.core.imports.lazy import LazyModule
 from atlas.infra.locks import lock_of
+
+if TYPE_CHECKING:
+    import asyncio
+else:
+    asyncio = LazyModule("asyncio")
 
 PAIRS_AT_ONCE = 20
 

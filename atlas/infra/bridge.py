@@ -6,7 +6,6 @@ runs on a loop of ours, one for each process, so that pooled clients outlive a s
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import inspect
 import logging
@@ -17,17 +16,20 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from atlas.core.errors import BlockingCall
+from atlas.core.imports.lazy import LazyModule
+
+if TYPE_CHECKING:
+    import asyncio
+else:
+    asyncio = LazyModule("asyncio")
 
 logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-ENDING = (KeyboardInterrupt, SystemExit, asyncio.CancelledError, StopIteration, GeneratorExit)
-"""Exceptions that would end more than the call that raised them, or that a future does not pass on."""
 
 CHECK_SECONDS = 1.0
 """Time between two looks whether the loop that should answer a waiting call was closed."""
@@ -71,7 +73,7 @@ def call(method: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     """
     try:
         result: Any = method(*arguments)
-    except ENDING as error:
+    except _ending() as error:
         if _is_a_persons(error):
             raise
         raise RuntimeError(f"it raised {error!r}") from error
@@ -147,6 +149,11 @@ def _log_failure(future: Future[Any]) -> None:
         logger.error("a call that was cancelled went on, and failed: %s", error, exc_info=error)
 
 
+def _ending() -> tuple[type[BaseException], ...]:
+    """Return exceptions that would end more than the call that raised them, or that a future does not pass on."""
+    return KeyboardInterrupt, SystemExit, asyncio.CancelledError, StopIteration, GeneratorExit
+
+
 async def _contained(awaitable: Awaitable[T]) -> T:
     """Return the result of an awaitable. Exceptions that would end the loop become errors of this call.
 
@@ -155,7 +162,7 @@ async def _contained(awaitable: Awaitable[T]) -> T:
     """
     try:
         return await awaitable
-    except ENDING as error:
+    except _ending() as error:
         if isinstance(error, asyncio.CancelledError) and _is_cancelled():
             raise
         if _is_a_persons(error):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
 from atlas.core.hits import MemoryQueryResult, Retrieval, limit_of_list
+from atlas.core.imports.lazy import LazyModule
 from atlas.core.settings import RankingWeights, Settings
 from atlas.core.types import Task, Trajectory
 from atlas.infra.bridge import in_thread
@@ -56,6 +56,8 @@ from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBan
 from atlas.storage.store import Store
 
 if TYPE_CHECKING:
+    import asyncio
+
     from atlas.memory.concepts.automatic import AutomaticCompression
     from atlas.memory.concepts.memory import ChromaConceptLibrary
     from atlas.memory.experience.memory import ChromaExperienceMemory
@@ -64,6 +66,8 @@ if TYPE_CHECKING:
     from atlas.memory.kinds.record_text import Section
     from atlas.memory.memory_effect import MemoryEffect
     from atlas.memory.strategies.memory import ChromaStrategyBank
+else:
+    asyncio = LazyModule("asyncio")
 
 __all__ = ["AnyMemory", "MemoryQueryResult", "MemorySystem", "MemorySystemImpl"]
 

@@ -1,4 +1,4 @@
-"""Names of a package that are imported from their modules when they are first used."""
+"""Imports that wait until what they bring is first used: names of a package, and whole modules."""
 
 from __future__ import annotations
 
@@ -28,3 +28,18 @@ def lazy_names(
         return value
 
     return public, imported, lambda: public
+
+
+class LazyModule:
+    """A module that is imported when something of it is first used.
+
+    It stands for libraries that take long to import and that a short command may never use. A type checker reads their
+    import under `TYPE_CHECKING`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        """Return a name of the module."""
+        return getattr(import_module(self._name), attribute)

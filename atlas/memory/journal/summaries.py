@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from atlas.core.errors import InvalidInput, LLMError, LLMReplyInvalid
+from atlas.core.imports.lazy import LazyModule
 from atlas.core.types import JournalEntry, Vectors
 from atlas.llm.budget import operation
 from atlas.llm.concurrency import concurrency_of
@@ -22,6 +22,11 @@ from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.memory.base.ranking import maximal_marginal_relevance
 from atlas.memory.journal.importance import telling_words
 from atlas.protocols.infra import LLMClient, Progress
+
+if TYPE_CHECKING:
+    import asyncio
+else:
+    asyncio = LazyModule("asyncio")
 
 EXTRACTION = "extraction"
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from atlas.core.imports.lazy import LazyModule
 from atlas.core.types import Experience, Task, Vectors
 from atlas.embedding.chunking import encode_whole
 from atlas.embedding.plain import whole_embedder
@@ -14,6 +15,11 @@ from atlas.memory.base.ranking import maximal_marginal_relevance
 from atlas.memory.experience.refinement.decisions import RefineDecision, RefinedSet, standing_for
 from atlas.memory.experience.same_task import is_same_task
 from atlas.protocols.infra import Embedder
+
+if TYPE_CHECKING:
+    import asyncio
+else:
+    asyncio = LazyModule("asyncio")
 
 
 class PassthroughRefineStrategy:

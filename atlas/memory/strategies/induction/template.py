@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from atlas.core.imports.lazy import LazyModule
 from atlas.core.types import Strategy, Trajectory
 from atlas.core.words import STOP_WORDS
 from atlas.memory.strategies.induction.slots import QUANTITIES, TEXT_CHARACTERS, Generaliser, parse_call
@@ -21,6 +22,11 @@ from atlas.memory.strategies.induction.summaries import (
     sentences,
     steps_of,
 )
+
+if TYPE_CHECKING:
+    import asyncio
+else:
+    asyncio = LazyModule("asyncio")
 
 TEMPLATE = "template"
 TITLE_CHARACTERS = 100
