@@ -31,6 +31,9 @@ DATA_RULE = (
 )
 
 
+FAULT_INTRODUCTION = "Your last answer could not be used. Answer the question again, without what was wrong with it:"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Generic[T]):
     """A question to a language model, with the rules that its answer has to keep."""
@@ -115,7 +118,7 @@ class _Asking(Generic[T]):
     async def again(self, why: str) -> T:
         """Return the value of another answer than the first, which was wrong."""
         prompt = self._question.prompt
-        fault = f"Your last answer could not be used. What was wrong with it:\n{as_data({'fault': why}, limit=1_000)}"
+        fault = f"{FAULT_INTRODUCTION}\n{as_data({'fault': why}, limit=1_000)}"
         basis = self._basis(why, self.reply)
         if isinstance(self._llm, CorrectableLLM):
             return await self._checked(
@@ -128,7 +131,8 @@ class _Asking(Generic[T]):
     def _basis(self, why: str = "", earlier: str = "") -> Basis:
         words, data = split_data(self._question.prompt)
         return Basis(
-            instructions=f"{self._question.system}\n{why}",
+            instructions=f"{self._system}\n{FAULT_INTRODUCTION}",
+            fault=why,
             question=words,
             sources=data,
             earlier=earlier,
