@@ -14,7 +14,6 @@ from typing import Any, Generic, TypeVar
 from atlas.core.errors import AtlasError, InvalidInput, LLMReplyInvalid, LLMUnavailable
 from atlas.core.imports.distribution import extra
 from atlas.llm.budget import operation
-from atlas.llm.prompts.prompt import Prompt
 from atlas.llm.substance import Basis, check_grounded, check_substance
 from atlas.protocols.infra import CorrectableLLM, LLMClient
 
@@ -179,11 +178,6 @@ def _as_unavailable(llm: LLMClient, error: Exception) -> LLMUnavailable:
 def model_name(llm: LLMClient) -> str:
     """Return the name of a model, to be kept with what it made."""
     return str(getattr(llm, "model_name", "") or type(llm).__name__)
-
-
-def authorship(llm: LLMClient, prompt: Prompt) -> str:
-    """Return a model and the version of its prompt, to be kept with what they made: `smollm2, strategy-1f3a09bc`."""
-    return f"{model_name(llm)}, {prompt.version}"
 
 
 def as_data(texts: Mapping[str, str], *, limit: int) -> str:

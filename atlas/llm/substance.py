@@ -59,7 +59,7 @@ class Basis:
     """The data of the prompt, each text by itself."""
 
     fault: str = ""
-    """What was wrong with an earlier answer."""
+    """Description of what was wrong with an earlier answer."""
 
     earlier: str = ""
     """The earlier answer, which the fault may quote. What is quoted may be said again."""
