@@ -50,7 +50,7 @@ class Basis:
     """The texts that an answer is compared with."""
 
     instructions: str
-    """The rules for the model, and what was wrong with an earlier answer."""
+    """The rules for the model."""
 
     question: str = ""
     """The words of the prompt that are no data."""
@@ -58,18 +58,21 @@ class Basis:
     sources: Sequence[str]
     """The data of the prompt, each text by itself."""
 
+    fault: str = ""
+    """Description of what was wrong with an earlier answer."""
+
     earlier: str = ""
-    """The earlier answer, which a description of its faults may quote. It may say the same again."""
+    """The earlier answer, which the fault may quote. What is quoted may be said again."""
 
     may_copy: bool = False
     """True if an answer may hold long parts of its sources."""
 
     @cached_property
     def echoes(self) -> set[tuple[str, ...]]:
-        """The runs of words that only the instructions have."""
-        own = [*self.sources, self.earlier]
-        of_prompt = _runs(self.instructions, ECHO_WORDS) | _runs(self.question, ECHO_WORDS)
-        return of_prompt.difference(*(_runs(text, ECHO_WORDS) for text in own))
+        """The runs of words that only the prompt has."""
+        of_fault = _runs(self.fault, ECHO_WORDS) - _runs(self.earlier, ECHO_WORDS)
+        of_prompt = _runs(self.instructions, ECHO_WORDS) | _runs(self.question, ECHO_WORDS) | of_fault
+        return of_prompt.difference(*(_runs(text, ECHO_WORDS) for text in self.sources))
 
     @cached_property
     def copies(self) -> set[tuple[str, ...]]:

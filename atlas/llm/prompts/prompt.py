@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from atlas.llm.structured_output import model_name
+from atlas.protocols.infra import LLMClient
+
 VERSION_CHARACTERS = 8
 
 
@@ -20,3 +23,8 @@ class Prompt:
         """The name with a digest of the text, such as `strategy-1f3a09bc`. It changes with every word."""
         digest = hashlib.sha256(self.text.encode()).hexdigest()
         return f"{self.name}-{digest[:VERSION_CHARACTERS]}"
+
+
+def authorship(llm: LLMClient, prompt: Prompt) -> str:
+    """Return a model and the version of its prompt, to be kept with what they made: `smollm2, strategy-1f3a09bc`."""
+    return f"{model_name(llm)}, {prompt.version}"

@@ -14,7 +14,8 @@ REFINEMENT = Prompt(
 Refine what an agent's memory returned, before the agent reads it: put what is useful first, and take out repetitions
 and noise. Give exactly one decision for each experience, by its id, with a short reason in your own words.
 - keep: it helps. The order of the kept ones is that in which they are read, so give the most useful first.
-- merge: one that you keep covers it; give the id of that one in `into`. Never merge a success into a failure.
+- merge: one that you keep covers it; give the id of that one in `into`. Never merge an experience into one that ended
+  worse: a success into any other, or one of unknown outcome into a failure.
 - drop: it has nothing to do with the task.
 A failure whose cause is named is worth keeping, as a warning. Keep at least one experience.
 

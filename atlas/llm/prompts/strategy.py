@@ -15,8 +15,8 @@ STRATEGY = Prompt(
 Turn one successful attempt at a task into a strategy that helps with other tasks of the same kind. Write at the level
 of the situation: replace what belongs to this attempt alone by a parameter in braces. Use only what the attempt shows,
 in your own words.
-- reusable: whether another task of the kind could go better by it. Answer false, with the reason, where the attempt is
-  too specific, trivial, or succeeded by chance.
+- reusable: whether the attempt holds advice by which other tasks of the kind could go better. Answer false, with the
+  reason, where it is too specific, trivial, or succeeded by chance.
 - reason: why it is reusable, or why not, in one sentence.
 - known: only if you are shown strategies that the memory has, and one of them already gives this advice: its id. Then
   leave out all that follows.

@@ -11,8 +11,9 @@ from atlas.core.errors import LLMError
 from atlas.core.types import Trajectory
 from atlas.infra.bridge import run
 from atlas.llm.prompts.attempt_summary import ATTEMPT_SUMMARY
+from atlas.llm.prompts.prompt import authorship
 from atlas.llm.prompts.records import attempt_as_data
-from atlas.llm.structured_output import Question, ask, authorship
+from atlas.llm.structured_output import Question, ask
 from atlas.memory.experience.extraction import SimpleExperienceExtractor
 from atlas.protocols.infra import LLMClient
 from atlas.protocols.strategies import ExperienceExtractor, ExtractedText

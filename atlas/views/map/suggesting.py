@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from atlas.infra.bridge import run
 from atlas.llm.budget import TokenUsage, operation
 from atlas.llm.prompts.domain_names import DOMAIN_NAMES
-from atlas.llm.structured_output import authorship, model_name
+from atlas.llm.prompts.prompt import authorship
+from atlas.llm.structured_output import model_name
 from atlas.maps.labels import NamedDomain as NamedDomain
 from atlas.maps.map import MemoryMap
 from atlas.maps.suggesting import suggest_names, unnamed_domains

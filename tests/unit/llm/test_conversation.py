@@ -7,7 +7,7 @@ import pytest
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable
 from atlas.infra.bridge import run
 from atlas.llm.budget import operation
-from atlas.llm.structured_output import Question, as_data, ask, split_data
+from atlas.llm.structured_output import DATA_RULE, FAULT_INTRODUCTION, Question, as_data, ask, split_data
 from atlas.testing import ScriptedLLM
 
 NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -48,6 +48,13 @@ def test_a_model_is_shown_its_own_answer_with_what_was_wrong_with_it():
     assert run(ask(llm, question())) == "Ada"
     assert llm.corrected == [{"name": " "}]
     assert split_data(llm.prompts[1])[1] == ["name should say something in words, but is empty"]
+
+
+@pytest.mark.parametrize("words", [DATA_RULE[50:160], FAULT_INTRODUCTION])
+def test_words_that_every_prompt_has_are_an_echo_too(words):
+    llm = ScriptedLLM([{"name": words}] * 2)
+    with pytest.raises(LLMReplyInvalid, match="name repeats the question"):
+        run(ask(llm, question()))
 
 
 def test_a_reply_that_was_cut_off_is_shown_as_far_as_it_went():

@@ -62,9 +62,12 @@ def test_words_of_the_question_that_the_data_hold_as_well_are_no_echo():
 def test_a_fault_may_be_repeated_only_where_it_quotes_the_answer():
     quoted = "Cancel the booking after asking who made it and why it should be cancelled"
     fault = f"'{quoted}' is too long; the title should have at most forty characters"
-    check({"title": quoted}, Basis(instructions=fault, sources=[], earlier=json.dumps({"title": quoted})))
+    basis = Basis(instructions="", fault=fault, sources=[], earlier=json.dumps({"title": quoted}))
+    check({"title": quoted}, basis)
     with pytest.raises(InvalidInput, match="repeats the question"):
-        check({"title": "The title should have at most forty characters"}, Basis(instructions=fault, sources=[]))
+        check(
+            {"title": "The title should have at most forty characters"}, Basis(instructions="", fault=fault, sources=[])
+        )
 
 
 def test_data_may_be_copied_where_that_is_asked_for():

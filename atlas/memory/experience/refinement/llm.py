@@ -24,7 +24,7 @@ TOKENS_PER_DECISION = 120
 
 NO_TASK = (
     "There is no task at hand: the memory itself is tidied. Drop only what would help with no task of the kind, and "
-    "keep attempts that ended differently apart."
+    "never merge attempts that ended differently."
 )
 
 SCHEMA: Mapping[str, Any] = {
