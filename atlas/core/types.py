@@ -214,6 +214,12 @@ class CodeConcept(VectorRecord):
     created_at: datetime | None = None
     """Time when it was added, or None before."""
 
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the agent's tools that its code calls, as `tools` of its metadata lists them."""
+        names = self.metadata.get("tools")
+        return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list | tuple) else ()
+
     def _caption(self) -> str:
         return self.name
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from atlas.core.errors import Cancelled
 from atlas.core.imports.distribution import absence
+from atlas.learning.analysis.dataflow import tools_of
 from atlas.learning.analysis.functions import Function, program_source
-from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, read_programs
+from atlas.learning.reading import Originals, StarNames, as_programs, free_prefix, read_programs, tools_by
 from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import rewritten_source, sources, standalone
 from atlas.learning.rewrite.lengths import Lengths
@@ -51,6 +52,9 @@ class Abstraction:
     arity: int
     calls: tuple[str, ...]
     """Names of other abstractions."""
+
+    needs: tuple[str, ...] = ()
+    """Tools that it uses, itself or through others: names that whoever runs it has to provide."""
 
     uses: tuple[str, ...]
     """Ids of the programs that call it, themselves or through others."""
@@ -153,6 +157,7 @@ def compress(
     sandbox: Sandbox | None = None,
     verify: Verify | None = None,
     star_names: StarNames | None = None,
+    tools: Collection[str] = (),
     progress: StageProgress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Compression:
@@ -168,6 +173,8 @@ def compress(
         sandbox: Provides `verify` and `star_names` where these are not given.
         verify: Runs a program and its rewritten source. Without it nothing is run.
         star_names: Returns the names of star imports. Without it, programs with star imports are excluded.
+        tools: Names of an agent's tools, which functions may use. Where a program's tests are run, so may they use any
+            name that the program does not bind.
 
     Raises:
         Cancelled: `cancelled` returned True. No program was changed.
@@ -185,7 +192,7 @@ def compress(
     )
     if engine is None and (missing := absence("learning", "Stitch, which finds more,")):
         run.notes.append(f"the search was by {run.engine.name}; {missing}")
-    readable = read_programs(corpus, run.limits, run.refused, star_names)
+    readable = read_programs(corpus, run.limits, run.refused, star_names, tools_by(tools, are_run=verify is not None))
     run.notes += readable.notes
     sampled = _sample(readable.terms, run)
     originals = _unchanged_programs(sampled, readable, run)
@@ -390,6 +397,7 @@ def _abstraction(
         source=source,
         arity=len(functions[name].interface.parameters),
         calls=tuple(functions[each].name for each in shelf.patterns if each in shelf.term(name).calls),
+        needs=tools_of(shelf.expanded(name)),
         uses=tuple(sorted(program_ids)),
         n_tasks=len({run.programs[program].task_id for program in program_ids}),
         saving=saving,

@@ -6,7 +6,7 @@ import ast
 import builtins
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from atlas.learning.search.limits import Limits
@@ -22,9 +22,29 @@ from atlas.learning.terms.terms import Term
 StarNames = Callable[[Collection[str]], Mapping[str, frozenset[str] | str]]
 """Function that returns the names of each module's star import, or the reason why they are unknown."""
 
+Tools = Callable[[Program], Container[str]]
+"""Function that returns which names are tools of a program's agent, where the program binds them nowhere."""
+
 OWN_CHECK = "line: an assertion or a print at a program's top level"
 TOO_DEEP = "nested too deeply, or in blocks too long"
 _STAR = re.compile(r"\bimport\s*\*")
+
+
+class _AnyName:
+    """A container that has every name."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def no_tools(program: Program) -> Container[str]:
+    """Return no name."""
+    return ()
+
+
+def tools_by(names: Collection[str], *, are_run: bool) -> Tools:
+    """Return the given tools for any program, and every name for programs whose tests are run."""
+    return lambda program: _AnyName() if are_run and program.tests else names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +88,17 @@ def free_prefix(programs: Iterable[Program]) -> str:
 
 
 def read_programs(
-    programs: Sequence[Program], limits: Limits, refused: Counter[str], star_names: StarNames | None = None
+    programs: Sequence[Program],
+    limits: Limits,
+    refused: Counter[str],
+    star_names: StarNames | None = None,
+    tools: Tools = no_tools,
 ) -> Originals:
-    """Return the terms of programs, and count by reason those that cannot be compressed."""
+    """Return the terms of programs, and count by reason those that cannot be compressed.
+
+    Args:
+        tools: Returns which of a program's unbound names are tools.
+    """
     stars = {program.id: _stars(program.source) for program in programs}
     asked_modules = sorted({module for modules in stars.values() for module in modules if module})
     answers = star_names(asked_modules) if star_names is not None and asked_modules else {}
@@ -78,7 +106,8 @@ def read_programs(
     unknown = {module: reason for module, reason in answers.items() if isinstance(reason, str)}
     originals = Originals(notes=_notes(unknown, stars))
     for program in programs:
-        original = _read_program(program, limits, public if set(stars[program.id]) <= public.keys() else {})
+        known = public if set(stars[program.id]) <= public.keys() else {}
+        original = _read_program(program, limits, known, tools(program))
         if isinstance(original, str):
             refused[f"program: {original}"] += 1
         else:
@@ -115,7 +144,9 @@ class _Original:
     removable_imports: frozenset[str]
 
 
-def _read_program(program: Program, limits: Limits, public: Mapping[str, frozenset[str]]) -> _Original | str:
+def _read_program(
+    program: Program, limits: Limits, public: Mapping[str, frozenset[str]], tools: Container[str]
+) -> _Original | str:
     """Return a program and its removable imports, or why it cannot be compressed."""
     try:
         module = normalise(program.source)
@@ -130,8 +161,8 @@ def _read_program(program: Program, limits: Limits, public: Mapping[str, frozens
             module = expand_stars(module, public, tested)
         if _shadows(module):
             return "gives a name of Python's own another meaning"
-        term = encode(module, own_checks(module))
-        with_stars = encode(as_written, own_checks(as_written)) if public else None
+        term = encode(module, own_checks(module), tools)
+        with_stars = encode(as_written, own_checks(as_written), tools) if public else None
     except InvalidPython:
         return "not Python that can be worked with"
     except RecursionError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from atlas.learning.compression import (
@@ -16,7 +16,7 @@ from atlas.learning.compression import (
     default_checks,
     describe_rewriting,
 )
-from atlas.learning.reading import StarNames, read_programs
+from atlas.learning.reading import StarNames, read_programs, tools_by
 from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import standalone
 from atlas.learning.rewrite.lengths import Lengths
@@ -68,6 +68,7 @@ def evaluate_held_out(
     sandbox: Sandbox | None = None,
     verify: Verify | None = None,
     star_names: StarNames | None = None,
+    tools: Collection[str] = (),
     progress: StageProgress | None = None,
     cancelled: IsCancelled | None = None,
     seed: int = 0,
@@ -88,12 +89,14 @@ def evaluate_held_out(
         limits=limits,
         verify=verify,
         star_names=star_names,
+        tools=tools,
         progress=progress,
         cancelled=cancelled,
     )
     test = [program for program in programs if program.task_id not in training]
     return HeldOutResult(
-        learned=learned, reuse=reuse(learned.library, test, limits=limits, verify=verify, star_names=star_names)
+        learned=learned,
+        reuse=reuse(learned.library, test, limits=limits, verify=verify, star_names=star_names, tools=tools),
     )
 
 
@@ -105,14 +108,18 @@ def reuse(
     sandbox: Sandbox | None = None,
     verify: Verify | None = None,
     star_names: StarNames | None = None,
+    tools: Collection[str] = (),
 ) -> Reuse:
     """Rewrite programs with a library, wherever one of its functions stands in them and makes them shorter.
 
     Args:
         sandbox: Takes the place of `verify` and of `star_names`, where these are not given.
+        tools: Names of an agent's tools, as in `compress`.
     """
     verify, star_names = default_checks(sandbox, verify, star_names)
-    corpus = read_programs(programs, limits or Limits(), Counter(), star_names)
+    corpus = read_programs(
+        programs, limits or Limits(), Counter(), star_names, tools_by(tools, are_run=verify is not None)
+    )
     names = {program.id for program in programs if _prefix(library) in program.source}
     originals = {name: term for name, term in corpus.terms.items() if name not in names}
     shelf = apply_library(library.shelf, library.functions, originals, corpus.removable_imports)

@@ -288,7 +288,11 @@ def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> C
         source="learned",
         calls=tuple(concepts[placeholder].id for placeholder in abstraction.calls),
         found_in=abstraction.uses,
-        metadata={"n_tasks": abstraction.n_tasks, "saving": abstraction.saving},
+        metadata={
+            "n_tasks": abstraction.n_tasks,
+            "saving": abstraction.saving,
+            **({"tools": list(abstraction.needs)} if abstraction.needs else {}),
+        },
     )
 
 

@@ -12,12 +12,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from atlas.core.errors import InvalidInput
-from atlas.core.hits import MemoryQueryResult
+from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.unseen import shown_id
 from atlas.llm.budget import CHARACTERS_PER_TOKEN
 from atlas.memory.query import error_text, joined
 
 if TYPE_CHECKING:
+    from atlas.core.types import Task
     from atlas.memory.kinds.record_text import RecordText, Section
 
 logger = logging.getLogger(__name__)
@@ -52,6 +53,9 @@ A smaller one shows more gists and fewer full texts. It was chosen on developmen
 
 REPETITION = 0.95
 """Share of a memory's words that another contains if it says the same."""
+
+WITHOUT_TOOLS = 0.5
+"""Factor on the relevance of a concept whose code calls a tool that the agent has not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +173,23 @@ def counter_of(embedder: object) -> TokenCounter:
     )
 
 
+def tools_of(task: Task) -> frozenset[str] | None:
+    """Return the names of the tools that a task's context lists under `tools`, None where it lists none.
+
+    Each is a name, or a mapping with a `name`, itself or under `function` as in the definitions that models take.
+    """
+    listed = task.context.get("tools")
+    if not isinstance(listed, list | tuple):
+        return None
+    return frozenset(name for tool in listed if isinstance(name := _tool_name(tool), str))
+
+
+def _tool_name(tool: object) -> object:
+    if not isinstance(tool, Mapping):
+        return tool
+    return tool["name"] if "name" in tool else _tool_name(tool.get("function"))
+
+
 def build_context(
     result: MemoryQueryResult,
     counter: TokenCounter,
@@ -176,6 +197,7 @@ def build_context(
     *,
     by_words: bool = False,
     sections: Mapping[str, Section] | None = None,
+    tools: frozenset[str] | None = None,
 ) -> ContextBlock:
     """Return the block of retrieved records that shows the best first within a budget, always the same one.
 
@@ -186,7 +208,8 @@ def build_context(
     Args:
         by_words: Whether the hits were found by words alone, which the block states.
         sections: The sections of the block, by memory. Those of ATLAS where it is None.
-
+        tools: The tools that the agent has, None where it is unknown. Concepts that need others come after those that it can use.
+        tools: The tools that the agent has, None where it is unknown. Concepts that need others come last.
     Raises:
         InvalidInput: The budget is negative.
     """
@@ -195,7 +218,7 @@ def build_context(
     from atlas.memory.kinds.sections import SECTIONS  # late: opening a memory shows nothing
 
     sections = SECTIONS if sections is None else sections
-    parts, errors = _parts(result, sections)
+    parts, errors = _parts(result, sections, tools)
     draft = _Draft(counter, budget_tokens, {name: section.heading for name, section in sections.items()})
     for part in _best_first(parts):
         draft.take(part)
@@ -319,16 +342,19 @@ def _below_the_level(result: MemoryQueryResult, sections: Mapping[str, Section])
     ]
 
 
-def _parts(result: MemoryQueryResult, sections: Mapping[str, Section]) -> tuple[list[_Part], dict[str, str]]:
+def _parts(
+    result: MemoryQueryResult, sections: Mapping[str, Section], tools: frozenset[str] | None
+) -> tuple[list[_Part], dict[str, str]]:
     """Return the text of each hit, and by memory the errors of records that cannot be written."""
     from atlas.memory.kinds.record_text import defanged, one_line
 
     parts, errors = list[_Part](), dict[str, str]()
     for name, section in sections.items():
         failed = list[Exception]()
-        for hit in result.hits.get(name, ()):
+        for hit in sorted(result.hits.get(name, ()), key=lambda hit: not _is_usable(hit, tools)):
             try:
-                parts.append(_part(name, hit.item.id, hit.relevance, section.text(hit.item)))
+                relevance = hit.relevance if _is_usable(hit, tools) else hit.relevance * WITHOUT_TOOLS
+                parts.append(_part(name, hit.item.id, relevance, section.text(hit.item)))
             except Exception as error:  # noqa: BLE001 - one record, in which somebody else may have put anything
                 failed.append(error)
         if failed:
@@ -336,6 +362,11 @@ def _parts(result: MemoryQueryResult, sections: Mapping[str, Section]) -> tuple[
             errors[name] = f"{len(failed)} of its records cannot be shown: {reason}"
             logger.warning("memory %r: %s", name, errors[name], exc_info=failed[0])
     return parts, errors
+
+
+def _is_usable(hit: Hit[Any], tools: frozenset[str] | None) -> bool:
+    """Return True if an agent has the tools that a record needs, or it is unknown which it has."""
+    return tools is None or tools.issuperset(getattr(hit.item, "tools", ()))
 
 
 def _part(memory: str, record_id: str, relevance: float, memory_text: RecordText) -> _Part:

@@ -25,6 +25,7 @@ from atlas.memory.context import (
     TokenCounter,
     build_context,
     counter_of,
+    tools_of,
 )
 from atlas.memory.judging import JudgedMemories
 from atlas.memory.late_writes import LATE_STRATEGY, LATE_SUMMARY, LateWrites
@@ -349,7 +350,9 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         search = by_words_alone if by_words else partial(ask_all, among=among)
         counter = counter_of(None) if by_words else self.token_counter
         result = result_of(search(self._memories, self._storage, task, k))
-        block = build_context(result, counter, budget_tokens, by_words=by_words, sections=self._sections)
+        block = build_context(
+            result, counter, budget_tokens, by_words=by_words, sections=self._sections, tools=tools_of(task)
+        )
         self._attribution.note(task, block.credited)
         return block
 

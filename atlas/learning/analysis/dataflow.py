@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from atlas.learning.analysis.closures import is_consumed
 from atlas.learning.analysis.occurrences import Occurrence, ProgramTree, Region, Site
 from atlas.learning.analysis.positions import Position, may_come_before, positions, reading_order
-from atlas.learning.analysis.surroundings import assigned_before, captured_variables, is_guarded, live_after
+from atlas.learning.analysis.surroundings import LOOPS, assigned_before, captured_variables, is_guarded, live_after
 from atlas.learning.analysis.variables import Flow, Flows, Names
 from atlas.learning.terms.heads import EXCLUDED, EXPRESSION, REST, read_head
 from atlas.learning.terms.patterns import Pattern
-from atlas.learning.terms.scopes import BUILTIN, LOCAL, OWN
+from atlas.learning.terms.scopes import BUILTIN, LOCAL, OWN, TOOL
 from atlas.learning.terms.terms import Term, is_call
 
 
@@ -55,10 +55,13 @@ class Judgement:
 
 # fmt: off
 REFUSED_SYNTAX = frozenset({
-    "Yield", "YieldFrom", "Await", "NamedExpr", "Delete", "Global", "Nonlocal", "FunctionDef",
-    "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Match", "AsyncFor", "AsyncWith", "TryStar",
+    "Yield", "YieldFrom", "NamedExpr", "Delete", "Global", "Nonlocal", "FunctionDef",
+    "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Match", "TryStar",
 })
 # fmt: on
+AWAITING = ("e:Await/", "s:AsyncFor/", "s:AsyncWith/")
+"""Beginnings of the heads of what is asynchronous."""
+
 FRAME_READERS = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "super"})
 """Functions that read the variables of their caller."""
 
@@ -91,15 +94,27 @@ def _name_problem(parts: Sequence[object], kind: str) -> str:
     return ""
 
 
+def awaits(body: Term) -> bool:
+    """Return whether the code of a pattern awaits anything, its holes apart."""
+    return any(term.head.startswith(AWAITING) for term in body.walk())
+
+
 def imports_of(body: Term) -> tuple[str, ...]:
     """Return the import statements that the body of a pattern needs, each of one name."""
-    statements = set()
+    return tuple(sorted({origin for _, origin in _plain_names(body)} - {BUILTIN, OWN, LOCAL, TOOL}))
+
+
+def tools_of(body: Term) -> tuple[str, ...]:
+    """Return the tools that the body of a pattern names."""
+    return tuple(sorted({name for name, origin in _plain_names(body) if origin == TOOL}))
+
+
+def _plain_names(body: Term) -> Iterator[tuple[str, str]]:
+    """Yield the names in a body that are not local variables, each with its origin."""
     for term in body.walk():
         if ":Name/=" in term.head:
-            origin = str(read_head(term.head).parts[-1].scalars[0])
-            if origin not in (BUILTIN, OWN, LOCAL):
-                statements.add(origin)
-    return tuple(sorted(statements))
+            name, *_, origin = [value for part in read_head(term.head).parts for value in part.scalars]
+            yield str(name), str(origin)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -221,7 +236,7 @@ def _site_problem(use: _Use) -> str:
 def _code_problem(nodes: Sequence[ast.AST], use: _Use) -> str:
     """Return why code cannot stand in a function of its own, or an empty text where it can."""
     parts = [part for node in nodes for part in ast.walk(node)]
-    if any(map(_is_async, parts)):
+    if any(map(_makes_async_iterator, parts)):
         return "awaits in a comprehension"
     if any(_escapes(part, use) for part in parts):
         return "makes a function that outlives it"
@@ -230,15 +245,19 @@ def _code_problem(nodes: Sequence[ast.AST], use: _Use) -> str:
     return ""
 
 
-def _is_async(node: ast.AST) -> bool:
-    return isinstance(node, ast.comprehension) and bool(node.is_async)
+def _makes_async_iterator(node: ast.AST) -> bool:
+    """Return whether a node is an asynchronous comprehension or a generator that awaits."""
+    is_generator = isinstance(node, ast.GeneratorExp)
+    inside = ast.walk(node) if is_generator else ()
+    is_async = isinstance(node, ast.comprehension) and bool(node.is_async)
+    return is_async or any(isinstance(part, ast.Await) for part in inside)
 
 
 def _leaves_a_loop(nodes: Sequence[ast.AST]) -> bool:
     for node in nodes:
         if isinstance(node, (ast.Break, ast.Continue)):
             return True
-        if isinstance(node, (ast.For, ast.While)):
+        if isinstance(node, LOOPS):
             if _leaves_a_loop(node.orelse):
                 return True
         elif _leaves_a_loop(list(ast.iter_child_nodes(node))):
@@ -323,7 +342,8 @@ def _is_ready(hole: int, use: _Use, inputs: set[int]) -> bool:
         frozenset.intersection(*(position.bound for position in use.positions[hole]))
     )
     argument = use.argument(hole)
-    return _conflicts(hole, use) <= ready and _is_lambda(argument) and not use.program.calls.may_call_back([argument])
+    is_lambda = _is_movable(argument) and not any(isinstance(node, ast.Await) for node in ast.walk(argument))
+    return _conflicts(hole, use) <= ready and is_lambda and not use.program.calls.may_call_back([argument])
 
 
 def _name(use: _Use, index: int) -> str:
@@ -372,7 +392,7 @@ def _conflicts(hole: int, use: _Use) -> Names:
 def _is_value(hole: int, use: _Use) -> bool:
     """Return whether evaluating an argument once, before the call, gives the same result."""
     argument = use.argument(hole)
-    if _conflicts(hole, use) or not _is_lambda(argument):
+    if _conflicts(hole, use) or not _is_movable(argument):
         return False
     places, purity = use.positions[hole], use.program.purity
     if purity.is_atomic(argument):
@@ -389,11 +409,9 @@ def _is_steady(hole: int, use: _Use) -> bool:
     return not any(use.program.purity.acts(other) or use.program.purity.used_up_by(other) for other in siblings)
 
 
-def _is_lambda(argument: ast.AST) -> bool:
+def _is_movable(argument: ast.AST) -> bool:
     """Return whether an expression may be moved at all."""
-    return not any(
-        isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)) for node in ast.walk(argument)
-    )
+    return not any(isinstance(node, (ast.Yield, ast.YieldFrom, ast.NamedExpr)) for node in ast.walk(argument))
 
 
 def group_by_pattern(occurrences: Sequence[Occurrence]) -> dict[str, list[Occurrence]]:

@@ -31,6 +31,9 @@ class Function:
     names: Mapping[int, str] = field(default_factory=dict)
     """Names of its holes in its own code."""
 
+    is_async: bool = False
+    """True if its code awaits, so that it is an `async def` and its calls are awaited."""
+
 
 def name_holes(pattern: Pattern, interface: Interface, occurrences: Sequence[Occurrence]) -> dict[int, str]:
     """Return a name for each variable and parameter: the one that the programs use most often."""
@@ -128,10 +131,11 @@ class Renderer(Decoder):
         assert self._inside is not None
         return ast.Name(self._inside.names[index], ast.Load())
 
-    def _call(self, term: Term) -> ast.Call:
+    def _call(self, term: Term) -> ast.Call | ast.Await:
         function = self._functions[term.head]
         arguments = [self._argument(parameter, term, function) for parameter in function.interface.parameters]
-        return ast.Call(ast.Name(function.name, ast.Load()), arguments, [])
+        call = ast.Call(ast.Name(function.name, ast.Load()), arguments, [])
+        return ast.Await(call) if function.is_async else call
 
     def _argument(self, parameter: Parameter, term: Term, function: Function) -> ast.expr:
         child = term.children[parameter.hole]
@@ -180,7 +184,8 @@ def function_source(function: Function, functions: Mapping[str, Function]) -> st
         defaults=[],
     )
     imports = ast.parse("\n".join(merge_imports(imports_of(function.pattern.body)))).body
-    definition = ast.FunctionDef(
+    kind = ast.AsyncFunctionDef if function.is_async else ast.FunctionDef
+    definition = kind(
         name=function.name,
         args=arguments,
         body=[*imports, *function_body(function, functions)],

@@ -123,14 +123,14 @@ class _Walk:
                 self._inspect(node.test)
                 self._walk_lazily(node.body)
                 self._walk_lazily(node.orelse)
-            case ast.For():
+            case ast.For() | ast.AsyncFor():
                 self._inspect(node.iter)
                 self._walk_lazily([node.target, *node.body], self._flows.bound(node.target))
                 self._walk_lazily(node.orelse)
             case ast.While():
                 self._walk_lazily([node.test, *node.body])
                 self._walk_lazily(node.orelse)
-            case ast.With():
+            case ast.With() | ast.AsyncWith():
                 self._inspect(*node.items)
                 self._walk_lazily(node.body)
                 self._now = replace(self._now, effects=True)

@@ -137,7 +137,7 @@ class Purity:
                 return self._is_math(method) or (self._is_pure_method(method) and _fits(node, method.attr))
             case ast.Call() | ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr() | ast.withitem():
                 return False
-            case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+            case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()) | ast.AsyncFor() | ast.AsyncWith():
                 return False
             case ast.Attribute():
                 return self._is_plain_read(node)

@@ -10,7 +10,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 
-from atlas.learning.terms.scopes import BUILTIN, FUNCTIONS
+from atlas.learning.terms.scopes import BUILTIN, FUNCTIONS, TOOL
 from atlas.learning.terms.standard import MEMBERS
 
 MADE_WITH = frozenset({"__init__", "__new__", "__post_init__", "__call__", "__init_subclass__", "__class_getitem__"})
@@ -133,7 +133,7 @@ class CallGraph:
             case ast.Name(id=name):
                 origin = self._origins.get(id(function), "")
                 is_defined = name in self._functions or name in self._classes
-                return id(function) not in self._symbols and (is_defined or origin == BUILTIN or _is_import(origin))
+                return id(function) not in self._symbols and (is_defined or origin == BUILTIN or _is_elsewhere(origin))
             case ast.Attribute(attr=name):
                 return name in self._functions or name in MEMBERS or self._is_of_module(function)
         return False
@@ -141,7 +141,7 @@ class CallGraph:
     def _is_of_module(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):
             node = node.value
-        return isinstance(node, ast.Name) and _is_import(self._origins.get(id(node), ""))
+        return isinstance(node, ast.Name) and _is_elsewhere(self._origins.get(id(node), ""))
 
 
 def _parts(node: ast.AST, arguments: Set[int]) -> Iterator[tuple[ast.AST, bool]]:
@@ -171,8 +171,9 @@ def _callable_arguments(call: ast.Call) -> Iterator[ast.expr]:
     yield from (keyword.value for keyword in call.keywords if keyword.arg in CALLING_KEYWORDS)
 
 
-def _is_import(origin: str) -> bool:
-    return origin.startswith(("import ", "from "))
+def _is_elsewhere(origin: str) -> bool:
+    """Return whether a name is that of something outside of the program: imported, or a tool."""
+    return origin == TOOL or origin.startswith(("import ", "from "))
 
 
 def _is_special(name: str) -> bool:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from atlas.learning.analysis.dataflow import Judgement, group_by_pattern, judge
+from atlas.learning.analysis.dataflow import Judgement, awaits, group_by_pattern, judge
 from atlas.learning.analysis.functions import Function, name_holes
 from atlas.learning.analysis.occurrences import Occurrence, ProgramTree, Site, expand
 from atlas.learning.search.engines import EngineError
@@ -49,6 +49,13 @@ class Shelf:
     def term(self, name: str) -> Term:
         """Return the term of a program or a pattern."""
         return self.patterns[name].body if name in self.patterns else self.programs[name]
+
+    def expanded(self, name: str) -> Term:
+        """Return the term of a program or a pattern with all its calls inlined."""
+        term = self.term(name)
+        for head in reversed(self.functions_of(name)):
+            term = inline_pattern(term, self.patterns[head])
+        return term
 
     def callers(self) -> dict[str, set[str]]:
         """Return the programs and patterns that call each pattern themselves."""
@@ -161,7 +168,13 @@ def _functions(
         interface = judgements[name].interface
         assert interface is not None
         names = name_holes(pattern, interface, occurrences[name])
-        functions[name] = Function(pattern=pattern, interface=interface, name=f"{prefix}{number}", names=names)
+        functions[name] = Function(
+            pattern=pattern,
+            interface=interface,
+            name=f"{prefix}{number}",
+            names=names,
+            is_async=awaits(shelf.expanded(name)),
+        )
     return functions
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from typing import Any
 
 from atlas.core.errors import InvalidInput
@@ -59,18 +59,20 @@ NAMED = {ast.Name: "id", ast.arg: "arg", ast.ExceptHandler: "name"}
 """Classes whose name may be a local variable, with the field that holds the name."""
 
 
-def encode(module: ast.Module, excluded: Collection[ast.stmt] = ()) -> Term:
+def encode(module: ast.Module, excluded: Collection[ast.stmt] = (), tools: Container[str] = ()) -> Term:
     """Return the term of a program, in which the names of local variables are terms of their own.
 
     Args:
         excluded: Statements of it that are in no pattern. They and their parts are of a sort that none has.
+        tools: Names that are tools where the program binds them nowhere, and may stand in patterns.
 
     Raises:
         InvalidInput: It has syntax that this version does not support.
     """
     marks = {id(statement): number for number, statement in enumerate(excluded)}
     digest = hashlib.blake2b(ast.dump(module).encode("utf-8", "replace"), digest_size=6).hexdigest() if marks else ""
-    return _Encoder(bindings(module), {key: f"{digest}{number}" for key, number in marks.items()}).node(module, MODULE)
+    apart = {key: f"{digest}{number}" for key, number in marks.items()}
+    return _Encoder(bindings(module, tools), apart).node(module, MODULE)
 
 
 def n_excluded(term: Term) -> int:

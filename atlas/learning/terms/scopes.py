@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -12,8 +12,10 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 
-LOCAL, BUILTIN, OWN = "local", "builtin", "own"
-"""A variable of a function, one of Python's own names, and anything that only this program defines.
+LOCAL, BUILTIN, OWN, TOOL = "local", "builtin", "own", "tool"
+"""A variable of a function, one of Python's own names, anything that only this program defines, and a tool.
+
+A tool is a name that no part of the program binds, so that whoever runs the program has to provide it.
 
 An imported name is bound by its import statement, as text, where the program has surely made that import by the time
 that it uses the name: elsewhere an import may fail, and then it is the program's own affair."""
@@ -28,11 +30,16 @@ class _Scope:
     nonlocals: set[str] = field(default_factory=set)
 
 
-def bindings(module: ast.Module) -> dict[int, str]:
-    """Return the origin of each name, by the `id` of its node: a Name, an argument or an `except … as`."""
+def bindings(module: ast.Module, tools: Container[str] = ()) -> dict[int, str]:
+    """Return the origin of each name, by the `id` of its node: a Name, an argument or an `except … as`.
+
+    Args:
+        tools: Names that are tools where the program binds them nowhere. Other such names are its own.
+    """
     origins: dict[int, str] = {}
     _resolve(module, [_module_scope(module)], origins)
-    return origins
+    named = {id(node): node.id for node in ast.walk(module) if isinstance(node, ast.Name)}
+    return {key: OWN if origin == TOOL and named[key] not in tools else origin for key, origin in origins.items()}
 
 
 def _module_scope(module: ast.Module) -> _Scope:
@@ -200,7 +207,9 @@ def _binding(name: str, scopes: list[_Scope]) -> str:
             return scope.bound[name]
         if name in scope.nonlocals and isinstance(scope.node, FUNCTIONS):
             return OWN
-    return BUILTIN if is_builtin(name) and "*" not in scopes[0].bound else OWN
+    if name.startswith("__") or "*" in scopes[0].bound:
+        return OWN
+    return BUILTIN if is_builtin(name) else TOOL
 
 
 def is_builtin(name: str) -> bool:

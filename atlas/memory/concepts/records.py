@@ -98,7 +98,7 @@ def normal_form(concept: CodeConcept) -> str:
 
 
 def called_names(concept: CodeConcept) -> set[str]:
-    """Return names of functions that its Python calls, and that neither it nor Python defines.
+    """Return names of functions that its Python calls, and that neither it nor Python defines, other than tools.
 
     None for other languages, nor for what only a newer Python than this one parses.
     """
@@ -109,7 +109,7 @@ def called_names(concept: CodeConcept) -> set[str]:
     except InvalidPython:
         return set()
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    return called - bound_names(tree) - set(dir(builtins))
+    return called - bound_names(tree) - set(dir(builtins)) - set(concept.tools)
 
 
 def defined_names(concept: CodeConcept) -> set[str]:

@@ -57,6 +57,7 @@ def _concept_text(concept: CodeConcept) -> RecordText:
     text = RecordText("concept", concept.id, concept.name)
     text.add("Does", concept.description)
     text.add("When", concept.guidance)
+    text.add("Needs", f"the tools {', '.join(concept.tools)}" if concept.tools else "")
     text.add_code(concept.code)
     return text
 

@@ -31,7 +31,7 @@ EXAMPLES_SHOWN = 20
 NAMED_BY = {"heuristic": "rules, from its code and uses"}
 """Our words for what named a learned function, where that is no language model."""
 
-SAID_ELSEWHERE = ("documented_by", "original_name", "n_tasks", RECORDED, PROVEN)
+SAID_ELSEWHERE = ("documented_by", "original_name", "n_tasks", "tools", RECORDED, PROVEN)
 """Metadata that stands among the facts of a concept."""
 
 
@@ -185,6 +185,7 @@ def _facts(concept: CodeConcept, usage: Usage) -> tuple[Fact, ...]:
         "Source": concept.source,
         "Language": concept.language,
         "Found in": counted(n_tasks, "task") if isinstance(n_tasks := concept.metadata.get("n_tasks"), int) else "",
+        "Needs": f"the tools {', '.join(concept.tools)}" if concept.tools else "",
         "Proven": _proven(concept),
         "Named by": NAMED_BY.get(named_by, named_by),
         "Used": f"for {counted(usage.n_uses, 'task')}" if usage.n_uses else "never yet",

@@ -11,7 +11,16 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Strategy, Task
-from atlas.memory.context import BEGIN, END, PREAMBLE, SHORTENED_PREAMBLE, TokenCounter, build_context, counter_of
+from atlas.memory.context import (
+    BEGIN,
+    END,
+    PREAMBLE,
+    SHORTENED_PREAMBLE,
+    TokenCounter,
+    build_context,
+    counter_of,
+    tools_of,
+)
 from atlas.memory.kinds.sections import is_failing
 from atlas.testing import HashEmbedder
 
@@ -427,3 +436,38 @@ def test_a_strategy_s_record_lies_within_its_own_interval():
     block = build_context(MemoryQueryResult(strategy_hits=(hit(late_failures),)), BY_WORDS, 500)
     assert "  Record: succeeded in 22 of 30 tries (95 %: 55–86 %)" in block.text.splitlines()
     assert "0.41" not in block.text
+
+
+def needing(record_id: str, *tools: str) -> CodeConcept:
+    code = f"def {record_id}(key):\n    return {tools[0]}(key)"
+    return CodeConcept(id=record_id, name=record_id, description="look it up", code=code, metadata={"tools": [*tools]})
+
+
+def test_a_concept_lists_the_tools_that_it_needs():
+    block = build_context(MemoryQueryResult(concept_hits=(hit(needing("c1", "get_order", "get_user")),)), BY_WORDS, 500)
+    assert "  Needs: the tools get_order, get_user" in block.text.splitlines()
+
+
+def test_concepts_whose_tools_the_agent_has_are_preferred():
+    result = MemoryQueryResult(concept_hits=(hit(needing("c1", "get_order")), hit(needing("c2", "find_order"))))
+    budget = build_context(MemoryQueryResult(concept_hits=(hit(needing("c2", "find_order")),)), BY_WORDS, 500).n_tokens
+    assert build_context(result, BY_WORDS, budget).shown["concepts"] == ("c1",)
+    block = build_context(result, BY_WORDS, budget, tools=frozenset({"find_order"}))
+    assert block.shown["concepts"] == ("c2",)
+
+
+@pytest.mark.parametrize(
+    ("listed", "names"),
+    [
+        (["a", "b"], {"a", "b"}),
+        ([{"name": "a"}, {"type": "function", "function": {"name": "b"}}, {"other": 1}, 3], {"a", "b"}),
+        ([], set()),
+    ],
+)
+def test_the_tools_of_a_task_are_names_or_definitions(listed, names):
+    assert tools_of(Task("t", "", "x", context={"tools": listed})) == names
+
+
+@pytest.mark.parametrize("context", [{}, {"tools": "get_order"}, {"tools": None}])
+def test_a_task_without_a_list_of_tools_says_nothing_of_them(context):
+    assert tools_of(Task("t", "", "x", context=context)) is None
