@@ -173,7 +173,7 @@ def test_a_legend_entry_hides_its_points_from_the_lasso(page: Page, workshop):
     n_failed = int(chip.locator(".n").inner_text())
     chip.click()
     page.get_by_role("button", name="Select a box").click()
-    draw(page, [(2, 42), (stage_width(page) - 4, int(look(page)["height"]) - 4)])
+    draw(page, [(14, 44), (stage_width(page) - 4, int(look(page)["height"]) - 4)])
     assert chosen(page) <= 300 - n_failed
     assert chip.get_attribute("aria-pressed") == "false"
 
@@ -183,7 +183,7 @@ def test_the_days_can_be_narrowed(page: Page, workshop):
     page.get_by_label("Until which day").fill("20")
     assert look(page)["days"] == [0, 20]
     page.get_by_role("button", name="Select a box").click()
-    draw(page, [(2, 42), (stage_width(page) - 4, int(look(page)["height"]) - 4)])
+    draw(page, [(14, 44), (stage_width(page) - 4, int(look(page)["height"]) - 4)])
     assert 50 < chosen(page) < 150
 
 

@@ -121,7 +121,7 @@ def test_where_all_came_on_one_day_time_runs_by_rank(map_page: Page):
     until.fill("29")
     map_page.get_by_role("button", name="Select a box").click()
     stage = map_page.locator(".stage .overlay").bounding_box()
-    draw(map_page, [(2, 90), (int(stage["width"]) - 4, int(stage["height"]) - 4)])
+    draw(map_page, [(14, 46), (int(stage["width"]) - 4, int(stage["height"]) - 4)])
     expect(map_page.get_by_text("30 selected from box on the map")).to_be_visible()
 
 

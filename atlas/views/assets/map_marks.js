@@ -17,7 +17,7 @@ function mapMarks(map) {
     flight = 0
     lit = layer.hits?.length ?? 0
     map.tools.tellQuestion(layer.asked ?? '')
-    if (now && map.tools.hasAsked()) map.camera.showPoints(layer.hits.slice(0, HITS_SHOWN))
+    if (map.tools.hasAsked() && now) map.camera.showPoints(layer.hits.slice(0, HITS_SHOWN))
     if (!now || isCalm()) return
     flight = performance.now()
     lit = 0
