@@ -17,8 +17,8 @@ from pages.components.lists.empty import draw_empty
 from pages.components.lists.record_table import opened_id
 from pages.components.lists.room import draw_opened
 from pages.components.map.beside import draw_difference, draw_hits
-from pages.components.map.domains import OPEN_DOMAIN, draw_domains
-from pages.components.map.interaction import draw_map
+from pages.components.map.domains import draw_domains
+from pages.components.map.interaction import OPEN_DOMAIN, draw_map
 from pages.components.map.refit import draw_refit
 from pages.components.shared.live import refreshing
 from pages.components.shared.memory_map import live_columns
@@ -29,29 +29,33 @@ ABOUT = "Experiences that are about the same thing lie close together. Groups of
 
 def draw(memory: MemorySystem, sheet: Sheet) -> None:
     """Draw the map, and beside it what was found, what is selected and the domains, or the experience that is open."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.title("Map", anchor=False, width="content")
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="map_head"):
+        st.title("Map", anchor=False, width="content", help=ABOUT)
         by = st.segmented_control(
             "Colour by",
             COLOURED_BY,
+            label_visibility="collapsed",
             default=DOMAIN,
             required=True,
             key="map_colour_by",
             persist_state="session",
             wrap=True,
         )
-    st.caption(ABOUT)
-    beside, panel = st.columns([7, 3], gap="medium")
+        st.caption(quality_text(sheet.map), help=QUALITY_HELP, width="content")
+    beside, panel = st.columns([7, 3], gap=None)
     with beside, st.container(key="map_stage"):
         marks = draw_map(memory, sheet, coloured(memory, sheet, by or DOMAIN))
-        st.caption(quality_text(sheet.map), help=QUALITY_HELP)
-        draw_refit(memory, sheet.map)
     with panel:
         opened = opened_id()
         if opened is None:
+            has_domain = sheet.domain(st.session_state.get(OPEN_DOMAIN)) is not None
+            if has_domain:  # what was clicked last stands first
+                draw_domains(memory, sheet)
             draw_hits(memory, sheet, marks.hits)
             draw_difference(memory, sheet)
-            draw_domains(memory, sheet)
+            if not has_domain:
+                draw_domains(memory, sheet)
+            draw_refit(memory, sheet.map)
         else:
             draw_opened(ROOM, memory, opened)
 

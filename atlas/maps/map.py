@@ -21,7 +21,7 @@ from atlas.maps.domains import (
     renumber,
 )
 from atlas.maps.knn import nearest_neighbours
-from atlas.maps.naming import name_domains, unique_names
+from atlas.maps.naming import name_domains, same_template, unique_names
 from atlas.maps.projection import (
     N_NEIGHBOURS,
     SEED,
@@ -41,6 +41,9 @@ _Rows = npt.NDArray[np.int64]
 
 SAME_NAME_FROM = 0.5
 """Share of an earlier domain's members that must still be together for it to keep its name."""
+
+DATED = " · "
+"""Separator in generated names of earlier versions. A domain with such a name is named again."""
 
 TYPICAL = 5
 JUDGED_OF_A_PREVIEW = 100
@@ -75,7 +78,7 @@ class Domain:
     """Its label. The same from map to map as long as its members are mostly the same."""
 
     name: str
-    """Its most distinctive words, or the name by a person or a language model."""
+    """Phrase for what its tasks are about, or the name that a person or a language model gave."""
 
     is_named_by_person: bool
     terms: tuple[str, ...]
@@ -309,11 +312,12 @@ def _group(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, previous
     clusters = find_domains(fitted.coordinates, min_size)
     rows = {record_id: row for row, record_id in enumerate(embedded.ids)}
     order = [rows[record_id] for record_id in fitted.ids]
-    labels, kept_domains = clusters.labels, dict[int, Domain]()
+    texts = [embedded.texts[row] for row in order]
+    labels, kept_domains = renumber(clusters.labels, same_template(texts, clusters.labels)), dict[int, Domain]()
     if previous is not None:
         labels, kept_domains = _keep_names(fitted.ids, labels, previous)
-    telling = name_domains([embedded.texts[row] for row in order], labels)
-    new = {number: of.parts for number, of in telling.items() if number not in kept_domains}
+    telling = name_domains(texts, labels)
+    new = {number: of for number, of in telling.items() if number not in kept_domains}
     names = unique_names(new, {domain.name for domain in kept_domains.values()})
     domains = {n: kept_domains.get(n) or _unmeasured(n, names[n], of.terms) for n, of in telling.items()}
     grouped = replace(fitted, labels=labels, strengths=clusters.strengths)
@@ -329,7 +333,8 @@ def _keep_names(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tupl
     kept_domains = {}
     for domain in previous.domains:
         was = previous.labels[before] == domain.number
-        if was.any() and (labels[now][was] == domain.number).mean() >= SAME_NAME_FROM:
+        is_dated = DATED in domain.name and not (domain.is_named_by_person or domain.suggested_by)
+        if was.any() and not is_dated and (labels[now][was] == domain.number).mean() >= SAME_NAME_FROM:
             kept_domains[domain.number] = domain
     return labels, kept_domains
 

@@ -1,4 +1,4 @@
-"""Names for domains: the words that their members share and other domains' members do not."""
+"""Names for domains: the phrases and words that their members share and other domains' members do not."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ import numpy as np
 
 from atlas.core.words import STOP_WORDS, words
 from atlas.maps.domains import UNCLUSTERED, Labels
-from atlas.maps.phrases import insert_phrases
+from atlas.maps.subjects import subject_names
 
 TERMS_KEPT = 6
 WORDS_IN_NAME = 3
 READ_PER_DOMAIN = 2_000
 """Members whose words are counted, spread over the domain."""
 
-READ_FOR_PHRASES = 500
-"""Of those, the members in which phrases are looked for."""
+READ_FOR_NAMES = 500
+"""Members of a domain whose phrases are counted, spread over it."""
 
 MOSTLY = 0.6
 """Share of a word's capitalised uses beside another capitalised word from which it is taken for a person's name."""
+
+REACHED = 0.5
+"""Share of a capitalised word's uses after `from` or `to` from which it is taken for a place."""
 
 ALIKE = 0.7
 """Share of the shorter word that two must begin with alike to be forms of one word: `sort` and `sorted`."""
@@ -39,8 +42,8 @@ class DomainTerms:
     terms: tuple[str, ...]
     """Best first."""
 
-    parts: tuple[str, ...]
-    """The same for a name: a phrase stands for each word that mostly stands in that phrase."""
+    names: tuple[str, ...]
+    """Names that a person might give it, best first: `cancelling upcoming flights`. May be empty."""
 
 
 def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]:
@@ -53,7 +56,7 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
     Source:
         c-TF-IDF (Grootendorst, arXiv 2203.05794) over how many members have a word, so that a long text counts no more.
     """
-    texts_by_domain = _read_domains(texts, labels)
+    texts_by_domain, people = _read_domains(texts, labels)
     singular = _singulars(Counter(word for of in texts_by_domain.values() for text in of for word in text.words))
     counts = {
         number: Counter(word for text in of for word in {singular.get(word, word) for word in text.words})
@@ -62,44 +65,28 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]
     sizes = {number: len(of) for number, of in texts_by_domain.items()}
     weights = {number: _weights(number, counts, sizes) for number in texts_by_domain if number != UNCLUSTERED}
     owners = _owners(weights)
+    read = {
+        number: [text.text for text in of[:: -(-len(of) // READ_FOR_NAMES)]] for number, of in texts_by_domain.items()
+    }
+    names = subject_names(read, people)
     return {
-        number: _domain_terms(_terms(number, of, owners), texts_by_domain[number], singular)
-        for number, of in weights.items()
+        number: DomainTerms(terms=_terms(number, of, owners), names=names[number]) for number, of in weights.items()
     }
 
 
-def _domain_terms(terms: tuple[str, ...], texts: Sequence[Prose], singular: Mapping[str, str]) -> DomainTerms:
-    sample = texts[:: -(-len(texts) // READ_FOR_PHRASES)]
-    vocabulary = set[str]().union(*(text.words for text in sample))
-
-    def plain(word: str) -> str | None:
-        return singular.get(word.lower(), word.lower()) if word.lower() in vocabulary else None
-
-    return DomainTerms(terms=terms, parts=insert_phrases(terms, [text.text for text in sample], plain))
-
-
-def domain_name(number: int, parts: Sequence[str]) -> str:
-    """Return `refund · flight · certificate`, or `surface area · cube`: parts that hold three words or more."""
-    name: list[str] = []
-    for part in parts:
-        if len(" ".join(name).split()) < WORDS_IN_NAME:
-            name.append(part)
-    return " · ".join(name) or f"Domain {number + 1}"
-
-
-def unique_names(parts: Mapping[int, Sequence[str]], reserved: Iterable[str] = ()) -> dict[int, str]:
-    """Return a name for each domain that no other one has. Those whose words are the same are numbered.
+def unique_names(found: Mapping[int, DomainTerms], reserved: Iterable[str] = ()) -> dict[int, str]:
+    """Return a name for each domain that no other one has. Where each of its names is taken, the first is numbered.
 
     Args:
-        parts: The parts of each domain's name, best first, in the order in which the domains choose.
+        found: What the domains may be called, in the order in which they choose.
         reserved: Names that other domains have already.
     """
     names: dict[int, str] = {}
     used = set(reserved)
-    for number, of in parts.items():
-        plain = domain_name(number, of)
-        numbered = (f"{plain} ({count})" for count in range(2, len(used) + 3))
-        names[number] = next(name for name in (plain, *numbered) if name not in used)
+    for number, of in found.items():
+        fitting = of.names or (" and ".join(of.terms[:2]) or f"Domain {number + 1}",)
+        numbered = (f"{fitting[0]} ({count})" for count in range(2, len(used) + 3))
+        names[number] = next(name for name in (*fitting, *numbered) if name not in used)
         used.add(names[number])
     return names
 
@@ -112,7 +99,10 @@ _CODE = re.compile(
 _CODED_PERSON = re.compile(r"\b([a-z]+)_([a-z]+)_\d+\b")
 _TWO_NAMES = re.compile(r"\b(?=([A-Z][a-z]+) ([A-Z][a-z]+)\b)")
 _CAPITAL = re.compile(r"\b[A-Z][a-z]+\b")
+_CAPITALISED = re.compile(r"\b[A-Z]\w+")
 _PLAIN = re.compile(r"\b[a-z]+\b")
+_FORM = re.compile(r"[\W\d_]+")
+_PLACE = re.compile(r"\b(?:[Ff]rom|[Tt]o) (?:(?:New|San|Los|Las) )?([A-Z]\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +140,26 @@ def _people(texts: Iterable[str], texts_read: Iterable[Prose]) -> set[str]:
     return (coded | mostly_paired) - plain
 
 
-def _read_domains(texts: Sequence[str], labels: Labels) -> dict[int, list[Prose]]:
-    """Return a sample of texts of each domain: at most `READ_PER_DOMAIN` texts, whose words hold no names of people."""
+def _places(texts: Iterable[str]) -> set[str]:
+    """Return the words that are probably names of places: capitalised words that mostly follow `from` and `to`."""
+    reached, capital = Counter[str](), Counter[str]()
+    for text in texts:
+        reached.update(_PLACE.findall(text))
+        capital.update(_CAPITALISED.findall(text))
+    return {word.lower() for word, n in reached.items() if n >= REACHED * capital[word]}
+
+
+def _read_domains(texts: Sequence[str], labels: Labels) -> tuple[dict[int, list[Prose]], set[str]]:
+    """Return a sample of texts of each domain, at most `READ_PER_DOMAIN`, and the words that name people and places.
+
+    No word of a person's name is among those of the texts.
+    """
     rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
     sampled = {number: [texts[row] for row in of[:: -(-len(of) // READ_PER_DOMAIN)]] for number, of in rows.items()}
     parsed = {number: [prose(text) for text in of] for number, of in sampled.items()}
     people = _people(chain.from_iterable(sampled.values()), chain.from_iterable(parsed.values()))
-    return {number: [Prose(part.text, part.words - people) for part in of] for number, of in parsed.items()}
+    read = {number: [Prose(part.text, part.words - people) for part in of] for number, of in parsed.items()}
+    return read, people | _places(chain.from_iterable(sampled.values()))
 
 
 def _singulars(frequencies: Counter[str]) -> dict[str, str]:
@@ -208,3 +211,16 @@ def _are_alike(word: str, other: str) -> bool:
     shorter = min(len(word), len(other))
     begins = round(ALIKE * shorter + 0.5)
     return shorter >= 4 and word[:begins] == other[:begins]
+
+
+def same_template(texts: Sequence[str], labels: Labels) -> dict[int, int]:
+    """Return a number for each domain, the same for domains whose tasks differ only in numbers.
+
+    `Household task env_37` and `Household task env_112` differ in nothing that could tell two domains apart.
+    """
+    owners: dict[str, int] = {}
+    numbers = {}
+    for number in (int(number) for number in np.unique(labels) if number != UNCLUSTERED):
+        forms = {_FORM.sub("", texts[row]) for row in np.flatnonzero(labels == number).tolist()}
+        numbers[number] = owners.setdefault(forms.pop(), number) if len(forms) == 1 else number
+    return numbers

@@ -208,8 +208,8 @@ def build_context(
     Args:
         by_words: Whether the hits were found by words alone, which the block states.
         sections: The sections of the block, by memory. Those of ATLAS where it is None.
-        tools: The tools that the agent has, None where it is unknown. Concepts that need others come after those that it can use.
         tools: The tools that the agent has, None where it is unknown. Concepts that need others come last.
+
     Raises:
         InvalidInput: The budget is negative.
     """

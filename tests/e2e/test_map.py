@@ -173,7 +173,7 @@ def test_a_legend_entry_hides_its_points_from_the_lasso(page: Page, workshop):
     n_failed = int(chip.locator(".n").inner_text())
     chip.click()
     page.get_by_role("button", name="Select a box").click()
-    draw(page, [(2, 42), (stage_width(page) - 4, int(look(page)["height"]) - 4)])
+    draw(page, [(14, 44), (stage_width(page) - 4, int(look(page)["height"]) - 4)])
     assert chosen(page) <= 300 - n_failed
     assert chip.get_attribute("aria-pressed") == "false"
 
@@ -183,7 +183,7 @@ def test_the_days_can_be_narrowed(page: Page, workshop):
     page.get_by_label("Until which day").fill("20")
     assert look(page)["days"] == [0, 20]
     page.get_by_role("button", name="Select a box").click()
-    draw(page, [(2, 42), (stage_width(page) - 4, int(look(page)["height"]) - 4)])
+    draw(page, [(14, 44), (stage_width(page) - 4, int(look(page)["height"]) - 4)])
     assert 50 < chosen(page) < 150
 
 
@@ -276,11 +276,13 @@ def test_hostile_content_is_shown_as_text(page: Page, serve: Serve, tmp_path):
 def test_a_large_store_is_sketched_at_once_and_made_better_by_the_worker(page: Page, serve: Serve, tmp_path):
     make_store(tmp_path, topics(N_LARGE))
     open_map(page, serve(tmp_path))
-    expect(page.get_by_text(re.compile("Making the map")).or_(page.get_by_text("· UMAP, seed")).first).to_be_visible()
+    expect(
+        page.get_by_text(re.compile("Making the map")).or_(page.get_by_text("· UMAP, ATLAS's own, seed")).first
+    ).to_be_visible()
     page.get_by_role("link", name="Experiences").click()
     expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
     page.get_by_role("link", name="Map").click()
-    expect(page.get_by_text("· UMAP, seed")).to_be_visible(timeout=PATIENCE_MILLISECONDS)
+    expect(page.get_by_text("· UMAP, ATLAS's own, seed")).to_be_visible(timeout=PATIENCE_MILLISECONDS)
     ready(page)
     shoot(page, "map-3000", themes=True)
 

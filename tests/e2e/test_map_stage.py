@@ -98,7 +98,7 @@ def test_the_map_stays_where_it_is_when_something_is_selected(stage: Page):
     where = "() => [...Array(atlasMap.look().n).keys()].map((i) => atlasMap.where(i))"
     before, places = stage.locator(".stage").bounding_box(), stage.evaluate(where)
     stage.get_by_role("button", name="Select a box").click()
-    draw(stage, [(2, 42), (int(look(stage)["width"] / 2), int(look(stage)["height"] - 4))])
+    draw(stage, [(14, 44), (int(look(stage)["width"] / 2), int(look(stage)["height"] - 4))])
     expect(stage.locator(".st-key-tray")).to_be_visible()
     settle(stage)
     assert stage.locator(".stage").bounding_box() == before
@@ -107,7 +107,7 @@ def test_the_map_stays_where_it_is_when_something_is_selected(stage: Page):
 
 def test_a_selection_is_told_apart_from_the_rest(stage: Page):
     stage.get_by_role("button", name="Select a box").click()
-    draw(stage, [(2, 42), (int(look(stage)["width"] / 2), int(look(stage)["height"] - 4))])
+    draw(stage, [(14, 44), (int(look(stage)["width"] / 2), int(look(stage)["height"] - 4))])
     expect(stage.get_by_text("What is different about this selection")).to_be_visible()
     stage.locator(".stage").press("d")
     assert look(stage)["isContoured"]

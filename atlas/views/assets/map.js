@@ -2,6 +2,7 @@
 //
 //   const map = mountMap(element, payload, callbacks)      null where the browser has no WebGL2
 //   map.update(payload)                                    any of the layers below; what is left out stays as it is
+//   map.measure()                                          after what floats over it has changed its size
 //   map.retheme()                                          after the page's colours have changed
 //   map.destroy()
 //   map.look(), map.where(point)                           what it shows, and where on the stage a point lies; for tests
@@ -10,10 +11,11 @@
 // packs. All that names something is untrusted text, and is only ever drawn on a canvas or set as textContent.
 //
 //   points   { key, n, xy: Float32Array(2n), outcome: Uint8Array(n) 0 succeeded 1 failed 2 unknown,
-//              day: Uint16Array(n) from `first_day`, first_day: '2026-03-01', n_days, label }
-//   colours  { points, title, category: Uint8Array(n), entries: [{ name, n, colour | shade }] }   at most 64 entries
+//              day: Uint16Array(n) from `first_day`, first_day: '2026-03-01', n_days, label,
+//              moments: [text …] at even distances; then `day` is a place in time, and not a day }
+//   colours  { points, title, category: Uint8Array(n), entries: [{ name, n, colour | shade, label }] }   at most 64 entries; label: its place in `labels`
 //              colour: place in the theme's categorical colours, -1 for grey; shade: in [0, 1], a place on a ramp
-//              labels: [{ x, y, radius, name, note, colour }] of the domains, largest first; colour may be null
+//              labels: [{ x, y, radius, number, name, note, colour }] of the domains, the worst three first, then the largest; colour may be null
 //              legend: [place of an entry …] in their order, heading; an entry's rate as text
 //              label_of: Uint8Array(n) the label of each point, 255 for none
 //   marks    { points, asked: the question's text, shown, chosen: bit masks in base64 or null, hits: [point …] best first, query: [x, y] or null,
@@ -24,12 +26,13 @@
 //
 // Callbacks, each optional:
 //   onSelect({ points, mask, mode: 'replace' | 'add' | 'remove', how: 'lasso' | 'box' | 'keys' | 'clear' })   mask in base64
-//   onAsk({ text })    onFull()    onOpen({ points, point })    onHover({ points, point })    onTitles({ points, wanted: [point …] })
+//   onAsk({ text })    onFull()    onPanel()    onLegend({ height }) of the open one    onDomain({ number })    onOpen({ points, point })    onHover({ points, point })    onTitles({ points, wanted: [point …] })
 //   onView({ x, y, scale, tool, days, first_day, hidden, lasso })
 //
 // Each map_*.js beside this holds one part. A part is made with the map, on which it finds what all parts share and one another.
 
 const VIEW_MILLISECONDS = 500
+const LEGEND_ROW = 40 // pixels of the legend while it is folded, with what lies around it
 
 /** What all parts share: the layers, what is looked at, and listeners, frames and timers that end with the map. */
 function sharedMap(callbacks) {
@@ -41,6 +44,7 @@ function sharedMap(callbacks) {
     shown: null, hidden: new Set(), days: [0, OPEN_END], // by which points are left out
     view: { x: 0, y: 0, scale: 0 }, width: 1, height: 1, ratio: 1,
     covered: [], // boxes on the stage that tools lie over
+    insets: { left: 0, top: 0, right: 0, bottom: 0 }, // of the stage, under what floats over it
     tool: 'pan', drag: null, lasso: null, hovered: null,
     on: (target, event, act, options) => target.addEventListener(event, act, { signal: life.signal, ...options }),
     frame: (act) => requestAnimationFrame(alive(act)),
@@ -70,7 +74,7 @@ function mountMap(element, payload, callbacks = {}) {
   const map = sharedMap(callbacks)
   map.isVisible = map.isVisible.bind(map)
   let isDirty = false, isTouched = false, telling = null, turn = null
-  Object.assign(map, { dirty, changed })
+  Object.assign(map, { dirty, changed, measure })
   map.camera = mapCamera(map)
   map.overlay = mapOverlay(map, surface)
   map.tools = mapTools(map, root, stage, surface)
@@ -80,8 +84,9 @@ function mountMap(element, payload, callbacks = {}) {
   map.titles = mapTitles(map)
   map.pulse = livePulse(map, ticker)
   map.pointer = mapPointer(map, surface, tooltip)
-  map.legend = mapLegend(map, make('div', 'legend', sheet))
-  map.daybook = mapDays(map, make('div', 'brush', sheet))
+  const foot = make('div', 'foot', sheet), legend = make('div', 'legend', foot), brush = make('div', 'brush', foot)
+  map.legend = mapLegend(map, legend)
+  map.daybook = mapDays(map, brush)
   map.replay = mapReplay(map)
   map.keys = mapKeys(map, stage)
 
@@ -146,6 +151,7 @@ function mountMap(element, payload, callbacks = {}) {
     map.selection.carry()
     if (map.colours) takeColours(map.colours)
     map.daybook.draw()
+    measure()
     if (!map.view.scale && map.width > 1) map.camera.fit()
   }
 
@@ -208,16 +214,26 @@ function mountMap(element, payload, callbacks = {}) {
     if (box.width < 2) return
     Object.assign(map, { width: box.width, height: box.height, ratio: Math.min(devicePixelRatio || 1, 2) })
     for (const one of [canvas, surface]) (one.width = map.width * map.ratio), (one.height = map.height * map.ratio)
-    map.covered = [...map.tools.boxes(), [map.width - 120, 36, map.width, 62]] // the last is where the number of the selected stands
-    map.camera.forget()
+    measure()
     if (map.points && !isTouched) map.camera.fit() // all of it, as long as nobody has looked closer: the window gives the map its size late
+    dirty()
+  }
+
+  // An open legend hides more of the map for a while, and moves nothing.
+  function measure() {
+    const right = parseFloat(getComputedStyle(root).getPropertyValue('--atlas-panel-room')) || 0
+    const bottom = LEGEND_ROW + (brush.hidden ? 0 : brush.offsetHeight), { width, height } = map
+    map.insets = { left: 0, top: 44, right, bottom }
+    const count = [width - right - 120, 36, width - right, 62] // where the number of the selected stands
+    map.covered = [...map.tools.boxes(), count, [width - right, 0, width, height], [0, height - bottom, width, height]]
+    map.camera.forget()
     dirty()
   }
 
   function retheme() {
     map.theme = readTheme(root, map.overlay.pen)
     if (map.points && map.colours) map.legend.draw(), map.daybook.draw()
-    dirty()
+    measure()
   }
 
   map.on(canvas, 'webglcontextrestored', dirty)
@@ -240,8 +256,8 @@ function mountMap(element, payload, callbacks = {}) {
     return {
       ...map.marked.look(), isPlaying: map.replay.isPlaying(), isWalking: map.keys.isWalking(), isContoured: map.tools.isContoured(),
       key: points?.key, n: points?.n, nChosen: map.selection.n(), view, tool, days, hidden: [...hidden], hovered, width, height,
-      nPulsing: map.pulse.n(), titles: map.titles.look(),
+      nPulsing: map.pulse.n(), titles: map.titles.look(), labels: map.labels.look(), insets: map.insets, isMoving: map.camera.isFlying(),
     }
   }
-  return { update, retheme, destroy, look, where: map.camera.where }
+  return { update, retheme, measure, destroy, look, where: map.camera.where }
 }

@@ -11,31 +11,25 @@
 
 const mounted = new WeakMap() // of each element its map, the last call, and what ends with them
 
-// The map takes what the window has below the place where its column begins. It keeps that height when the tray of what is
-// selected comes, or what was just selected would move away under the hand. The brush is lifted above the tray.
-const MARGIN = 16, LEAST = 420
+// The map takes what the window has below the head of the page. All else floats over it, so that nothing which comes or
+// goes changes its size, or what was just selected would move away under the hand.
+const LEAST = 420
 const hostOf = (parent) => parent.host ?? parent.getRootNode().host ?? parent
 function holdHeight(parent, signal) {
-  const host = hostOf(parent)
+  const host = hostOf(parent), page = document.documentElement
   const main = host.closest('[data-testid=stMain]'), column = host.closest('[data-testid=stColumn]')
   if (!main || !column) return
-  const bottom = () => main.querySelector(':scope > [data-testid=stBottom]')
   const row = column.parentElement // held on to: a page that is left takes the column out of it before it takes the map away
   const hold = () => {
     if (!row.isConnected) return
-    const header = document.documentElement.classList.contains('atlas-full') ? 0 : 60
     const top = row.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop
-    const height = Math.max(LEAST, Math.round(main.clientHeight - Math.max(top, header) - MARGIN))
-    host.style.setProperty('--atlas-map-height', `${height}px`)
-    host.style.setProperty('--atlas-tray-height', bottom() ? `${bottom().offsetHeight}px` : 'auto')
+    const height = Math.max(LEAST, Math.round(main.getBoundingClientRect().height - top))
+    page.style.setProperty('--atlas-map-height', `${height}px`)
   }
   const watcher = new ResizeObserver(hold)
   watcher.observe(main)
-  watcher.observe(row)
-  const coming = new MutationObserver(() => (bottom() && watcher.observe(bottom()), hold())) // the tray comes and goes
-  coming.observe(main, { childList: true })
-  if (bottom()) watcher.observe(bottom())
-  signal.addEventListener('abort', () => (watcher.disconnect(), coming.disconnect()))
+  watcher.observe(row.parentElement)
+  signal.addEventListener('abort', () => watcher.disconnect())
   hold()
 }
 
@@ -59,11 +53,14 @@ function mount(parent, points, setTriggerValue, desk) {
   const ask = (name) => (value) => desk.layers.talk?.send(name, value)
   const map = mountMap(parent, { points }, {
     onSelect: (value) => setTriggerValue('selected', value),
-    onOpen: (value) => (setTriggerValue('opened', value), showPanel(parent)),
+    onOpen: (value) => (page.classList.remove('atlas-no-panel'), map.measure(), setTriggerValue('opened', value), showPanel(parent)),
     onHover: ask('hovered'),
     onTitles: ask('wanted'),
     onView: ask('viewed'),
     onFull: full,
+    onLegend: ({ height }) => page.style.setProperty('--atlas-legend-height', `${height}px`),
+    onPanel: () => page.classList.toggle('atlas-no-panel'),
+    onDomain: (value) => (page.classList.remove('atlas-no-panel'), map.measure(), setTriggerValue('domain', value), showPanel(parent)),
     onAsk: (value) => setTriggerValue('asked', value),
   })
   if (!map) return null
@@ -84,7 +81,8 @@ function leave(parent, { map, take, life }, desk) {
   life.abort()
   if (desk.take === take) desk.take = undefined
   if (globalThis.atlasMap === map) globalThis.atlasMap = undefined
-  page.classList.remove('atlas-full')
+  page.classList.remove('atlas-full', 'atlas-no-panel')
+  for (const name of ['--atlas-map-height', '--atlas-legend-height']) page.style.removeProperty(name)
   if (document.fullscreenElement) document.exitFullscreen()
   map.destroy()
 }

@@ -1,4 +1,4 @@
-// The days below the map: how many experiences each brought, how well it went by then, and which of them are shown.
+// The time below the map, by days, or by rank where one day brought more than half: how many experiences each brought, how well it went by then, and which of them are shown.
 
 const TALL = 44 // pixels of the bars over time
 const BARS = 120
@@ -16,7 +16,15 @@ function mapDays(map, brush) {
     return [from === 0 ? from : along(from), to === OPEN_END ? to : along(to)]
   }
 
+  // By rank: the moment by then, and how many experiences there were.
+  function momentText(step) {
+    const { moments, n, n_days } = map.points
+    const moment = moments[Math.round((step / Math.max(1, n_days - 1)) * (moments.length - 1))]
+    return `${moment} (${Math.round(((Number(step) + 1) / n_days) * n).toLocaleString('en')})`
+  }
+
   function dayText(day) {
+    if (map.points.moments?.length) return momentText(day)
     const date = new Date(`${map.points.first_day}T00:00:00Z`)
     date.setUTCDate(date.getUTCDate() + Number(day))
     return date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })

@@ -1,50 +1,102 @@
-// The names of the domains on the map. They never cover one another, nor the tools.
+// The names of the domains on the map. Each is pushed off the points, off the other names and off the tools, to the nearest
+// free place about its domain. It keeps that place while the map is moved, as long as the place stays free.
 
 const LABEL_CHARACTERS = 40
 const FORMED = 4 // members from which a domain is named while the memory grows
+const SURE = 3 // labels that stand on the map even if no free place is left: those of the worst domains, which come first
+const CELL_PIXELS = 6
+const ANGLES = 16
+const DISTANCES = [6, 14, 26, 44, 70, 105, 150] // pixels from the edge of a domain's core
+const LEADER_FROM = 34 // pixels from which a line leads from the name to its domain
 
 const isApart = (box, taken) =>
   !taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])
 const isWithin = ([left, top, right, bottom], { width, height }) => left >= 0 && top >= 0 && right <= width && bottom <= height
 
 function mapLabels(map) {
+  const spots = new Map() // of each domain the place of its name, from its own place
+  let standing = [], crowd = null
   const isFree = (box, taken) => isWithin(box, map) && isApart(box, taken)
 
-  function discOf({ x, y, radius }) {
-    const [px, py] = map.camera.toScreen(x, y), reach = radius * map.view.scale
-    return [px - reach, py - reach, px + reach, py + reach]
+  /** How many points are to be seen in a box: sums over a grid, worked out anew where the view or the points change. */
+  function crowdNow() {
+    const { points, view, width, height, hidden, days, marks } = map
+    const of = [points.key, view.x, view.y, view.scale, width, height, [...hidden], days, marks.shown].join()
+    if (crowd?.of === of) return crowd
+    const wide = Math.ceil(width / CELL_PIXELS) + 1, tall = Math.ceil(height / CELL_PIXELS) + 1, sums = new Uint32Array(wide * tall)
+    for (let i = 0; i < points.n; i++) {
+      const [px, py] = map.camera.where(i)
+      if (px >= 0 && py >= 0 && px < width && py < height && map.isVisible(i)) sums[(Math.floor(py / CELL_PIXELS) + 1) * wide + Math.floor(px / CELL_PIXELS) + 1]++
+    }
+    for (let row = 1; row < tall; row++) for (let at = 1; at < wide; at++) {
+      const here = row * wide + at
+      sums[here] += sums[here - 1] + sums[here - wide] - sums[here - wide - 1]
+    }
+    return (crowd = { of, wide, tall, sums })
   }
 
-  // Larger domains first. A label stands over, under or beside its domain, where it covers no other one; else on its own
-  // domain, if no label is there. It is paler where its domain is but a speck, but never too pale to read.
+  function pointsIn([left, top, right, bottom]) {
+    const { wide, tall, sums } = crowdNow(), pad = map.camera.pointSize() / 2
+    const column = (px) => Math.min(wide - 1, Math.max(0, Math.floor(px / CELL_PIXELS))), row = (py) => Math.min(tall - 1, Math.max(0, Math.floor(py / CELL_PIXELS)))
+    const [x0, x1, y0, y1] = [column(left - pad), Math.min(wide - 1, column(right + pad) + 1), row(top - pad), Math.min(tall - 1, row(bottom + pad) + 1)]
+    return sums[y1 * wide + x1] - sums[y0 * wide + x1] - sums[y1 * wide + x0] + sums[y0 * wide + x0]
+  }
+
   /** Draw them, and return the boxes that are taken then. */
   function draw() {
-    const taken = [...map.covered], labels = labelsNow(), discs = labels.map(discOf)
-    labels.forEach((label, own) => {
+    const taken = [...map.covered]
+    standing = []
+    labelsNow().forEach((label, place) => {
       const [px, py] = map.camera.toScreen(label.x, label.y)
       if (px < 0 || py < 0 || px > map.width || py > map.height) return
-      const others = [...taken, ...discs.filter((_, other) => other !== own)]
-      const box = place(label, px, py, others, taken)
-      if (box) taken.push(box)
+      const found = put(label, px, py, taken, place < SURE)
+      if (found) taken.push(found.box), standing.push(found)
     })
     return taken
   }
 
-  /** Draw one, and return its box. Null where there is no room. */
-  function place({ radius, name, note, colour }, px, py, others, taken) {
-    const reach = radius * map.view.scale, alpha = Math.min(1, Math.max(0.72, reach / 4)), { theme, overlay } = map
+  /** Draw one, and return where. Null where there is no room. */
+  function put(label, px, py, taken, isSure) {
+    const { name, note, number, radius } = label, { overlay } = map
     const text = name.length > LABEL_CHARACTERS ? `${name.slice(0, LABEL_CHARACTERS - 1)}…` : name
-    const half = Math.max(overlay.measure(text, 12, 600), note.length * 5.4) / 2 + 4
-    const far = Math.min(reach * 1.5, 90) + 18, aside = far + half - 12
-    const around = [[px, py - far], [px, py + far], [px + aside, py], [px - aside, py]]
-    const box = ([left, top]) => [left - half, top - 16, left + half, top + 16]
-    const found = around.find((spot) => isFree(box(spot), others)) ?? [[px, py]].find((spot) => isFree(box(spot), taken))
-    if (!found) return null
-    const [left, top] = found
+    const half = Math.max(overlay.measure(text, 12, 600), note ? overlay.measure(note, 10.5, 400) : 0) / 2 + 4, low = note ? 16 : 10
+    const box = ([dx, dy]) => [px + dx - half, py + dy - low, px + dx + half, py + dy + low]
+    const before = spots.get(number)
+    const spot = before && isFree(box(before), taken) && !pointsIn(box(before)) ? before : nearest(box, [px, py], taken, half, radius * map.view.scale, isSure)
+    if (!spot) return null
+    spots.set(number, spot)
+    write(label, text, px, py, spot, box(spot))
+    return { box: box(spot), number, name, onPoints: pointsIn(box(spot)) }
+  }
+
+  /** Whether the line from a name to its domain, which lies at a place, would cross another name. */
+  function isCrossed([left, top, right, bottom], [px, py]) {
+    const [ex, ey] = [(left + right) / 2, (top + bottom) / 2], steps = [0.3, 0.45, 0.6, 0.75]
+    return steps.some((share) => map.labels.at(ex + (px - ex) * share, ey + (py - ey) * share) !== undefined)
+  }
+
+  /** The nearest free place. Where none is bare of points, that with the fewest, if a name has to stand. */
+  function nearest(box, place, taken, half, reach, isSure) {
+    const core = Math.min(reach * 1.3, 120)
+    let best = null, least = Infinity
+    for (const distance of DISTANCES)
+      for (let turn = 0; turn < ANGLES; turn++) {
+        const angle = (2 * Math.PI * (turn - ANGLES / 4)) / ANGLES, across = Math.cos(angle), down = Math.sin(angle)
+        const spot = [across * (core + distance + half), down * (core + distance + 14)]
+        if (!isFree(box(spot), taken)) continue
+        const n = pointsIn(box(spot)), cost = n * 60 + distance + 8 * Math.abs(across) + (isCrossed(box(spot), place) ? 80 : 0)
+        if ((isSure || !n) && cost < least) (least = cost), (best = spot)
+      }
+    return best
+  }
+
+  function write({ note, colour, radius }, text, px, py, [dx, dy], [left, top, right, bottom]) {
+    const { theme, overlay } = map, reach = radius * map.view.scale
     const rgb = colour == null ? theme.text : mix(entryColour(theme, { colour }), theme.text, 0.45)
-    overlay.write(text, left, top - (note ? 7 : 0), 12, 600, rgb, alpha)
-    if (note) overlay.write(note, left, top + 8, 10.5, 400, theme.text, alpha * 0.85)
-    return box(found)
+    const ex = Math.min(Math.max(px, left), right), ey = Math.min(Math.max(py, top), bottom), far = Math.hypot(ex - px, ey - py)
+    if (far > reach + LEADER_FROM) overlay.line([[[ex, ey], [px + ((ex - px) * reach) / far, py + ((ey - py) * reach) / far]]], 1, rgb, 0.5)
+    overlay.write(text, px + dx, py + dy - (note ? 7 : 0), 12, 600, rgb)
+    if (note) overlay.write(note, px + dx, py + dy + 8, 10.5, 400, theme.text, 0.85)
   }
 
   // While the memory grows, a domain's label stands there once enough of it does, with its rate by then.
@@ -65,5 +117,15 @@ function mapLabels(map) {
     })
   }
 
-  return { draw, isFree }
+  /** The number of the domain whose name stands at a place. Undefined for none. */
+  const at = (px, py) => standing.find(({ box: [left, top, right, bottom] }) => px >= left && px <= right && py >= top && py <= bottom)?.number
+  /** Fly to a domain, and have its panel opened. */
+  function open(number) {
+    const label = map.colours.labels.find((other) => other.number === number)
+    if (!label) return
+    map.camera.show(label)
+    map.callbacks.onDomain?.({ number })
+  }
+
+  return { draw, isFree, at, open, look: () => standing }
 }

@@ -1,27 +1,47 @@
-// The legend: what the colours mean. An entry shows or hides its points; with Shift it shows them alone.
+// The legend: what the colours mean, in one row that opens to all of it. The mark of an entry shows or hides its points, with
+// Shift it shows them alone. The name of a domain flies there and opens its panel; that of any other entry is as its mark.
 
 const SHAPES = ['●', '✕', '◆'] // succeeded, failed, unknown
 
 function mapLegend(map, legend) {
+  let isOpen = false
   legend.setAttribute('role', 'group')
 
   function draw() {
-    const { colours } = map
+    const { colours } = map, scrolled = legend.querySelector('.entries')?.scrollLeft ?? 0
     legend.setAttribute('aria-label', colours.heading)
-    legend.replaceChildren(make('span', 'title', null, colours.heading))
-    colours.legend.forEach(drawEntry)
-    if (!colours.shapes && map.camera.pointSize() >= 5) make('span', 'shapes', legend, '● succeeded  ✕ failed  ◆ unknown')
+    const opener = makeButton(map, null, isOpen ? 'Fold the legend' : 'Show all of the legend', `${colours.heading} ${isOpen ? '▾' : '▴'}`, toggle)
+    opener.className = 'title'
+    opener.setAttribute('aria-expanded', String(isOpen))
+    const list = make('div', 'entries', null)
+    legend.replaceChildren(opener, list)
+    colours.legend.forEach((i) => drawEntry(list, i))
+    list.scrollLeft = scrolled
+    if (!colours.shapes && map.camera.pointSize() >= 5) make('span', 'shapes', list, '● succeeded  ✕ failed  ◆ unknown')
   }
 
-  function drawEntry(i) {
-    const entry = map.colours.entries[i]
-    const chip = makeButton(map, legend, `${entry.name}: show or hide; with Shift, show it alone`, '', (event) => filter(i, event.shiftKey))
-    const swatch = make('span', 'swatch', chip, map.colours.shapes ? SHAPES[i] : '■')
+  function toggle() {
+    isOpen = !isOpen
+    legend.classList.toggle('open', isOpen)
+    draw()
+    legend.querySelector('.title').focus()
+    map.callbacks.onLegend?.({ height: isOpen ? legend.offsetHeight : 0 })
+  }
+
+  function drawEntry(list, i) {
+    const entry = map.colours.entries[i], isDomain = entry.label != null
+    const act = `${entry.name}: show or hide; with Shift, show it alone`, hide = (event) => filter(i, event.shiftKey)
+    const chip = isDomain ? make('span', 'chip', list) : makeButton(map, list, act, '', hide)
+    const mark = isDomain ? makeButton(map, chip, act, '', hide) : chip
+    const swatch = make('span', 'swatch', mark, map.colours.shapes ? SHAPES[i] : '■')
     swatch.style.color = css(entryColour(map.theme, entry))
-    make('span', 'name', chip, entry.name)
-    make('span', 'n', chip, entry.n.toLocaleString('en'))
-    if (entry.rate) make('span', 'rate', chip, entry.rate)
-    chip.setAttribute('aria-pressed', String(!map.hidden.has(i)))
+    const words = isDomain ? makeButton(map, chip, `${entry.name}: go there`, '', () => map.labels.open(map.colours.labels[entry.label].number)) : chip
+    chip.classList.add('chip')
+    make('span', 'name', words, entry.name)
+    make('span', 'n', words, entry.n.toLocaleString('en'))
+    if (entry.rate) make('span', 'rate', words, entry.rate)
+    mark.setAttribute('aria-pressed', String(!map.hidden.has(i)))
+    chip.classList.toggle('off', map.hidden.has(i))
   }
 
   function filter(i, isAlone) {

@@ -2,6 +2,7 @@
 
 const FLIGHT_MILLISECONDS = 700
 const RANK_MILLISECONDS = 60
+const HITS_SHOWN = 12 // best hits that a question from the map zooms to
 
 function mapMarks(map) {
   let flight = 0, lit = 0, asked = null // the moment at which it set out, 0 when it has come; hits that are lit
@@ -16,6 +17,7 @@ function mapMarks(map) {
     flight = 0
     lit = layer.hits?.length ?? 0
     map.tools.tellQuestion(layer.asked ?? '')
+    if (map.tools.hasAsked() && now) map.camera.showPoints(layer.hits.slice(0, HITS_SHOWN))
     if (!now || isCalm()) return
     flight = performance.now()
     lit = 0
@@ -28,7 +30,8 @@ function mapMarks(map) {
     const since = passed - (query ? FLIGHT_MILLISECONDS : 0)
     if (query) {
       const [px, py] = map.camera.toScreen(...query), eased = 1 - (1 - share) ** 3
-      drawQuestion(map.width - 120 + (px - map.width + 120) * eased, 24 + (py - 24) * eased)
+      const from = map.width - map.insets.right - 120 // where it was asked
+      drawQuestion(from + (px - from) * eased, 24 + (py - 24) * eased)
     }
     const before = lit
     lit = Math.max(0, Math.min(hits.length, Math.floor(since / RANK_MILLISECONDS)))

@@ -21,6 +21,7 @@ function mapPointer(map, surface, tooltip) {
     const box = surface.getBoundingClientRect()
     return [event.clientX - box.left, event.clientY - box.top]
   }
+  const cursorOf = () => (map.tool === 'pan' ? 'grab' : 'crosshair')
   const modeOf = (event) => (event.altKey ? 'remove' : event.shiftKey ? 'add' : 'replace')
 
   function press(event) {
@@ -33,7 +34,7 @@ function mapPointer(map, surface, tooltip) {
 
   function move(event) {
     const [px, py] = at(event), { drag } = map
-    if (!map.points || !drag) return map.points && point(event.pointerType === 'touch' ? null : nearest(px, py))
+    if (!map.points || !drag) return map.points && over(event, px, py)
     if (!drag.moved && Math.hypot(px - drag.from[0], py - drag.from[1]) < 4) return
     drag.moved = true
     const [fx, fy] = drag.from, [lx, ly] = drag.last
@@ -46,17 +47,28 @@ function mapPointer(map, surface, tooltip) {
     map.dirty()
   }
 
+  function over(event, px, py) {
+    point(event.pointerType === 'touch' ? null : nearest(px, py))
+    if (map.hovered == null) surface.style.cursor = map.labels.at(px, py) !== undefined ? 'pointer' : cursorOf()
+  }
+
   function release() {
     if (!map.drag) return
     const { moved, outline, mode, how, from } = map.drag
     map.drag = null
-    if (!moved) open(nearest(...from))
+    if (!moved) click(...from)
     else if (outline?.length > 2) map.selection.within(outline.map(([px, py]) => map.camera.toMap(px, py)), mode, how)
     map.dirty()
   }
 
+  // A name that lies over points is the one that is meant only where no point is near.
+  function click(px, py) {
+    const found = nearest(px, py), domain = map.labels.at(px, py)
+    if (found != null) open(found)
+    else if (domain !== undefined) map.labels.open(domain)
+  }
+
   function open(found) {
-    if (found == null) return
     map.marks = { ...map.marks, opened: found, neighbours: [] }
     map.callbacks.onOpen?.({ points: map.points.key, point: found })
   }
@@ -66,7 +78,7 @@ function mapPointer(map, surface, tooltip) {
     if (i === map.hovered) return
     map.hovered = i
     clearTimeout(asking)
-    surface.style.cursor = i != null ? 'pointer' : map.tool === 'pan' ? 'grab' : 'crosshair'
+    surface.style.cursor = i != null ? 'pointer' : cursorOf()
     if (i == null) tooltip.hidden = true
     else if (texts.has(i)) tell(i)
     else {

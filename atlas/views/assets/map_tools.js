@@ -5,13 +5,14 @@ const SIGNS = { // paths in a square of 16
   pan: 'M8 1v14M1 8h14M6 3l2-2 2 2M6 13l2 2 2-2M3 6L1 8l2 2M13 6l2 2-2 2', box: 'M2 3h12v10H2z',
   lasso: 'M8 2c3.5 0 6 1.700 6 4s-2.500 4-6 4-6-1.700-6-4 2.500-4 6-4M5 9.500c-1 2 0 3 1 3.500s1 1.500 0 2.500',
   full: 'M1 5V1h4M11 1h4v4M15 11v4h-4M5 15H1v-4M5 5h6v6H5z', contours: 'M8 7.500a1 1 0 1 0 .1 0M8 5c2 0 3 1.500 3 3.200S9.500 11 8 11 5 10 5 8s1-3 3-3M8 2c4 0 6 3 6 6s-2.500 6-6 6-6-2.500-6-6 2-6 6-6',
+  panel: 'M2 3h12v10H2zM10 3v10',
   plus: 'M8 3v10M3 8h10', minus: 'M3 8h10', all: 'M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4', clear: 'M4 4l8 8M12 4l-8 8',
 }
 
 function mapTools(map, root, stage, surface) {
   const bar = make('div', 'tools', stage)
   const ask = make('form', 'ask', stage), question = make('input', '', ask)
-  let isContoured = false
+  let isContoured = false, isAsked = false
   Object.assign(question, { type: 'search', placeholder: 'Ask the map', ariaLabel: 'Ask the map', title: 'Ask the map (/)', maxLength: 2000 })
   ask.hidden = !map.callbacks.onAsk
 
@@ -34,6 +35,7 @@ function mapTools(map, root, stage, surface) {
   const contourButton = icon('Show density (D)', 'contours', toggleContours)
   contourButton.setAttribute('aria-pressed', 'false')
   icon('Full screen (F)', 'full', full)
+  if (map.callbacks.onPanel) icon('Show or hide the panel', 'panel', () => (map.callbacks.onPanel(), map.measure()))
 
   function full() {
     if (map.callbacks.onFull) map.callbacks.onFull()
@@ -62,7 +64,9 @@ function mapTools(map, root, stage, surface) {
   /** Their places on the stage. */
   const boxes = () => [bar, ask].map(({ offsetLeft, offsetTop, offsetWidth, offsetHeight }) => [offsetLeft - 4, offsetTop - 4, offsetLeft + offsetWidth + 4, offsetTop + offsetHeight + 4])
 
-  map.on(ask, 'submit', (event) => (event.preventDefault(), map.callbacks.onAsk?.({ text: question.value.trim() })))
+  // The answer to a question that was asked here is flown to, once. One from beside the map leaves the view as it is.
+  const hasAsked = () => [isAsked, (isAsked = false)][0]
+  map.on(ask, 'submit', (event) => (event.preventDefault(), (isAsked = true), map.callbacks.onAsk?.({ text: question.value.trim() })))
   map.on(question, 'keydown', (event) => event.key === 'Escape' && stage.focus())
-  return { boxes, take, full, toggleContours, tellQuestion, focusQuestion: () => question.focus(), isContoured: () => isContoured }
+  return { boxes, take, full, toggleContours, tellQuestion, focusQuestion: () => question.focus(), hasAsked, isContoured: () => isContoured }
 }

@@ -48,7 +48,14 @@ class DomainRow:
     def as_label(self) -> dict[str, Any]:
         """Return it as the renderer takes it."""
         x, y = self.centre
-        return {"x": x, "y": y, "radius": self.radius, "name": self.name, "note": self.note}
+        return {
+            "x": x,
+            "y": y,
+            "radius": self.radius,
+            "number": self.number,
+            "name": self.name,
+            "note": self.note,
+        }
 
     def as_line(self) -> dict[str, Any]:
         """Return it as a table shows it."""

@@ -38,20 +38,23 @@ QUERY_HITS = 8
 
 NEIGHBOURS = 8
 NO_LABEL = 255
+WORST = 3
+"""Domains that go worst, whose names come first on the map."""
+
 FEWEST = 3
 """Smallest number of experiences for a map."""
 
 SUGGESTED = "Over 10 % of the experiences came after the map was made."
 """Reason to make a new map."""
 
-ENGINES = {"pca": "PCA, a first sketch", "umap": "UMAP", "umap-learn": "UMAP (umap-learn)"}
+ENGINES = {"pca": "PCA, a first sketch", "umap": "UMAP, ATLAS's own", "umap-learn": "UMAP by umap-learn"}
 """Engines that may have laid out a map, in words."""
 
-REFIT_ENGINES = {"umap": "UMAP, built in", "umap-learn": "UMAP by umap-learn"}
+REFIT_ENGINES = {name: ENGINES[name] for name in ("umap", "umap-learn")}
 """Engines that a person can choose for a new map. The first is the default."""
 
 ENGINE_HELP = (
-    "Both draw the same kind of map. The built-in one starts at once; umap-learn compiles itself first, "
+    "Both draw the same kind of map. ATLAS's own starts at once; umap-learn compiles itself first, "
     "which takes up to a minute in each new process."
 )
 
@@ -119,11 +122,16 @@ def colours_packet(memory_map: MemoryMap, points: Points, colouring: Colouring, 
     worst_first = {row.number: place for place, row in enumerate(rows)} if is_by_domain else {}
     rates = {row.number: rate_text(row.rate) for row in rows if is_by_domain and row.rate.n_known}
     numbers = [GREY if entry.colour is None else entry.colour for entry in colouring.entries]
+    labelled = [*rows[:WORST], *sorted(rows[WORST:], key=lambda row: -row.n)]
+    places = {row.number: place for place, row in enumerate(labelled[:NO_LABEL])}
     entries = [
-        {**entry.as_json(), "rate": rates.get(number, "")}
+        {
+            **entry.as_json(),
+            "rate": rates.get(number, ""),
+            "label": places.get(number) if is_by_domain else None,
+        }
         for entry, number in zip(colouring.entries, numbers, strict=True)
     ]
-    labelled = sorted(rows, key=lambda row: -row.n)
     order = [worst_first.get(number, len(rows)) for number in numbers]
     layer = {
         "points": points.key,
@@ -134,7 +142,6 @@ def colours_packet(memory_map: MemoryMap, points: Points, colouring: Colouring, 
         "legend": sorted(range(len(entries)), key=order.__getitem__),
         "labels": [{**row.as_label(), "colour": row.number if is_by_domain else None} for row in labelled],
     }
-    places = {row.number: place for place, row in enumerate(labelled[:NO_LABEL])}
     label_of = np.array([places.get(label, NO_LABEL) for label in memory_map.labels.tolist()], np.uint8)
     return pack(layer, category=colouring.category, label_of=label_of)
 

@@ -18,6 +18,12 @@ from atlas.views.shared.wording import OUTCOMES, counted
 LATEST_DAY = 65_534
 """Most days in the range, counted from the first: 179 years."""
 
+BUSIEST = 0.5
+"""Largest share of the experiences of one day. Beyond it time runs by rank, or nearly all would come in one step."""
+
+MOMENTS = 200
+"""Times that are written beside the slider where it runs by rank."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Points:
@@ -65,12 +71,17 @@ def points_of(memory_map: MemoryMap, columns: Mapping[str, Mapping[str, Any]]) -
     outcome, created_at = columns["outcome"], columns["created_at"]
     named = (codes.get(outcome.get(record_id, ""), 2) for record_id in memory_map.ids)
     outcomes = np.fromiter(named, np.uint8, n)
-    first, days = _days([created_at.get(record_id) for record_id in memory_map.ids])
+    times = [str(created_at.get(record_id) or "") for record_id in memory_map.ids]
+    first, days = _days(times)
+    moments: list[str] = []
+    if n > 1 and all(times) and np.bincount(days).max() > BUSIEST * n:
+        days, moments = _ranks(times)
     xy = np.ascontiguousarray(memory_map.coordinates, np.float32)
     header = {
         "n": n,
         "first_day": first.isoformat(),
         "n_days": int(days.max(initial=0)) + 1,
+        "moments": moments,
         "label": f"Map of {counted(n, 'experience')} in {counted(len(memory_map.domains), 'domain')}.",
     }
     key = fingerprint(xy.tobytes(), outcomes.tobytes(), days.tobytes(), "\n".join(memory_map.ids).encode())
@@ -81,6 +92,16 @@ def points_of(memory_map: MemoryMap, columns: Mapping[str, Mapping[str, Any]]) -
         packet=pack({"key": key, **header}, xy=xy.ravel(), outcome=outcomes, day=days),
         places={record_id: place for place, record_id in enumerate(memory_map.ids)},
     )
+
+
+def _ranks(times: Sequence[str]) -> tuple[npt.NDArray[np.uint16], list[str]]:
+    """Return each record's place in time in place of its day, and moments at even distances along the way."""
+    order = np.argsort(np.array(times), kind="stable")
+    ranks = np.empty(len(times), np.int64)
+    ranks[order] = np.arange(len(times))
+    steps = min(len(times), LATEST_DAY + 1)
+    shown = order[np.linspace(0, len(times) - 1, min(MOMENTS, len(times))).astype(np.int64)]
+    return (ranks * steps // len(times)).astype(np.uint16), [times[row][:16].replace("T", " ") for row in shown]
 
 
 def _days(created_at: Sequence[Any]) -> tuple[date, npt.NDArray[np.uint16]]:

@@ -21,7 +21,9 @@ Act = Callable[[dict[str, Any]], None]
 """Function that is called with an event of the browser."""
 
 
-def draw_points(points: Points, *, on_select: Act, on_open: Act, on_ask: Act, on_unsupported: Act) -> None:
+def draw_points(
+    points: Points, *, on_select: Act, on_open: Act, on_ask: Act, on_domain: Act, on_unsupported: Act
+) -> None:
     """Draw the map itself. Nothing is sent again as long as the points stay the same."""
     _points(
         key=POINTS,
@@ -29,6 +31,7 @@ def draw_points(points: Points, *, on_select: Act, on_open: Act, on_ask: Act, on
         on_selected_change=_telling(POINTS, "selected", on_select),
         on_opened_change=_telling(POINTS, "opened", on_open),
         on_asked_change=_telling(POINTS, "asked", on_ask),
+        on_domain_change=_telling(POINTS, "domain", on_domain),
         on_unsupported_change=_telling(POINTS, "unsupported", on_unsupported),
     )
 

@@ -26,13 +26,10 @@ from pages.components.lists.record_table import (
     table_height,
 )
 from pages.components.lists.selection import select
-from pages.components.map.interaction import focus_on
+from pages.components.map.interaction import OPEN_DOMAIN, focus_on, open_domain
 from pages.components.map.suggesting import draw_suggesting
 from pages.components.shared.memory_map import MIN_SIZE, live_map
 from pages.components.shared.undo_toast import announce_problem
-
-OPEN_DOMAIN = "map_domain"
-"""Key of the number of the domain that is shown."""
 
 NAME_PIXELS, DOMAINS_SHOWN = 150, 12
 COLUMNS = {
@@ -56,12 +53,12 @@ def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
     if not sheet.domains:
         st.caption(no_domains_sentence(sheet.map))
     else:
-        _draw_table(sheet)
         domain = sheet.domain(st.session_state.get(OPEN_DOMAIN))
         if domain is None:
-            st.caption("Click a domain to see what is typical of it, to select all of it or to rename it.")
+            st.caption("Click a domain, here, in the legend or on the map, to see what is typical of it.")
         else:
             _draw_domain(memory, sheet, domain)
+        _draw_table(sheet)
         draw_suggesting(memory, sheet)
     if not sheet.map.is_sketch:
         _draw_size(sheet)
@@ -72,7 +69,10 @@ def _draw_table(sheet: Sheet) -> None:
 
     def look() -> None:
         place = clicked_row(key, len(sheet.domains))
-        st.session_state[OPEN_DOMAIN] = None if place is None else sheet.domains[place].number
+        number = None if place is None else sheet.domains[place].number
+        open_domain(sheet, number)
+        if number is not None:
+            focus_on(number)
 
     st.dataframe(
         [row.as_line() | {"name": fitted(row.name, NAME_PIXELS - PADDING_PIXELS)} for row in sheet.domains],

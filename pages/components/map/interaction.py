@@ -17,7 +17,7 @@ from atlas.views.map.sheet import Colours, Sheet
 from atlas.views.map.talk import talk_packet
 from atlas.views.shared.state import StoreState
 from pages.components.lists.listing import SEARCHING
-from pages.components.lists.record_table import open_experience, opened_id
+from pages.components.lists.record_table import close_opened, open_experience, opened_id
 from pages.components.lists.selection import clear_selection, current_selection, select
 from pages.components.map.component import COLOURS, MARKS, PULSE, draw_layer, draw_points, draw_talk
 from pages.components.map.plotly import draw_plotly
@@ -29,6 +29,9 @@ _SHEET, _DRAWN, _HOVERED, _VIEW, _FOCUS = "map_sheet", "map_drawn", "map_hovered
 _PULSE, _WANTED = "map_pulse_state", "map_wanted"
 
 _log = logging.getLogger("atlas.dashboard")
+
+OPEN_DOMAIN = "map_domain"
+"""Key of the number of the domain that is shown beside the map."""
 
 PULSE_SECONDS = 2
 """Time between two looks at what agents do to the memory."""
@@ -55,6 +58,7 @@ def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> Marks:
             on_select=lambda event: _selected(memory, event),
             on_open=lambda event: _opened(event),
             on_ask=_ask,
+            on_domain=lambda told: open_domain(sheet, told.get("number")),
             on_unsupported=lambda _: st.session_state.update({RENDERER: PLOTLY}),
         )
         draw_layer(COLOURS, colours.packet)
@@ -62,6 +66,14 @@ def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> Marks:
         _draw_talk(memory)
         _draw_pulse(memory)
     return marks
+
+
+def open_domain(sheet: Sheet, number: object) -> None:
+    """Show a domain beside the map, in place of an experience that is open. For a callback."""
+    domain = next((row for row in sheet.domains if row.number == number), None)
+    st.session_state[OPEN_DOMAIN] = None if domain is None else domain.number
+    if domain is not None and opened_id() is not None:
+        close_opened()
 
 
 def focus_on(number: int) -> None:

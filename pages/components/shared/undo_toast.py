@@ -127,7 +127,7 @@ def _turn(memory: MemorySystem, act: Act) -> None:
 
 
 def _bar(close_key: str, state_key: str) -> DeltaGenerator:
-    bar = st.container(horizontal=True, border=True, vertical_alignment="center")
+    bar = st.container(horizontal=True, border=True, vertical_alignment="center", key=f"act_bar_{state_key}")
     with bar:
         st.button("", key=close_key, icon=":material/close:", type="tertiary", on_click=_forget, args=(state_key,))
     return bar

@@ -8,7 +8,7 @@ import pytest
 from atlas.core.words import words
 from atlas.maps import domains
 from atlas.maps.domains import UNCLUSTERED, default_min_size, find_domains, match_domains
-from atlas.maps.naming import domain_name, name_domains
+from atlas.maps.naming import name_domains
 
 
 def blobs(sizes, seed=0):
@@ -91,8 +91,3 @@ def test_a_plural_counts_as_its_singular():
     named = {n: of.terms for n, of in name_domains(texts, np.repeat(np.array([0, 1], np.int32), 6)).items()}
     assert "flight" in named[0]
     assert "flights" not in named[0]
-
-
-def test_a_domain_without_words_has_its_number():
-    assert domain_name(2, name_domains(["12", "34"], np.array([2, 2], np.int32))[2].parts) == "Domain 3"
-    assert domain_name(0, ("refund", "flight", "certificate", "seat")) == "refund · flight · certificate"

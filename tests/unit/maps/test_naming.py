@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from atlas.maps.naming import DomainTerms, domain_name, name_domains, prose, unique_names
+from atlas.maps.naming import DomainTerms, name_domains, prose, same_template, unique_names
 
 PEOPLE = ["Anya Garcia", "Omar Silva", "Lucas Brown"]
 
@@ -43,37 +44,83 @@ def test_forms_of_one_word_stand_once():
     assert not {"sort", "sorted"} <= {*words}
 
 
-def test_domains_of_the_same_words_are_told_apart():
-    same = ("household", "task")
-    assert unique_names({0: same, 3: same, 5: ("flight",), 6: same}, reserved=["flight"]) == {
-        0: "household · task",
-        3: "household · task (2)",
-        5: "flight (2)",
-        6: "household · task (3)",
+def called(*names: str, terms: tuple[str, ...] = ()) -> DomainTerms:
+    return DomainTerms(terms=terms, names=names)
+
+
+def test_domains_of_the_same_name_take_another_one_or_are_numbered():
+    same = called("household tasks")
+    choosing = {0: same, 3: called("household tasks", "cleaning mugs"), 5: called("flights"), 6: same}
+    assert unique_names(choosing, reserved=["flights"]) == {
+        0: "household tasks",
+        3: "cleaning mugs",
+        5: "flights (2)",
+        6: "household tasks (2)",
     }
 
 
-CUBES = [f"Find the surface area of {solid}" for solid in ("a cube", "cubes", "one cube", "a cube or cone", "the cube")]
+def test_a_domain_without_a_phrase_is_named_by_its_words_or_its_number():
+    assert unique_names({0: called(terms=("refund", "seat", "fee")), 2: called()}) == {
+        0: "refund and seat",
+        2: "Domain 3",
+    }
 
 
-def test_words_that_stand_together_are_a_phrase_in_the_name():
-    (cubes, _) = telling(CUBES, ["paint a grid"] * 5)
-    assert set(cubes.terms[:3]) == {"area", "cube", "surface"}
-    assert domain_name(0, cubes.parts) == "surface area · cube"
+AGAINST = [f"Paint the {colour} grid" for colour in ("red", "blue", "green", "black", "grey")]
 
 
-def test_a_phrase_is_spelled_as_it_mostly_is():
-    (tables, _) = telling([f"{one} are slow" for one in ["The Postgres tables"] * 3 + ["Postgres table"]], ["grid"] * 4)
-    assert "Postgres tables" in tables.parts
+@pytest.mark.parametrize(
+    ("tasks", "name"),
+    [
+        (
+            [
+                "You want to cancel all of your upcoming flights, whatever the agent says",
+                "You are upset. Cancel the upcoming flight to Boston",
+                "Please cancel two upcoming flights and get a refund",
+            ],
+            "cancelling upcoming flights",
+        ),
+        (
+            [f"Write a function to find the surface area of {solid}" for solid in ("a cube", "a cone", "the ball")],
+            "surface area",
+        ),
+        (
+            [f"Nightly run {n}: rebuild the search index after the import" for n in range(5)],
+            "rebuilding search index",
+        ),
+        (
+            [
+                "You are contacting to complain about your delayed flight",
+                "Complain about a delayed flight",
+                "You want to complain about delayed flights",
+            ],
+            "complaining about delayed flights",
+        ),
+        (["Sort a list", "Sort the list at once", "Write a function to sort a given list"], "sorting lists"),
+        (
+            ["Sort the rows by age", "Index a table", "Sort all rows", "Index this table"],
+            "sorting rows and indexing tables",
+        ),
+    ],
+)
+def test_a_domain_is_named_as_a_person_would(tasks, name):
+    (found, _) = telling(tasks, AGAINST)
+    assert found.names[0] == name
 
 
-def test_a_word_that_mostly_stands_alone_stays_alone():
-    texts = ["Compute the area"] * 40 + ["The area code of a town"] * 3
-    (areas, _) = telling(texts, ["paint a grid"] * 43)
-    assert areas.parts[0] == "area"
+def test_what_a_task_does_not_want_names_nothing():
+    (found, _) = telling(["Book a seat. Do not cancel the flight", "Book seats, never cancel flights"], AGAINST)
+    assert found.names == ("booking seats",)
 
 
-def test_no_phrase_crosses_a_stop_or_holds_a_persons_name_or_code():
-    texts = [f"Cancel, please. Flight of {name} to `api_call(x)` refund" for name in PEOPLE * 3]
-    (flights, _) = telling(texts, ["paint a grid"] * 9)
-    assert sorted(flights.parts) == ["cancel", "flight", "refund"]
+def test_no_name_holds_a_persons_name_a_place_a_code_or_a_call():
+    tasks = [f"Cancel reservation XK{n}ZU of {name} from Boston to `call(x)`" for n, name in enumerate(PEOPLE)]
+    tasks += ["Cancel a reservation HXDUBJ from Boston"]
+    (found, _) = telling(tasks, AGAINST)
+    assert found.names == ("cancelling reservations",)
+
+
+def test_groups_that_differ_in_numbers_only_are_one_domain():
+    texts = [*(f"Household task env_{n}" for n in range(6)), "Sort a list", "Sort the rows"]
+    labels = np.array([0, 0, 0, 1, 1, 1, 2, 2], np.int32)
+    assert same_template(texts, labels) == {0: 0, 1: 0, 2: 2}

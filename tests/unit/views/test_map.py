@@ -281,13 +281,22 @@ def test_values_beyond_the_most_frequent_go_together():
     assert sum(named.values()) == len(values)
 
 
+def test_time_runs_by_rank_where_one_day_brought_more_than_half():
+    times = {f"id{i}": f"2026-05-05T10:{59 - i:02}:00" for i in range(11)} | {"id11": "2026-01-01T00:00:00"}
+    layer = unpacked(points_of(make_map(), {"outcome": {}, "created_at": times}).packet)
+    assert layer["day"].tolist() == [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
+    assert layer["n_days"] == 12
+    assert (layer["moments"][0], layer["moments"][-1]) == ("2026-01-01 00:00", "2026-05-05 10:59")
+
+
 def test_the_packet_of_colours_lists_legend_and_labels(points):
     memory_map = make_map()
     colouring = colouring_of(memory_map, points, DOMAIN, {})
     layer = unpacked(colours_packet(memory_map, points, colouring, domain_rows(memory_map, points.outcomes)))
     assert [entry["name"] for entry in layer["entries"]] == ["tax", "soup", "web", "Unclustered"]
-    assert [label["name"] for label in layer["labels"]] == ["tax", "soup", "web"]
-    assert layer["labels"][0]["x"] == pytest.approx(-7 / 11, abs=1e-6)
+    assert [label["name"] for label in layer["labels"]] == ["web", "soup", "tax"]  # the worst first
+    assert [entry["label"] for entry in layer["entries"]] == [2, 1, 0, None]
+    assert layer["labels"][2]["x"] == pytest.approx(-7 / 11, abs=1e-6)
 
 
 def test_marks_speak_of_points_by_number(points):
@@ -331,7 +340,7 @@ def test_what_is_drawn_takes_the_place_of_is_added_to_or_taken_from_the_selectio
 
 def test_quality_says_what_made_the_map_and_how_much_came_since():
     memory_map = make_map()
-    assert quality_text(memory_map) == "12 experiences · 98 % of neighbours true · UMAP, seed 42"
+    assert quality_text(memory_map) == "12 experiences · 98 % of neighbours true · UMAP, ATLAS's own, seed 42"
     memory_map.is_placed[:3] = True
     assert quality_text(memory_map).endswith("3 placed since the map was made")
 

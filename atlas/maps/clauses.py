@@ -1,0 +1,178 @@
+"""Noun phrases of tasks, each with its verb, found by a few rules over words and punctuation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from atlas.core.words import FUNCTION_WORDS, STOP_WORDS
+from atlas.maps.grammar import VERBS, is_plural, singular, word_set
+
+LONGEST = 3
+"""Words of a noun phrase."""
+
+BEFORE_VERBS = word_set("and can could help i let may must or please should shall then to us we will would you")
+"""Words after which a task's verb can stand."""
+
+NEGATIONS = word_set("never not no without don't doesn't didn't can't won't don doesn didn won")
+FORM = word_set(
+    "agent assistant code example function input method output problem program question script solution str"
+)
+"""Nouns of the form of a task, which name no subject whatever stands before them."""
+
+EMPTY = word_set("""
+    amount anybody array case day element hour id integer item kind list minute month note number pair people person
+    reason rest result side start step string task thing total type user value variable week word year
+    """)
+"""Nouns that name a subject only together with other words."""
+
+ADVERBS = word_set("anyway earlier sooner today tomorrow tonight twice yesterday")
+QUANTITIES = word_set("amount count half kind majority minimum maximum number rest total type")
+"""Nouns before `of` that say only how much of something is meant."""
+
+MEASURES = word_set("form length order size")
+"""Nouns after `of` that say only how something is."""
+
+DETERMINERS = word_set("a an every her his its my our the their these this those your")
+"""Words before an object. What stands before them is a verb."""
+
+CODE_WORDS = word_set("arr arrs dict int ints lst md nums obj str strs")
+NOT_BEFORE_NOUNS = word_set("""
+    also am are be been being can could did do does had has have he i is it may might must not really she should so that
+    there they to too very was we were which who will would you
+    """)
+"""Words after which a word that stands alone is an adjective or a verb."""
+
+NOUNS_IN_ING = word_set("building ceiling listing meeting morning pricing rating setting spring string training")
+
+PARTICLES = word_set("about off out up")
+"""Words that belong to the verb that they follow: `complain about`."""
+
+PREPOSITIONS = word_set("at between by for from if in into on over through to under when where with within without")
+"""Words after which nothing is the verb's object."""
+
+_SENTENCE = re.compile(r"[.,;:!?()\[\]{}\n\"“”…|=<>*#]+|\s[-–—/]\s|\b'|'\b(?![a-z]\b)")
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_CODE_WORD = re.compile(r".*\d.*|[A-Z]{5,}|.")
+"""Words that are codes, such as `HXDUBJ`, or single letters."""
+
+
+@dataclass(frozen=True, slots=True)
+class NounPhrase:
+    """A noun with the words before it that belong to it."""
+
+    words: tuple[str, ...]
+    """As they stand, the noun last."""
+
+    of: str = ""
+    """The noun after `of`, if one follows."""
+
+    @property
+    def head(self) -> str:
+        """The noun in the singular, in lower case."""
+        return singular(self.words[-1].lower())
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A noun phrase, and the verb of which it is the object."""
+
+    phrase: NounPhrase
+    verb: str = ""
+    """Empty where the phrase is not the object of a verb."""
+
+
+def clauses(text: str, excluded: Container[str]) -> Iterator[Clause]:
+    """Yield the noun phrases of a text in their order, each with its verb.
+
+    Args:
+        text: Prose.
+        excluded: Words in lower case that name nothing, such as those of people.
+    """
+    for sentence in _SENTENCE.split(text):
+        yield from _clauses_of(_WORD.findall(sentence), excluded)
+
+
+def _clauses_of(words: Sequence[str], excluded: Container[str]) -> Iterator[Clause]:
+    """Yield those of words between which there is no punctuation. None where something is negated."""
+    if not NEGATIONS.isdisjoint(word.lower() for word in words):
+        return
+    reading = _Reading()
+    for before, word in pairwise(["", *words, ""]):
+        if not reading.run and word.lower() in VERBS and (not before or before.lower() in BEFORE_VERBS):
+            reading.verb = reading.link = word.lower()
+        elif _may_name(word, excluded):
+            reading.run.append(word)
+        elif reading.run:
+            yield from reading.end_run(word.lower())
+        else:
+            reading.pass_over(word.lower())
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A sentence as far as it is read."""
+
+    verb: str = ""
+    run: list[str] = field(default_factory=list)
+    """Words in a row that may name something."""
+
+    link: str = ""
+    """The word before them."""
+
+    latest: Clause | None = None
+
+    def pass_over(self, word: str) -> None:
+        """Read a word that names nothing, and with which no run ends."""
+        if self.verb and self.link == self.verb and word in PARTICLES:
+            self.verb = f"{self.verb} {word}"
+        elif word in PREPOSITIONS:
+            self.verb = ""
+        self.link = word
+
+    def end_run(self, word: str) -> Iterator[Clause]:
+        """Read the word with which a run ends, and yield what it is."""
+        if word in DETERMINERS or (len(self.run) > 1 and is_plural(self.run[-2]) and self.run[-1] in VERBS):
+            self.run.pop()  # `clients hammer the endpoint`, `goals generate`
+        for clause in self._ended():
+            if word != "of" or clause.phrase.head not in QUANTITIES:
+                yield clause
+            self.latest = clause
+        if word not in ("and", "or", "of"):
+            self.verb = ""
+        self.run, self.link = [], word
+
+    def _ended(self) -> Iterator[Clause]:
+        """Yield the noun phrase of the run, and what it makes of an earlier one after `of`."""
+        run, latest, verb = self.run, self.latest, self.verb
+        is_no_noun = len(run) == 1 and self.link in NOT_BEFORE_NOUNS and run[0].islower()
+        if not run or is_no_noun or not _is_noun(run[-1].lower()):
+            return
+        if self.link == "of" and latest is not None and singular(run[-1].lower()) not in MEASURES:
+            if latest.phrase.head in QUANTITIES:
+                verb = latest.verb
+            else:
+                yield Clause(NounPhrase(latest.phrase.words, run[-1]), latest.verb)
+        yield Clause(NounPhrase(tuple(run[-LONGEST:])), verb)
+
+
+def _is_noun(word: str) -> bool:
+    """Return whether a word may be a noun, judged by its ending: `delayed` and `contacting` are none."""
+    is_form = (word.endswith("ed") and len(word) > 5) or (word.endswith("ing") and word not in NOUNS_IN_ING)
+    return len(word) > 2 and not is_form and singular(word) not in FORM
+
+
+def _may_name(word: str, excluded: Container[str]) -> bool:
+    lower = word.lower()
+    return not (
+        not word
+        or _CODE_WORD.fullmatch(word)
+        or lower in excluded
+        or lower in CODE_WORDS
+        or lower in ADVERBS
+        or (lower in STOP_WORDS and lower != "case")  # `snake case strings`
+        or lower in FUNCTION_WORDS
+        or lower.endswith("ly")
+    )

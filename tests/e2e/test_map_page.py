@@ -1,0 +1,135 @@
+"""The map as the page: nothing resizes it, names stand off the points, and a domain that is clicked is gone to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.browser.map import draw, look, open_map
+from tests.support.browser.page import settle, shoot
+from tests.support.browser.server import Serve
+from tests.support.records import START, kinds
+from tests.support.stores import make_store
+
+RESTED = "() => !atlasMap.look().isMoving"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """Ninety experiences of three kinds, all of one day."""
+    store = tmp_path_factory.mktemp("page")
+    make_store(store, (replace(each, timestamp=START) for each in kinds(90)))
+    return store
+
+
+@pytest.fixture
+def map_page(page: Page, made: Path, serve: Serve) -> Page:
+    """The map of those."""
+    open_map(page, serve(made))
+    return page
+
+
+def panel_name(page: Page) -> str:
+    """Name of the domain that is shown beside the map."""
+    return page.get_by_role("textbox", name="Name", exact=True).input_value()
+
+
+def test_a_selection_leaves_the_canvas_as_it_is(map_page: Page):
+    canvas = map_page.locator(".stage .overlay")
+    before, view = canvas.bounding_box(), look(map_page)["view"]
+    map_page.get_by_role("button", name="Select a box").click()
+    draw(map_page, [(20, 60), (500, 560)])
+    expect(map_page.get_by_text("selected from box on the map")).to_be_visible()
+    settle(map_page)
+    assert canvas.bounding_box() == before
+    assert look(map_page)["view"] == view
+    tray = map_page.locator(".st-key-tray").bounding_box()
+    assert before["y"] < tray["y"]
+    assert tray["y"] + tray["height"] < before["y"] + before["height"], "the tray lies over the map"
+    shoot(map_page, "map-page-selected", themes=True)
+    map_page.get_by_role("button", name="Pin", exact=True).click()
+    expect(map_page.get_by_role("button", name="Undo")).to_be_visible()
+    settle(map_page)
+    assert canvas.bounding_box() == before, "the bar of what was done lies over the map"
+    map_page.get_by_role("button", name="Undo").click()
+
+
+def test_names_stand_off_the_points_and_off_each_other(map_page: Page):
+    found = look(map_page)
+    boxes = [label["box"] for label in found["labels"]]
+    assert len(boxes) > 1
+    points = map_page.evaluate("() => [...Array(atlasMap.look().n).keys()].map((i) => atlasMap.where(i))")
+    for left, top, right, bottom in boxes:
+        assert [(x, y) for x, y in points if left < x < right and top < y < bottom] == []
+        assert right <= found["width"] - found["insets"]["right"]
+    assert not [
+        pair
+        for pair in combinations(boxes, 2)
+        if pair[0][0] < pair[1][2] and pair[0][2] > pair[1][0] and pair[0][1] < pair[1][3] and pair[0][3] > pair[1][1]
+    ]
+    worst = map_page.locator(".legend .name").first.inner_text()
+    assert worst in {label["name"] for label in found["labels"]}
+
+
+def test_a_legend_entry_flies_to_its_domain_and_opens_its_panel(map_page: Page):
+    before = look(map_page)["view"]
+    entry = map_page.locator(".legend .name").first
+    name = entry.inner_text()
+    entry.click()
+    expect(map_page.get_by_role("button", name="Select all of it")).to_be_in_viewport()
+    map_page.wait_for_function(RESTED)
+    assert panel_name(map_page) == name
+    assert look(map_page)["view"]["scale"] > before["scale"]
+    shoot(map_page, "map-page-domain", themes=True)
+
+
+def test_a_name_on_the_map_opens_its_panel(map_page: Page):
+    label = look(map_page)["labels"][-1]
+    stage = map_page.locator(".stage .overlay").bounding_box()
+    left, top, right, bottom = label["box"]
+    map_page.mouse.click(stage["x"] + (left + right) / 2, stage["y"] + (top + bottom) / 2)
+    expect(map_page.get_by_role("button", name="Select all of it")).to_be_in_viewport()
+    assert panel_name(map_page) == label["name"]
+
+
+def test_the_legend_is_one_row_that_opens_to_all(map_page: Page):
+    legend = map_page.locator(".legend")
+    canvas = map_page.locator(".stage .overlay").bounding_box()
+    assert legend.bounding_box()["height"] < 40
+    map_page.get_by_role("button", name="Show all of the legend").click()
+    for chip in legend.locator(".chip").all():
+        expect(chip).to_be_in_viewport(ratio=1)
+    assert map_page.locator(".stage .overlay").bounding_box() == canvas
+
+
+def test_a_question_to_the_map_zooms_to_its_hits(map_page: Page):
+    before = look(map_page)["view"]
+    map_page.get_by_role("searchbox", name="Ask the map").fill("cron")
+    map_page.get_by_role("searchbox", name="Ask the map").press("Enter")
+    expect(map_page.get_by_text("Found, best first")).to_be_visible()
+    map_page.wait_for_function("() => atlasMap.look().lit > 5 && !atlasMap.look().isMoving")
+    assert look(map_page)["view"]["scale"] > before["scale"]
+
+
+def test_where_all_came_on_one_day_time_runs_by_rank(map_page: Page):
+    until = map_page.get_by_label("Until which day")
+    assert until.get_attribute("max") == "89"
+    until.fill("29")
+    map_page.get_by_role("button", name="Select a box").click()
+    stage = map_page.locator(".stage .overlay").bounding_box()
+    draw(map_page, [(14, 46), (int(stage["width"]) - 4, int(stage["height"]) - 4)])
+    expect(map_page.get_by_text("30 selected from box on the map")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [{"width": 1024, "height": 768}, {"width": 390, "height": 844}])
+def test_a_narrow_window_has_the_map_and_the_panel(map_page: Page, size):
+    map_page.set_viewport_size(size)
+    settle(map_page)
+    assert map_page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    map_page.locator(".legend .name").first.click()
+    expect(map_page.get_by_role("button", name="Select all of it")).to_be_in_viewport()
+    shoot(map_page, f"map-page-{size['width']}")
