@@ -86,7 +86,7 @@ class Links:
         """Return every link that was ever made, newest first."""
         return sorted(self._file.read().values(), key=lambda link: link.made_at, reverse=True)
 
-    def knows(self, secret: str) -> bool:
+    def has_secret(self, secret: str) -> bool:
         """Return whether there ever was a link with this secret."""
         return _hash(secret) in self._file.read()
 

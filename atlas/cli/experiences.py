@@ -128,7 +128,7 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
             diversity=options.diverse,
         )
         for hit in found.hits:
-            print("\n    ".join(_said_of(hit)))
+            print("\n    ".join(_hit_lines(hit)))
         hidden = hidden_text(found.n_hidden, n_shown=len(found.hits), most=options.k)
         nothing = "" if found.hits else "nothing relevant found"
         for line_text in (
@@ -152,7 +152,7 @@ def _refuse_unheard(options: argparse.Namespace) -> None:
         )
 
 
-def _said_of(hit: Hit[Experience]) -> list[str]:
+def _hit_lines(hit: Hit[Experience]) -> list[str]:
     """Return a hit in lines: the experience, the attempts that it stands for, and the reason for its rank."""
     signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
     attempts = attempts_text(hit.outcomes)

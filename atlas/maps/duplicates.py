@@ -19,7 +19,7 @@ KEPT_DIRECTIONS = 64
 """Directions that are compared first. What they cannot rule out is compared whole."""
 
 BLOCK = 2_048
-TOLD_EVERY = 1_000
+REPORT_EVERY = 1_000
 MOST_PAIRS = 256
 """Near-duplicates of one vector that are looked at. A larger clump comes out as several groups."""
 
@@ -78,7 +78,7 @@ def duplicate_attempts(
     groups: list[DuplicateGroup] = []
     for done, rows in enumerate(tasks, 1):
         groups += near_duplicates(among(embedded, rows), threshold)
-        if on_progress and (done % TOLD_EVERY == 0 or done == len(tasks)):
+        if on_progress and (done % REPORT_EVERY == 0 or done == len(tasks)):
             on_progress(done, len(tasks))
     return _largest_first(groups)
 

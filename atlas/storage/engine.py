@@ -415,7 +415,7 @@ class LedgerEngine(Protocol):
     def position(self, collection: str) -> Position:
         """Return the current position of a collection: cheap enough to ask before every query."""
 
-    def holds_more_than(self, collection: str, n_records: int) -> bool:
+    def has_more_than(self, collection: str, n_records: int) -> bool:
         """Return whether a collection has more live records than this. It counts no further."""
 
     def follow(self, collection: str, since: int, limit: int = -1) -> list[Entry]:

@@ -170,7 +170,7 @@ class LedgerCollection(Collection):
 
     def is_empty(self) -> bool:
         """Return whether there is no record. It looks no further than the first."""
-        return not self._ledger.holds_more_than(self._name, 0)
+        return not self._ledger.has_more_than(self._name, 0)
 
     def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True

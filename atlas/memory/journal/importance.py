@@ -129,7 +129,7 @@ def repeated(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | 
     return None
 
 
-def telling_words(text: str) -> set[str]:
+def significant_words(text: str) -> set[str]:
     """Return the different words of a text, without numbers, which differ from run to run."""
     return set(_TOKEN.findall(text.lower()))
 

@@ -19,7 +19,7 @@ from atlas.llm.budget import operation
 from atlas.llm.prompts.journal_summary import JOURNAL_SUMMARY
 from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.memory.base.ranking import maximal_marginal_relevance
-from atlas.memory.journal.importance import telling_words
+from atlas.memory.journal.importance import significant_words
 from atlas.protocols.infra import LLMClient, Progress
 
 EXTRACTION = "extraction"
@@ -146,7 +146,7 @@ def central_sentences(
     alike = Counter[str]()
     first: dict[frozenset[str], str] = {}
     for sentence in (part for text in texts for part in sentences_of(text)):
-        alike[first.setdefault(frozenset(telling_words(sentence)), sentence)] += 1
+        alike[first.setdefault(frozenset(significant_words(sentence)), sentence)] += 1
     worded = [sentence for words, sentence in first.items() if words] or list(first.values())
     sentences = [sentence for sentence in worded if not _CODE.match(sentence)] or worded
     reasons = [sentence for sentence in sentences if _REASON.match(sentence)]

@@ -267,7 +267,7 @@ class StrategyWriter:
     def _combined(self, stored: Strategy, other: Strategy) -> Strategy | None:
         """Return a strategy combined with one of a similar situation, or None if a model finds them different."""
         both = with_sources(stored, other)
-        if says_the_same(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
+        if has_suggestion_of(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
             return both
         try:
             together = call(self.abstractor.combined, stored, other)
@@ -296,12 +296,12 @@ class StrategyWriter:
 def with_sources(strategy: Strategy, other: Strategy) -> Strategy:
     """Return a strategy with another one's sources and with its suggestion as one of the `variants`."""
     metadata = dict(strategy.metadata)
-    if not says_the_same(strategy, other):
+    if not has_suggestion_of(strategy, other):
         metadata["variants"] = [*_variants(strategy), {"suggestion": other.suggestion, "sources": list(other.sources)}]
     return replace(strategy, sources=joined(strategy.sources, other.sources), metadata=metadata)
 
 
-def says_the_same(strategy: Strategy, other: Strategy) -> bool:
+def has_suggestion_of(strategy: Strategy, other: Strategy) -> bool:
     """Return whether a strategy, or one of its variants, has another's suggestion, but for spaces."""
     variants = [str(variant.get("suggestion", "")) for variant in _variants(strategy) if isinstance(variant, Mapping)]
     if len(variants) >= MOST_VARIANTS:

@@ -150,7 +150,7 @@ class Words(Protocol):
     def make_word_table(self, connection: Connection, collection: str, /) -> None:
         """Make the word table of a collection, with the words of its records, unless it has one."""
 
-    def make_word_table_anew(self, connection: Connection, collection: str, /) -> None:
+    def rebuild_word_table(self, connection: Connection, collection: str, /) -> None:
         """Build a collection's table from its records, under another name."""
 
     def put_words(self, connection: Connection, collection: str, seq: int, document: str, search_text: str, /) -> None:
@@ -194,7 +194,7 @@ class Words(Protocol):
     def read_holding(self, connection: Connection, table: str, phrases: Sequence[Term], /) -> Seqs:
         """Return the records that hold every one of some phrases."""
 
-    def held_by(self, connection: Connection, table: str, words: Sequence[str], seqs: Seqs, /) -> set[str]:
+    def words_in(self, connection: Connection, table: str, words: Sequence[str], seqs: Seqs, /) -> set[str]:
         """Return the words that any of these records holds."""
 
 

@@ -63,7 +63,7 @@ def copy_ledger(source: Connection, writing: Writing, on_progress: Progress | No
     with writing() as target:
         target.dialect.renumber(target)
         for collection in read_collections(target):
-            target.dialect.words.make_word_table_anew(target, collection)
+            target.dialect.words.rebuild_word_table(target, collection)
         _copy_meta(source, target)
     return n_done + n_attributes
 

@@ -53,7 +53,7 @@ from atlas.storage.sql.records import (
     read_record,
     writing,
 )
-from atlas.storage.sql.review import hold
+from atlas.storage.sql.review import mark_waiting
 from atlas.storage.sql.token_vectors import SqlTokenVectors
 from atlas.storage.sql.usage import SqlUsage, restore_usage, restore_uses
 from atlas.storage.sql.vectors import SqlVectors
@@ -285,7 +285,7 @@ class SqlLedger:
         with self.database.read() as connection:
             return meta.read_position(connection, collection)
 
-    def holds_more_than(self, collection: str, n_records: int) -> bool:
+    def has_more_than(self, collection: str, n_records: int) -> bool:
         """Return whether a collection has more live records than this. It counts no further."""
         with self.database.read() as connection:
             rows = connection.execute(
@@ -412,7 +412,7 @@ class SqlLedger:
                 _restore(
                     writer, collection, {record_id: restored[record_id] for record_id in added if record_id in restored}
                 )
-            hold(writer, collection, added)
+            mark_waiting(writer, collection, added)
         return added
 
     def update(

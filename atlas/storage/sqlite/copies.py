@@ -147,12 +147,12 @@ def revived(database: Database, copy: Path) -> tuple[str, ...]:
     """Return the ids of records that were purged from a ledger, and that a copy still holds."""
     with database.read() as connection:
         purged = [name.partition(":") for name in read_texts(connection, PURGED)]
-    with closing(_connect(copy)) as held_by:
+    with closing(_connect(copy)) as copied:
         ids = (
             record_id
             for collection, _, record_id in purged
-            if purged_by(held_by, collection, record_id) is None
-            and held_by.execute(
+            if purged_by(copied, collection, record_id) is None
+            and copied.execute(
                 "SELECT 1 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
             ).fetchone()
         )

@@ -13,7 +13,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.history.operations import OperationRow, operation_rows
 from atlas.views.overview.index_state import index_state
 from atlas.views.shared.rates import interval_text, rate_text
-from atlas.views.shared.wording import NOT_SAID, OUTCOMES, counted
+from atlas.views.shared.wording import OUTCOMES, UNKNOWN_VALUE, counted
 from atlas.views.strategies.overview import StrategyOverview, strategy_overview
 
 GROUPS_SHOWN = 50
@@ -102,7 +102,7 @@ def _groups(memory: MemorySystem, key: str, totals: Mapping[str, int]) -> Groups
     tallies: dict[str, dict[str, int]] = {}
     for outcome in OUTCOMES:
         named = memory.experience.values(key, {"outcome": outcome}) if totals.get(outcome) else {}
-        for value, n in [*named.items(), (NOT_SAID, totals.get(outcome, 0) - sum(named.values()))]:
+        for value, n in [*named.items(), (UNKNOWN_VALUE, totals.get(outcome, 0) - sum(named.values()))]:
             tally = tallies.setdefault(str(value), {})
             tally[outcome] = tally.get(outcome, 0) + max(n, 0)
     groups = [_group(name, SuccessRate.of(tally)) for name, tally in tallies.items() if any(tally.values())]

@@ -48,7 +48,7 @@ class OpenedMemory:
             self.model.client.close()
 
 
-def hold_store() -> None:
+def keep_store() -> None:
     """Keep the store that the first address of a session names, and write it into every later address.
 
     Without a choice of stores, addresses do not name one.

@@ -129,7 +129,7 @@ class SqlPurges:
         """Rebuild the tables of words, and write the file again, without free pages."""
         with self._database.write() as connection:
             for name in collections:
-                connection.dialect.words.make_word_table_anew(connection, name)
+                connection.dialect.words.rebuild_word_table(connection, name)
         self._database.rewrite()
 
     def empty_journal(self) -> bool:
