@@ -118,7 +118,7 @@ class Links:
         with self._file.changing() as links:
             live = [hashed for hashed, link in links.items() if link.id == link_id and not link.problem(now)]
             if not live:
-                raise NotFound("there is no link of this id that has not ended; look again")
+                raise NotFound("there is no open link of this id; open the list of links again")
             ended = links[live[0]] = replace(links[live[0]], revoked_at=now)
         self._audit.note(LINK_ENDED, about=ended.name)
         return ended

@@ -73,7 +73,7 @@ def duplicate_attempts(
         embedded: The attempts.
         tasks: The rows of the attempts at each task, no row in two of them.
         threshold: See `near_duplicates`.
-        on_progress: Called with how many tasks are done, and of how many.
+        on_progress: Called with the number of tasks done, and their total.
     """
     groups: list[DuplicateGroup] = []
     for done, rows in enumerate(tasks, 1):
@@ -94,7 +94,7 @@ def near_duplicates(
     Args:
         embedded: The experiences to search.
         threshold: Lowest cosine within a group, above 0 and at most 1.
-        on_progress: Called with how many records are done, and of how many.
+        on_progress: Called with the number of records done, and their total.
 
     Raises:
         InvalidInput: The threshold is not in its range.

@@ -64,7 +64,7 @@ def parsed(text: Any, *names: str) -> dict[str, Any]:
     SQLite finds damage to its pages, but keeps no checksums: a bit that flips inside a text comes back as it is.
 
     Raises:
-        UnreadableRow: It is no JSON object, or lacks a name. A `Database`'s connection turns it into `StoreDamaged`.
+        UnreadableRow: It is not a JSON object, or lacks a name. A `Database`'s connection turns it into `StoreDamaged`.
     """
     try:
         parsed_row = json.loads(text)

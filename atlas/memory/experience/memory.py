@@ -96,7 +96,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         """Remember attempts, in batches that are durable one by one. Return the ids of their experiences.
 
         Args:
-            on_progress: Called after each batch with how many are done, and of how many where that is known, else 0.
+            on_progress: Called after each batch with the number done, and the total where that is known, else 0.
             skip_known: Leave out attempts that are stored already or repeated in the batch.
         """
         total = len(trajectories) if isinstance(trajectories, Sequence) else 0
@@ -289,7 +289,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
         Args:
             ids: In the order in which they are read now, such as newest first; what is not there is left out.
-            on_progress: Told after each set how many experiences are judged, and of how many.
+            on_progress: Called after each set with the number experiences judged, and the total.
         """
         return plan_refine(self._store, ids, strategy, self.embedder.dimension, on_progress)
 

@@ -94,7 +94,7 @@ def plan_compact(
     Args:
         subjects: Every entry, the newest first.
         encode: Embeds the sentences among which those of a summary are picked.
-        on_progress: Called after each summary with how many are drafted, and of how many.
+        on_progress: Called after each summary with the number drafted, and the total.
 
     Raises:
         InvalidInput: A number to keep is negative, or the cap is less than 1.

@@ -352,7 +352,7 @@ class Journal(Memory[JournalEntry]):
         Args:
             keep_recent: Number of latest entries that stay, as do pinned ones, directives and tasks.
             keep_types: Number of latest entries of a type that stay as well. With a number, older tasks may move.
-            on_progress: Called after each summary with how many are written, and of how many.
+            on_progress: Called after each summary with the number written, and the total.
             max_entries: Most entries of the journal afterwards; the others are deleted, tasks and marked ones last.
         """
         self.types.recall(self._store.notes())

@@ -206,7 +206,7 @@ class Summariser:
 
         Args:
             sources: The entries that each draft stands for.
-            on_progress: Told after each draft how many are written, and of how many.
+            on_progress: Called after each draft with the number written, and the total.
         """
         number = itertools.count(1)
 

@@ -150,7 +150,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         sources, or sources of the one that is there for it.
 
         Args:
-            on_progress: Called after each attempt with how many are done, and of how many.
+            on_progress: Called after each attempt with the number done, and the total.
         """
         return self._writer.plan([*map(self._without_secrets, trajectories)], on_progress)
 

@@ -20,7 +20,7 @@ def read_marks_file(path: Path) -> dict[str, Marks]:
     """Return the marks of each record that a file lists.
 
     Raises:
-        InvalidInput: It is no file of marks, or too large.
+        InvalidInput: It is not a file of marks, or too large.
         OSError: It cannot be read.
     """
     return {record_id: decode_marks(row) for record_id, row in read_rows(path).items()}
@@ -30,7 +30,7 @@ def read_rows(path: Path) -> dict[str, dict[str, Any]]:
     """Return the row of each record that a file lists. Its tags and texts are lists and texts.
 
     Raises:
-        InvalidInput: It is no file of marks, or too large.
+        InvalidInput: It is not a file of marks, or too large.
         OSError: It cannot be read.
     """
     if not path.is_file() or path.stat().st_size > MAX_BYTES:

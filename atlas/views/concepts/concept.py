@@ -29,7 +29,7 @@ FOUND_SHOWN = 10
 EXAMPLES_SHOWN = 20
 
 NAMED_BY = {"heuristic": "rules, from its code and uses"}
-"""Our words for what named a learned function, where that is no language model."""
+"""Our words for what named a learned function, if that is not a language model."""
 
 SHOWN_ELSEWHERE = ("documented_by", "original_name", "n_tasks", RECORDED, PROVEN)
 """Metadata that stands among the facts of a concept."""

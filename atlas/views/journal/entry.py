@@ -117,7 +117,7 @@ def metadata_in(text: str) -> dict[str, Any]:
     """Return the metadata that a person typed.
 
     Raises:
-        InvalidInput: It is no JSON object.
+        InvalidInput: It is not a JSON object.
     """
     try:
         metadata = json.loads(text) if text.strip() else {}

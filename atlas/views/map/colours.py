@@ -49,7 +49,7 @@ class Entry:
 
     n: int
     colour: int | None = None
-    """The place in the theme's categorical colours, or `GREY` for what is no category."""
+    """The place in the theme's categorical colours, or `GREY` for a value without a category."""
 
     shade: float | None = None
     """In [0, 1], where entries have an order."""

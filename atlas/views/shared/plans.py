@@ -62,7 +62,7 @@ class PlanRow:
     """The reason why it goes, or why it stays nevertheless."""
 
     outcome: str = ""
-    """`succeeded`, `failed` or `unknown`. Empty where the record is no attempt."""
+    """`succeeded`, `failed` or `unknown`. Empty if the record is not an attempt."""
 
 
 @dataclass(frozen=True, slots=True)

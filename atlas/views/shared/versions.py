@@ -65,7 +65,7 @@ def version_changes(
     """
     found = {version.number: version.item for version in versions}
     if now is None or number not in found:
-        raise NotFound("this version is not in the store any more")
+        raise NotFound("this version is no longer in the store")
     return changes_to(now, found[number], editable)
 
 

@@ -99,7 +99,7 @@ class _Session:
         self._message = ""
 
     def take(self, record: Record) -> None:
-        """Take a line in.
+        """Read a line.
 
         Raises:
             InvalidInput: It cannot be read, or answers a request that is not in the file.

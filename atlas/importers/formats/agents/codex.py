@@ -70,7 +70,7 @@ class _Rollout:
         self._thoughts: list[str] = []
 
     def take(self, record: Record) -> None:
-        """Take a line in.
+        """Read a line.
 
         Raises:
             InvalidInput: It cannot be read, or answers a request that is not in the file.

@@ -96,7 +96,7 @@ class RemoteIndex:
 
     @property
     def fault(self) -> str:
-        """The reason why the service could not be asked last. Empty where it answered."""
+        """The reason why the last request to the service failed. Empty if it succeeded."""
         return self._patience.fault
 
     @property
