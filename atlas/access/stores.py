@@ -197,7 +197,7 @@ class Stores:
         return store, link
 
     def sign_in(self, identity: Identity) -> str:
-        """Sign somebody in to every store of their groups, and return their id.
+        """Let somebody into every store of their groups, and return their id.
 
         Raises:
             NotAllowed: No store has such a person, or an administrator has removed them.

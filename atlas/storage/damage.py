@@ -40,7 +40,7 @@ def decoded(decode: Callable[[Any], T], row: Mapping[str, Any], name: str) -> T:
     """Return the value that a function reads from a record's text.
 
     Raises:
-        StoreDamaged: The text is not there, or the function cannot read it.
+        StoreDamaged: The text does not exist, or the function cannot read it.
     """
     try:
         return decode(row[name])

@@ -86,7 +86,7 @@ class MarkTables(Protocol):
         """Return one of the marks of every record that has it: a tuple of tags, a boolean or a text."""
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
-        """Set records' marks, or raise `NotFound` where one is not there."""
+        """Set records' marks, or raise `NotFound` where one does not exist."""
 
     def change(
         self,
@@ -210,7 +210,7 @@ class Copies(Protocol):
         """Refuse a copy that cannot be used, and bring one of an older schema up to this one."""
 
     def contents(self, copy: Path) -> CopyContents:
-        """Return how much a copy holds, and of which model."""
+        """Return the number of records in a copy, and its model."""
 
     def revived(self, copy: Path) -> tuple[str, ...]:
         """Return the ids of purged records that a copy still holds, live or in its history."""

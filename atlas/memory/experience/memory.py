@@ -154,7 +154,7 @@ class ChromaExperienceMemory(Memory[Experience]):
             changes: New values of `task`, `outcome`, `solution_output`, `feedback`, `steps`, `metadata` or `agent_id`.
 
         Raises:
-            NotFound: It is not there.
+            NotFound: It does not exist.
             InvalidInput: Another field, or a value that cannot be stored.
             PlanOutdated: Others changed it each time before this could be written; the store was not changed.
         """
@@ -248,7 +248,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         tags and notes, is pinned if one is, buried if all are, and sample data if all are.
 
         Raises:
-            InvalidInput: A group has fewer than two experiences, one is in two groups, or one is not there.
+            InvalidInput: A group has fewer than two experiences, one is in two groups, or one does not exist.
         """
         checked = check_groups(groups)
         ids = [record_id for group in checked for record_id in group]
@@ -288,7 +288,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         holds as long as the experiences that it touches stay the same.
 
         Args:
-            ids: In the order in which they are read now, such as newest first; what is not there is left out.
+            ids: In the order in which they are read now, such as newest first; what does not exist is left out.
             on_progress: Called after each set with the number experiences judged, and the total.
         """
         return plan_refine(self._store, ids, strategy, self.embedder.dimension, on_progress)

@@ -34,7 +34,7 @@ class LogText:
     """From a whole row to the content of the record itself."""
 
     beginnings: Callable[[Collection, Sequence[str]], Mapping[str, str]]
-    """From ids to the beginnings of those that are there."""
+    """Beginnings of existing entries, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class _Lines:
         )
 
     def added(self) -> Groups:
-        """Return the records as they were added: those that came in between later were not there at first."""
+        """Return the records as they were added: those that came in between later did not exist at first."""
         return _by_group(self.groups.items())
 
 

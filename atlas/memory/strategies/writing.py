@@ -1,4 +1,4 @@
-"""Strategies that attempts become: new ones, or more sources of those that are there."""
+"""Strategies that attempts become: new ones, or more sources of those that exist."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StrategyWritePlan(Tabular):
 
     added: tuple[Strategy, ...]
     joined: tuple[Strategy, ...]
-    """Strategies that are there, as they would be: with more sources."""
+    """Existing strategies with more sources."""
 
     n_attempts: int
     """Successful attempts that were considered."""
@@ -60,7 +60,7 @@ class StrategyWritePlan(Tabular):
     """The ids of those in `joined` that are retired, and stay so: agents are not given them."""
 
     ids_before: frozenset[str]
-    """The strategies that were there."""
+    """The strategies that existed."""
 
     moment: Moment
     """The point in the store's history that the plan holds for."""
@@ -81,7 +81,7 @@ class StrategyWritePlan(Tabular):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyDraft:
-    """A strategy that an attempt became, and the one that is there for its situation."""
+    """A strategy of an attempt, and the existing one for its situation."""
 
     strategy: Strategy
     vector: Vectors
@@ -234,7 +234,7 @@ class StrategyWriter:
     def _placed(
         self, strategies: Sequence[Strategy]
     ) -> tuple[list[StrategyDraft], dict[str, Strategy], Mapping[str, str]]:
-        """Return new strategies with the ids of those that are there for their situations, those, and the retired."""
+        """Return new strategies with the ids of existing ones for their situations, these, and the retired ones."""
         if not strategies:
             return [], {}, {}
         vectors = [np.atleast_2d(embedding)[0] for embedding in self.columns(*strategies)[1]]

@@ -143,7 +143,7 @@ class PlainCollection(Collection):
         unchanged_since: Moment | None = None,
         dropped: Sequence[str] = (),
     ) -> None:
-        """Replace records, which keep their usage, or raise `NotFound` where one is not there.
+        """Replace records, which keep their usage, or raise `NotFound` where one does not exist.
 
         Dropped records are deleted as well.
         """
@@ -331,7 +331,7 @@ class PlainCollection(Collection):
         return [1.0] + [0.0] * (self._dimension - 1)
 
     def _rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return records as their store's `add` would take them again, or raise `NotFound` where one is not there."""
+        """Return records as their store's `add` would take them again, or raise `NotFound` where one does not exist."""
         found = {row["id"]: row for row in self.get(list(ids))}
         for record_id in ids:
             if record_id not in found:

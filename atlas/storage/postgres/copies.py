@@ -61,7 +61,7 @@ class PostgresCopies:
         self._of_file(copy).check(copy, source, marks)
 
     def contents(self, copy: Path) -> CopyContents:
-        """Return how much a copy holds, and of which model."""
+        """Return the number of records in a copy, and its model."""
         return self._of_file(copy).contents(copy)
 
     def revived(self, copy: Path) -> tuple[str, ...]:

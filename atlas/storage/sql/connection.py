@@ -230,7 +230,7 @@ class Dialect(Protocol):
         """Return the condition that a value of `attributes` passes a comparison. It is of the same kind then."""
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
-        """Add attributes: key, value and number of the record. Those that are there stay."""
+        """Add attributes: key, value and number of the record. Those that exist stay."""
 
     def forget_results(self, connection: Connection) -> None:
         """Delete the results of long work in the ledger, which may contain purged texts."""

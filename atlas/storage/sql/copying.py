@@ -144,7 +144,7 @@ def _insert(target: Connection, table: str, columns: str, rows: list[tuple[Any, 
 
 
 def _copy_attributes(source: Connection, writing: Writing, on_copied: Callable[[int], None]) -> int:
-    """Copy what filters ask for, and again the last ones that are there: some of that record may be missing."""
+    """Copy what filters ask for, and again the last ones that exist: some of that record may be missing."""
     with writing() as target:
         last = int(target.execute("SELECT coalesce(max(seq), 0) FROM attributes").fetchone()[0])
     n_copied = int(source.execute("SELECT count(*) FROM attributes WHERE seq < ?", (last,)).fetchone()[0])

@@ -432,7 +432,7 @@ class SqlLedger:
             dropped: Further records to delete, if they exist.
 
         Raises:
-            NotFound: One of them is not there.
+            NotFound: One of them does not exist.
             PlanOutdated: One of them has changed.
             EmbeddingModelMismatch: The store's vectors are of another model.
         """

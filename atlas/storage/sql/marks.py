@@ -80,7 +80,7 @@ class SqlMarks:
         return {record_id: value if name in TEXTS else bool(value) for record_id, value in rows}
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
-        """Set records' marks, or raise `NotFound` where one is not there."""
+        """Set records' marks, or raise `NotFound` where one does not exist."""
         check_marks(marks)
         with writing(self._database, self._clock, operation) as writer:
             check_own(writer.connection, operation, collection, marks)
@@ -181,7 +181,7 @@ def mark(
 
 
 def put_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks]) -> None:
-    """Set the marks of records, or raise `NotFound` where one is not there."""
+    """Set the marks of records, or raise `NotFound` where one does not exist."""
     writer.check_there(collection, marks)
     before = read_marks(writer.connection, collection, list(marks))
     for record_id, value in marks.items():

@@ -109,7 +109,7 @@ class SqliteCopies:
             raise InvalidInput(f"the ledger in {source} is damaged ({error}); the store is unchanged") from error
 
     def contents(self, copy: Path) -> CopyContents:
-        """Return how much a copy holds, and of which model.
+        """Return the number of records in a copy, and its model.
 
         Raises:
             InvalidInput: Its model cannot be read.

@@ -47,7 +47,7 @@ class PromoteRequest:
         """Return the record that it would become now.
 
         Raises:
-            NotFound: It is not there, or the memory that would store the result is missing.
+            NotFound: It does not exist, or the memory that would store the result is missing.
             InvalidInput: It cannot be promoted.
         """
         promotion = memory.plan_promotion(self.id)
@@ -105,7 +105,7 @@ def why_not_promoted(memory: MemorySystem, entry: JournalEntry) -> str:
 
 
 def became(memory: MemorySystem, entry: JournalEntry) -> tuple[Became, ...]:
-    """Return the memories that an entry was promoted to, as far as they are there."""
+    """Return the existing memories that an entry was promoted to."""
     named: dict[str, list[str]] = {}
     for name in promotions_of(entry):
         noun, _, record_id = name.partition(":")

@@ -187,5 +187,5 @@ def deleting_view(
 
 
 def gone_notes(n_gone: int) -> tuple[str, ...]:
-    """Return the note that some of the chosen records are gone. Empty if all are there."""
+    """Return the note that some of the chosen records were deleted. Empty if all exist."""
     return (f"{n_gone:,} of those chosen {'is' if n_gone == 1 else 'are'} not there any more.",) if n_gone else ()

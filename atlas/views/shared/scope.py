@@ -87,7 +87,7 @@ def has_domains(memory_map: MemoryMap | None) -> bool:
 def domain_titles(memory_map: MemoryMap | None, chosen: Sequence[int] = ()) -> dict[int, str]:
     """Return the titles of domains in a box, by their numbers, largest first.
 
-    Those that are not there keep their number.
+    Those that do not exist keep their number.
 
     No two are called the same. The title contains nothing that changes with every record, such as a count: by it
     a box recognises what is chosen.

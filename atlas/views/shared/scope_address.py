@@ -43,7 +43,7 @@ class AddressReading:
 
 
 def address_of(scope: Scope) -> dict[str, list[str]]:
-    """Return a scope as an address, without what is not narrowed."""
+    """Return a scope as parameters of an address, without empty ones."""
     written: dict[str, Iterable[Any]] = {
         "scope_text": [scope.text],
         "scope_by": [scope.by] if scope.by != BEST_MATCH else [],

@@ -61,7 +61,7 @@ def version_changes(
     """Return the changes, as `edit` takes them, that restore a version. Empty if it is the present state.
 
     Raises:
-        NotFound: It, or that version of it, is not there.
+        NotFound: It, or that version of it, does not exist.
     """
     found = {version.number: version.item for version in versions}
     if now is None or number not in found:

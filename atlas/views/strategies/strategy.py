@@ -202,7 +202,7 @@ def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
     """Return whether a strategy helps: its tries, against attempts at similar tasks that did not use it.
 
     Raises:
-        NotFound: It is not there.
+        NotFound: It does not exist.
     """
     found = effect(memory.strategies, memory.experience, strategy_id)
     return EffectView(

@@ -326,7 +326,7 @@ def _forget_tasks(connection: Connection, tasks: Iterable[str]) -> None:
 
 
 def _replace_texts(connection: Connection, collection: str, replaced: Mapping[str, tuple[str, EncodedText]]) -> None:
-    """Put other texts, with their vectors, in the place of some, in a collection's records and their history."""
+    """Replace texts, with their vectors, in a collection's records and their history."""
     words = connection.dialect.words
     for before, (after, encoded) in replaced.items():
         of_it = "collection = ? AND document = ? AND deleted = 0"

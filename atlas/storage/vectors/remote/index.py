@@ -223,7 +223,7 @@ class RemoteIndex:
         """Return at most k keys with their similarity, highest first. Approximate.
 
         Args:
-            seal: Answer only if all that it was set over shows. None for whatever is there.
+            seal: Answer only if all that it was set over shows. None for the present content.
 
         Raises:
             IndexUnreachable: It does not, or the service did not answer, or not with as many hits as it should have.

@@ -122,7 +122,7 @@ class PineconeService:
         return self._call_of_namespace(lambda index: index.describe_namespace(name=namespace).record_count, 0)
 
     def drop(self, namespace: str) -> None:
-        """Forget a namespace. One that is not there is ignored."""
+        """Forget a namespace. One that does not exist is ignored."""
         self._call_of_namespace(lambda index: index.delete_namespace(name=namespace), None)
 
     def close(self) -> None:
