@@ -147,8 +147,8 @@ def _refuse_unheard(options: argparse.Namespace) -> None:
     unheard = [f"--{name}" for name in ("all", "distinct", "diverse") if getattr(options, name)]
     if unheard:
         raise InvalidInput(
-            f"a search by --words has no {' and no '.join(unheard)}: it lists what holds any word, most telling first; "
-            "leave one of the two out"
+            f"a search by --words has no {' and no '.join(unheard)}: it lists records with any of the words, "
+            "most distinctive first; leave one of the two out"
         )
 
 

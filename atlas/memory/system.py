@@ -120,7 +120,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
     @property
     def experience_memory(self) -> ExperienceMemory | None:
-        """Attempts at tasks, as it was plugged in."""
+        """The memory of attempts at tasks, as it was plugged in."""
         return unwrapped(self._memory("experience"))
 
     @property

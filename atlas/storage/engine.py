@@ -198,7 +198,7 @@ class TokenVectorTable(Protocol):
 
 
 class Copies(Protocol):
-    """The copies that are made of a ledger, and of which it is made."""
+    """Backups of a ledger, and restoring it from them."""
 
     def write(self, target: Path) -> int:
         """Write a copy of the ledger as it is at one instant, and return how many records it holds."""

@@ -339,7 +339,7 @@ class Store:
         return total + self.ledger.n_bytes_elsewhere()
 
     def catch_up(self) -> int:
-        """Bring every index that queries use up to the ledger, and return how many records were taken in."""
+        """Bring every index that queries use up to the ledger, and return the number of records added."""
         if self.read_only or self.model is None:
             return 0
         self.ledger.words.merge_parts(self.ledger.collections())

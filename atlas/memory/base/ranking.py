@@ -51,7 +51,7 @@ def most_relevant(n: int, weights: RankingWeights, calibration: Calibration) -> 
 def worth_ranking(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:
     """Return a predicate for the candidates that may be among the n highest.
 
-    No nudge makes up for more than all of them together. So whoever lies below the n-th highest relevance by more than
+    No nudge makes up for more than all of them together. So a candidate below the n-th highest relevance by more than
     that is passed by n others, which are more relevant too.
     """
 

@@ -1,4 +1,4 @@
-"""The records of a memory: as its store takes them, and looked over, counted, marked, deleted and brought back."""
+"""The records of a memory: reading, counting, marking, deleting and restoring them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A memory as a store keeps it."""
+    """A memory in stored form."""
 
     id: str
     document: str

@@ -1,4 +1,4 @@
-"""The records of a store, as pruning and merging have to know them."""
+"""The fields of records that pruning and merging need."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, An
 
 
 def with_feedback(importance: float, usage: Usage) -> float:
-    """Return an importance, moved by how those tasks went that the entry was used for. In [0, 1]."""
+    """Return an importance, adjusted by the outcomes of the tasks that the entry was used for. In [0, 1]."""
     if not usage.n_uses:
         return importance
     trust = usage.n_uses / (usage.n_uses + FEEDBACK_PRIOR)

@@ -291,7 +291,7 @@ class Journal(Memory[JournalEntry]):
     alink = twin(link)
 
     def unlink(self, source_id: str, target_id: str, link_type: str | None = None) -> JournalEntry:
-        """Take links of a type, or all, from one entry to another back. Return the first, or raise `NotFound`."""
+        """Remove links of a type, or all, from one entry to another. Return the first, or raise `NotFound`."""
         return links.unlink(self._log, source_id, target_id, link_type)
 
     aunlink = twin(unlink)

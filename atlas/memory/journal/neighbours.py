@@ -140,7 +140,7 @@ def renewed(
     gone: Sequence[str] = (),
     changed: Mapping[str, Entry] = MappingProxyType({}),
 ) -> list[Entry]:
-    """Return the records whose texts change once some are deleted and some changed, as a store keeps them.
+    """Return the records whose texts change once some are deleted and some changed in stored form.
 
     Those of the same groups are looked through once, by their times alone. Only the few after each are read.
 

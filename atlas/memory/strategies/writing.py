@@ -138,7 +138,7 @@ class StrategyWriter:
     """Gives the strategies of rows."""
 
     def columns(self, *strategies: Strategy) -> tuple[list[str], list[Any], list[dict[str, Any]], list[str]]:
-        """Return strategies as the store takes them."""
+        """Return strategies in the store's format."""
         return columns([to_entry(strategy, self.text_of) for strategy in strategies], self.store, self.embedder, {})
 
     def write(self, trajectory: Trajectory) -> Strategy | None:

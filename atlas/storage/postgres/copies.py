@@ -26,7 +26,7 @@ BUSY_SECONDS = 60.0
 
 
 class PostgresCopies:
-    """The copies that are made of a ledger, and of which it is made."""
+    """Backups of a ledger, and restoring it from them."""
 
     def __init__(self, database: PostgresDatabase, clock: Clock) -> None:
         self._database = database

@@ -201,7 +201,7 @@ def drop_words(connection: Connection, seq: int) -> None:
 
 
 def flush(connection: Connection) -> None:
-    """Write the words that a transaction has taken in."""
+    """Write the words of a transaction."""
     waiting, rows = _waiting(connection).records, []
     for key, records in waiting.items():
         lengths = [(key, seq, len(document) + len(search_text)) for seq, document, search_text in records]

@@ -172,7 +172,7 @@ class Words(Protocol):
         """Return how a collection's table differs from its records, or an empty text."""
 
     def is_token(self, word: str, /) -> bool:
-        """Return whether the table holds the word as it is, and as one."""
+        """Return whether the table has the word unchanged, as a single token."""
 
     def read_totals(self, connection: Connection, table: str, /) -> Totals:
         """Return the number of records in a table, and their total length."""

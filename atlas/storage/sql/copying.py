@@ -1,4 +1,4 @@
-"""A whole ledger from one database into another, of whatever engine: rows as they are, and words indexed again."""
+"""Copying a whole ledger from one database into another of any engine: rows as they are, words indexed again."""
 
 from __future__ import annotations
 

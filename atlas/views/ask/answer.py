@@ -126,7 +126,7 @@ def hits_for(memory: MemorySystem, text: str, configuration: Configuration) -> M
 
 
 def block_of(memory: MemorySystem, result: MemoryQueryResult, budget_tokens: int) -> ContextBlock:
-    """Return the block that an agent would be given of it."""
+    """Return the context block of hits that an agent would be given."""
     return build_context(result, memory.token_counter, budget_tokens)
 
 

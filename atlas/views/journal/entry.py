@@ -58,7 +58,7 @@ class EditableEntry(EditableFields):
         """Return the changes, as `edit` takes them, that a person made to an entry.
 
         Raises:
-            InvalidInput: The metadata are no JSON object.
+            InvalidInput: The metadata are not a JSON object.
         """
         changes = EditableFields.changes(self, begun, record)
         return changes | {"metadata": metadata_in(self.metadata)} if "metadata" in changes else changes

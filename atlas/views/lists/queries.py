@@ -33,7 +33,7 @@ class Query:
     """Values of the kind's filters, by name."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
-    """The filter, as the store takes it."""
+    """The filter in the store's format."""
 
     order: str = ""
     """One of the kind's orders, or empty for the first. A search has its own order."""

@@ -55,7 +55,7 @@ class Scope:
         return bool(self.domains) and not has_domains(memory_map)
 
     def where(self, memory_map: MemoryMap | None = None) -> dict[str, Any]:
-        """Return the filter as the store takes it.
+        """Return the filter in the store's format.
 
         Args:
             memory_map: The map with the domains' members. Without one that has domains, no experience is in any.

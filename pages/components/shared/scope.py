@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 def current_where(memory: MemorySystem) -> dict[str, Any]:
-    """Return the filter of the current scope, as the store takes it."""
+    """Return the filter of the current scope in the store's format."""
     scope = current_scope()
     return scope.where(page_map(memory) if scope.domains else None)
 

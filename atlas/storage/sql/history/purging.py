@@ -22,7 +22,7 @@ from atlas.storage.marks.judgements import JUDGED, read_judgement
 from atlas.storage.records import Moment, OperationDraft
 from atlas.storage.sql.connection import Connection, Database, Texts
 from atlas.storage.sql.history.operations import check_records_unchanged
-from atlas.storage.sql.history.quotes import Sought, quotes, sought
+from atlas.storage.sql.history.quotes import QuotedTexts, quotes, sought
 from atlas.storage.sql.marks import forget_lost, read_marks, write_marks
 from atlas.storage.sql.meta import (
     GONE,
@@ -241,12 +241,12 @@ def _doomed(connection: Connection, collection: str, record_id: str, images: Seq
     )
 
 
-def _quoting_reasons(connection: Connection, what: Sought) -> list[str]:
+def _quoting_reasons(connection: Connection, what: QuotedTexts) -> list[str]:
     rows = connection.execute("SELECT id, reason FROM operations WHERE reason <> ''").fetchall()
     return [operation_id for operation_id, reason in rows if what.shared([reason])]
 
 
-def _judged(connection: Connection, keys: Collection[tuple[str, str]], what: Sought) -> list[str]:
+def _judged(connection: Connection, keys: Collection[tuple[str, str]], what: QuotedTexts) -> list[str]:
     """Return the names of the judgements of some records, of queries that quote one, and of unreadable ones."""
     every = {name: read_judgement(name, text) for name, text in read_texts(connection, JUDGED).items()}
     return [

@@ -94,7 +94,7 @@ class PineconeService:
         rows = [{"id": key, "values": _numbers(vector)} for key, vector in zip(keys, vectors, strict=True)]
         written = self._call(lambda index: index.upsert(vectors=rows, namespace=namespace))
         if written.upserted_count != len(rows):
-            raise IndexUnreachable(f"it took in {written.upserted_count} of {len(rows)} vectors")
+            raise IndexUnreachable(f"it stored {written.upserted_count} of {len(rows)} vectors")
         if written.response_info is None or written.response_info.lsn_committed is None:
             raise IndexUnreachable("it did not say at which position it wrote, so that nobody can know when that shows")
         return written.response_info.lsn_committed
