@@ -169,7 +169,7 @@ class VectorTable(Protocol):
         """Return whether the live records of a collection have more vectors than this. It counts no further."""
 
     def texts(self) -> list[str]:
-        """Return each text that was embedded, of the records and of their history, once."""
+        """Return the distinct texts that were embedded, of records and of their history."""
 
     def replace(
         self,
@@ -285,7 +285,7 @@ class LedgerEngine(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """True where it was opened for reading only, or where whoever this runs for is a viewer."""
+        """True if it was opened for reading only, or the present actor is a viewer."""
 
     @property
     def is_file(self) -> bool:

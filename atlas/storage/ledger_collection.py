@@ -175,7 +175,7 @@ class LedgerCollection(Collection):
     def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:
-        """Return the k nearest records that pass a filter, without content: exactly those of ranking all by hand."""
+        """Return the k nearest records that pass a filter, without content: exactly as by comparing all."""
         vector = as_vector(embedding, self.parts.dimension)
         return hybrid_search.by_vector(self._searched, vector, k, where, with_buried)
 

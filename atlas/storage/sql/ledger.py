@@ -99,7 +99,7 @@ class SqlLedger:
 
     @property
     def read_only(self) -> bool:
-        """True where it was opened for reading only, or where whoever this runs for is a viewer."""
+        """True if it was opened for reading only, or the present actor is a viewer."""
         return self.database.read_only or not may(Role.WRITER)
 
     @property

@@ -53,7 +53,7 @@ class PlanRequest(Protocol[P_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRow:
-    """One record of a plan. Title and reason may hold what memories hold."""
+    """One record of a plan. Title and reason may contain text of memories."""
 
     id: str
     title: str

@@ -114,7 +114,7 @@ class PineconeService:
         hits = [(match.id, match.score) for match in found.matches]
         sees_up_to = found.response_info.lsn_reconciled if found.response_info else None
         if hits and sees_up_to is None:
-            raise IndexUnreachable("it answered without saying up to which write, so that its answers are not used")
+            raise IndexUnreachable("its answer lacks the position of the last write, so it is not used")
         return Answer(hits=hits, sees_up_to=NOTHING if sees_up_to is None else sees_up_to)
 
     def count(self, namespace: str) -> int:
