@@ -14,7 +14,7 @@ from pages.components.concepts.room import ROOM as CONCEPTS
 from pages.components.experience.room import ROOM as EXPERIENCES
 from pages.components.journal.room import ROOM as ENTRIES
 from pages.components.shared.live import begin_run
-from pages.components.shared.memory import hold_store, warmed
+from pages.components.shared.memory import keep_store, warmed
 from pages.components.shared.messages import show_failure, show_problem
 from pages.components.shared.narrowing import follow_address, follow_click, return_to
 from pages.components.shared.sidebar import draw_sidebar
@@ -59,7 +59,7 @@ def main() -> None:
     st.logo(str(FRAME / "name.svg"), size="large", icon_image=str(FRAME / "icon.png"))
     st.html(FRAME / "frame.css")
     begin_address()
-    hold_store()
+    keep_store()
     follow_address()
     page = st.navigation(_sections())
     enter_page()

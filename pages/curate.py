@@ -52,7 +52,7 @@ def ask(titles: dict[str, str]) -> str:
 
 
 def draw(memory: MemorySystem) -> None:
-    """Draw the queues, and the one that is looked through."""
+    """Draw the queues, and the one that is open."""
     if draw_awaited(memory):
         return
     found, duplicates = page_health(memory), page_duplicates(memory)

@@ -135,7 +135,7 @@ class KeyRing:
         now = self._clock.now()
         return [key for key in self.keys() if not key.problem(now)]
 
-    def knows(self, secret: str) -> bool:
+    def has_secret(self, secret: str) -> bool:
         """Return whether there ever was a key with this secret."""
         return _hash(secret) in self._file.read()
 

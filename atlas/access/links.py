@@ -86,7 +86,7 @@ class Links:
         """Return every link that was ever made, newest first."""
         return sorted(self._file.read().values(), key=lambda link: link.made_at, reverse=True)
 
-    def knows(self, secret: str) -> bool:
+    def has_secret(self, secret: str) -> bool:
         """Return whether there ever was a link with this secret."""
         return _hash(secret) in self._file.read()
 
@@ -118,7 +118,7 @@ class Links:
         with self._file.changing() as links:
             live = [hashed for hashed, link in links.items() if link.id == link_id and not link.problem(now)]
             if not live:
-                raise NotFound("there is no link of this id that has not ended; look again")
+                raise NotFound("there is no open link of this id; open the list of links again")
             ended = links[live[0]] = replace(links[live[0]], revoked_at=now)
         self._audit.note(LINK_ENDED, about=ended.name)
         return ended

@@ -168,7 +168,7 @@ class Stores:
             NotAllowed: No store knows the key, or it was revoked or has expired.
             StoreUnavailable: No store knows the key, and the keys of one cannot be read.
         """
-        stores = [store for store, _ in self._answers(lambda store: store.ring.knows(secret))]
+        stores = [store for store, _ in self._answers(lambda store: store.ring.has_secret(secret))]
         store = next(iter(stores), self.first)
         try:
             return store, store.ring.recognise(secret)
@@ -182,7 +182,7 @@ class Stores:
             NotAllowed: No store knows the link, or it has ended.
             StoreUnavailable: No store knows the link, and the links of one cannot be read.
         """
-        stores = [store for store, _ in self._answers(lambda store: store.links.knows(secret))]
+        stores = [store for store, _ in self._answers(lambda store: store.links.has_secret(secret))]
         store = next(iter(stores), self.first)
         try:
             link = store.links.recognise(secret)
@@ -197,7 +197,7 @@ class Stores:
         return store, link
 
     def sign_in(self, identity: Identity) -> str:
-        """Sign somebody in to every store of their groups, and return their id.
+        """Let somebody into every store of their groups, and return their id.
 
         Raises:
             NotAllowed: No store has such a person, or an administrator has removed them.
@@ -250,7 +250,7 @@ class Stores:
                 answer = ask(store)
             except StoreUnavailable as error:
                 problem = problem or error
-                self._tell_once(f"the store {store.name!r} is passed over: {error}")
+                self._log_once(f"the store {store.name!r} is passed over: {error}")
             else:
                 answers += [(store, answer)] if answer else []
         if problem is not None and not answers:
@@ -259,7 +259,7 @@ class Stores:
             raise StoreUnavailable(sentence) from problem
         return answers
 
-    def _tell_once(self, problem: str) -> None:
+    def _log_once(self, problem: str) -> None:
         if problem not in self._logged:
             self._logged.add(problem)
             logger.error(problem)

@@ -90,7 +90,7 @@ def _check(options: argparse.Namespace) -> None:
     if not options.limit:
         raise InvalidInput("--limit should be at least 1")
     if options.unproven and not options.apply:
-        raise InvalidInput("--unproven says what --apply adds: give both")
+        raise InvalidInput("--unproven needs --apply; give both")
 
 
 def _compressed(memory: MemorySystem, strategy: ProvenCompression) -> CompressionResult:

@@ -120,7 +120,7 @@ def _marks(marks: Marks) -> str:
 
 
 def _count(options: argparse.Namespace, settings: Settings) -> int:
-    """Print what an import would do. A store that is not there stays so."""
+    """Print what an import would do, without creating a store."""
     if any((settings.directory.expanduser() / name).exists() for name in (LEDGER, LABEL)):
         with opened(settings, read_only=True) as memory:
             report = _run(CountingSink(memory), options, settings)

@@ -140,7 +140,7 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
             diversity=options.diverse,
         )
         for hit in found.hits:
-            print("\n    ".join(_said_of(hit)))
+            print("\n    ".join(_hit_lines(hit)))
         hidden = hidden_text(found.n_hidden, n_shown=len(found.hits), most=options.k)
         nothing = "" if found.hits else "nothing relevant found"
         for line_text in (
@@ -175,12 +175,12 @@ def _refuse_unheard(options: argparse.Namespace) -> None:
     unheard = [f"--{name}" for name in ("all", "distinct", "diverse") if getattr(options, name)]
     if unheard:
         raise InvalidInput(
-            f"a search by --words has no {' and no '.join(unheard)}: it lists what holds any word, most telling first; "
-            "leave one of the two out"
+            f"a search by --words has no {' and no '.join(unheard)}: it lists records with any of the words, "
+            "most distinctive first; leave one of the two out"
         )
 
 
-def _said_of(hit: Hit[Experience]) -> list[str]:
+def _hit_lines(hit: Hit[Experience]) -> list[str]:
     """Return a hit in lines: the experience, the attempts that it stands for, and the reason for its rank."""
     signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
     attempts = attempts_text(hit.outcomes)

@@ -34,7 +34,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _history(options: argparse.Namespace, settings: Settings) -> int:
-    with _told_by(settings, read_only=True) as history:
+    with _history_source(settings, read_only=True) as history:
         for operation in history.history(options.n):
             undone = f"  (undone by {operation.undone_by[:8]})" if operation.undone_by else ""
             when = f"{operation.created_at:%Y-%m-%d %H:%M:%S}"
@@ -44,13 +44,13 @@ def _history(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _undo(options: argparse.Namespace, settings: Settings) -> int:
-    with _told_by(settings) as history:
+    with _history_source(settings) as history:
         undone = history.undo(options.operation or _newest_not_undone(history).id)
         print(f"{undone.reason}: {counts(undone)}. To do it again: atlas undo {undone.id[:8]}")
     return 0
 
 
-def _told_by(settings: Settings, *, read_only: bool = False) -> Store | atlas.RemoteMemory:
+def _history_source(settings: Settings, *, read_only: bool = False) -> Store | atlas.RemoteMemory:
     """Return the source of the history: a server, or the store without its models."""
     if settings.server:
         return atlas.connect(settings.server, key=settings.key)

@@ -47,7 +47,7 @@ from atlas.memory.journal import (
 from atlas.memory.journal.importance import NOISE, REPEATED
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.entry import metadata_in
-from atlas.views.journal.forgetting import is_as_asked
+from atlas.views.journal.forgetting import matches_policy
 from atlas.views.journal.refused import gate_views
 
 LINE_CHARACTERS = 160
@@ -349,7 +349,7 @@ def _written_plan(file: CompactionFile, options: argparse.Namespace) -> CompactP
     policy = RetentionPolicy(
         keep_recent=options.keep_recent, keep_types=dict(options.keep), max_entries=options.max_entries
     )
-    if plan is not None and plan.spent and is_as_asked(plan, policy):
+    if plan is not None and plan.spent and matches_policy(plan, policy):
         return plan
     if options.with_model:
         raise NotFound(

@@ -53,7 +53,7 @@ def _use(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings, create=False) as storage:
         before = storage.profiles.in_use().name
         storage.profiles.use(options.name)
-        _say_used(storage.profiles, before)
+        _print_in_use(storage.profiles, before)
     return 0
 
 
@@ -61,11 +61,11 @@ def _delete(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings, create=False) as storage:
         storage.profiles.delete(options.name)
         print(f"Deleted {safe(options.name)}. ", end="")
-        _say_used(storage.profiles)
+        _print_in_use(storage.profiles)
     return 0
 
 
-def _say_used(book: ProfileBook, before: str = "") -> None:
+def _print_in_use(book: ProfileBook, before: str = "") -> None:
     suffix = f"; before it was {safe(before)}" if before else ""
     print(f"Searches use {safe(book.in_use().name)}{suffix}.")
 

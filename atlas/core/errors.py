@@ -125,7 +125,7 @@ class ExtraMissing(AtlasError):
 
 
 class Cancelled(AtlasError):
-    """Work that was stopped by whoever asked for it. Nothing was changed."""
+    """Work was stopped by its caller. Nothing was changed."""
 
 
 class BlockingCall(AtlasError, RuntimeError):

@@ -261,7 +261,7 @@ def _checked(rows: list[list[float]]) -> Vectors:
     try:
         wide = np.asarray(rows, dtype=np.float64)
     except OverflowError as error:
-        raise InvalidInput("vectors should hold numbers between -1 and 1, but one is too large") from error
+        raise InvalidInput("vectors should have numbers between -1 and 1, but one is too large") from error
     with np.errstate(over="ignore"):  # one that overflows is infinite, and no length that a vector may have
         lengths = np.linalg.norm(wide, axis=1)
     odd = ~((np.abs(lengths - 1) <= LENGTH_TOLERANCE) | (lengths == 0))

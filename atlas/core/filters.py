@@ -85,7 +85,7 @@ def _parse(where: Any, depth: int) -> Filter:
 def _parse_item(key: str, value: Any, depth: int) -> Filter:
     if key in ("$and", "$or"):
         if not isinstance(value, Sequence) or isinstance(value, str):
-            raise InvalidInput(f"{key} should hold a list of filters, but holds {value!r}")
+            raise InvalidInput(f"{key} should be a list of filters, but is {value!r}")
         return Combine(key, tuple(_parse(part, depth + 1) for part in value))
     if key.startswith("$"):
         raise InvalidInput(f"unknown filter operator {key!r}; known: $and, $or, {', '.join(COMPARISONS)}")

@@ -72,7 +72,7 @@ class PluginIndexAddress:
 
 
 def read_index_address(text: str) -> IndexAddress | PluginIndexAddress:
-    """Return the address that a text such as `pinecone://notes-a1b2c3.svc.aped-1234.pinecone.io` is.
+    """Parse an address such as `pinecone://notes-a1b2c3.svc.aped-1234.pinecone.io`.
 
     Raises:
         InvalidInput: It is malformed or has a key, which belongs into the environment. The message does not repeat it.

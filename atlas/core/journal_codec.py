@@ -46,7 +46,7 @@ def checked_entry(entry: JournalEntry) -> JournalEntry:
         InvalidInput: It has no text, or its type, generation, importance, tier or a link is not valid.
     """
     check_given(entry.entry_type, entry.content, entry.metadata, entry.links)
-    _check_said("id", entry.id)
+    _check_not_blank("id", entry.id)
     if isinstance(entry.generation, bool) or not isinstance(entry.generation, int):
         raise InvalidInput(f"an entry's generation should be a whole number, but is {entry.generation!r}")
     if not -MOST_GENERATIONS <= entry.generation <= MOST_GENERATIONS:
@@ -71,8 +71,8 @@ def check_given(entry_type: Any, content: Any, metadata: Any, links: Any) -> Non
         entry_type: A text.
         links: Each a `Link`, or a type and an id.
     """
-    _check_said("entry_type", entry_type)
-    _check_said("content", content)
+    _check_not_blank("entry_type", entry_type)
+    _check_not_blank("content", content)
     if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidInput(f'an entry\'s metadata should be like {{"file": "a.py"}}, but are {metadata!r}'[:300])
     if isinstance(links, str) or not isinstance(links, Sequence):
@@ -101,7 +101,7 @@ def check_link_type(link_type: str) -> None:
         raise InvalidInput(f"a link should be of type {', '.join(LINK_TYPES)}, but is of {link_type!r}")
 
 
-def _check_said(name: str, text: Any) -> None:
+def _check_not_blank(name: str, text: Any) -> None:
     if not isinstance(text, str) or not text.strip():
         raise InvalidInput(f"an entry's {name} should be a text that is not blank, but is {text!r}; give it one"[:300])
 

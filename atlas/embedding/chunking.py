@@ -38,7 +38,7 @@ _SHIFT = 1 / 16
 
 
 Pack = Callable[[TokenVectors], bytes]
-"""Packs token vectors as a store keeps them."""
+"""Packs token vectors in stored form."""
 
 _TEXTS_AT_ONCE = 256
 """Texts whose token vectors are held before they are packed: some 20 MB."""
@@ -46,7 +46,7 @@ _TEXTS_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """A text as a store keeps it for searches by meaning. It may be given where its vectors are asked for."""
+    """A text in stored form for searches by meaning. It may be given where its vectors are asked for."""
 
     vectors: Vectors
     """As `encode_documents` gives them."""

@@ -118,7 +118,7 @@ class OnnxEncoder:
         return WordVectors(tuple(text[start:end] for start, end in spans), vectors / lengths)
 
     def _in_batches(self, pieces: Sequence[Any], fill: Callable[[list[int]], None]) -> None:
-        """Let the tokenizer process texts in batches, on every processor."""
+        """Fill in the results of texts batch by batch, on every processor."""
         batches = list(self._batches([len(encoding.ids) for encoding in pieces]))
         n_threads = min(len(batches), _n_processors())
         if n_threads < 2:

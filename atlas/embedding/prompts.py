@@ -32,7 +32,7 @@ class Prompts:
     document: str = ""
 
     def as_text(self) -> str:
-        """Return them as a store keeps them."""
+        """Return them in stored form."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
@@ -104,7 +104,7 @@ def prompts_of(embedder: object) -> Prompts | None:
 
 
 def prompts_text(embedder: object) -> str:
-    """Return an embedder's prompts as a store keeps them.
+    """Return an embedder's prompts in stored form.
 
     Empty for none, except where they come from a directory, whose files may change.
     """

@@ -94,7 +94,7 @@ class Ablation:
     """Number of attempts at a task that was tried before."""
 
     n_verbatim: int
-    """Number of those whose task has the same text as before. Finding it is no test of meaning."""
+    """Number of those whose task has the same text as before. Finding it does not test meaning."""
 
     success_rate: float | None
     """Share of successes among the known outcomes, or None if all are unknown."""

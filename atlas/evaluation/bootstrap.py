@@ -17,7 +17,7 @@ SPLIT_SEED = 4
 
 
 def is_test(group: str, seed: int = SPLIT_SEED) -> bool:
-    """Return whether a task's queries are reported on, not chosen on: about half of all tasks, always the same."""
+    """Return whether a task is in the test half, on which nothing is tuned. It holds about half of all tasks."""
     digest = hashlib.blake2b(f"{seed}:{group}".encode("utf-8", "replace"), digest_size=8).digest()
     return bool(digest[-1] & 1)
 

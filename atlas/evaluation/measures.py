@@ -23,7 +23,7 @@ class JudgedQuery:
 
     text: str
     grades: Mapping[str, int]
-    """Grade by record id, as in `atlas.evaluation.metrics`. A record that is not there has 0."""
+    """Grade by record id, as in `atlas.evaluation.metrics`. A record that does not exist has 0."""
 
     group: str
     """The task that it is about, which decides its half and is the unit of resampling."""

@@ -70,7 +70,7 @@ def ndcg(ranking: JudgedRanking, k: int) -> float:
     return _discounted(ranking.found[:k]) / ideal if ideal else 0.0
 
 
-def told_nothing(ranking: JudgedRanking) -> float:
+def found_nothing(ranking: JudgedRanking) -> float:
     """Return 1 if the ranking is empty although a record is relevant, else 0. Of this metric alone, less is better."""
     return float(not ranking.found and ranking.n_relevant > 0)
 
@@ -117,14 +117,14 @@ class Metric:
     """Its mean over all orders of the records."""
 
 
-TOLD_NOTHING = "found nothing"
+FOUND_NOTHING = "found nothing"
 
 METRICS: Mapping[str, Metric] = {
     **{f"hit@{k}": Metric(partial(hit, k=k), partial(expected_hit, k=k)) for k in (1, 5, DEPTH)},
     "recall@10": Metric(partial(recall, k=DEPTH), partial(expected_recall, k=DEPTH)),
     "MRR@10": Metric(reciprocal_rank, expected_reciprocal_rank),
     "nDCG@10": Metric(partial(ndcg, k=DEPTH), partial(expected_ndcg, k=DEPTH)),
-    TOLD_NOTHING: Metric(told_nothing, lambda ranking: 0.0),
+    FOUND_NOTHING: Metric(found_nothing, lambda ranking: 0.0),
 }
 """Metrics of the report by name, in its order."""
 

@@ -28,7 +28,7 @@ def opened(path: Path, limits: Limits) -> Iterator[zipfile.ZipFile]:
     """Yield the zip file, once its directory is known to be of a bearable size and its entries to unpack to one.
 
     Raises:
-        ImportFailed: It is no zip file, is cut off, has too many entries, or unpacks to too much.
+        ImportFailed: It is not a zip file, is cut off, has too many entries, or unpacks to too much.
     """
     _check_entries(path, limits)
     try:

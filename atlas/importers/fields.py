@@ -40,7 +40,7 @@ def as_text(value: Any, name: str) -> str:
 
 
 def required_text(row: Json, key: str, name: str) -> str:
-    """Return a text that is there and not blank."""
+    """Return a required text, or raise `InvalidInput` if it is missing or blank."""
     value = as_text(row.get(key), name)
     if not value.strip():
         raise InvalidInput(f"{name} should be a text, but is {'empty' if key in row else 'missing'}")
@@ -95,7 +95,7 @@ def storable(value: Any) -> Any:
 
 
 def present(**values: Any) -> Json:
-    """Return the values that are there: without None and empty texts."""
+    """Return the values without None and empty texts."""
     return {name: value for name, value in values.items() if value is not None and value != ""}
 
 

@@ -26,7 +26,7 @@ from atlas.importers.rows import Limits, Row
 
 
 def by_no_score(_: Trajectory) -> str:
-    """Return an empty result: what the file itself calls a success or a failure is no score."""
+    """Return an empty result: what the file itself calls a success or a failure is not a score."""
     return ""
 
 

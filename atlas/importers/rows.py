@@ -87,7 +87,7 @@ def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes
 
 
 def refusal(act: Callable[[], object]) -> str:
-    """Return why what is done with one row of an import fails, on one line, or an empty text where it does not."""
+    """Return the reason, on one line, why an import fails on a row, or an empty text."""
     try:
         act()
     except InvalidInput as error:

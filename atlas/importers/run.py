@@ -35,7 +35,7 @@ class AddCount:
     """Numbers of new records, by the word for one: `experience`, `concept`, `strategy`, `entry`, `turn`."""
 
     skipped: int
-    """Items that were there already."""
+    """Items that existed already."""
 
     purged: int = 0
     """Number of those skipped that were purged, and so are not taken again."""

@@ -36,7 +36,7 @@ class Sources:
         """Return a file or a directory of this machine.
 
         Raises:
-            InvalidInput: It is not there, or no path at all.
+            InvalidInput: It does not exist, or is not a path.
         """
         try:
             file = Path(path).expanduser()

@@ -1,4 +1,4 @@
-"""Directories that were there when they were opened, and may be gone since."""
+"""Directories that existed when they were opened, and may be gone since."""
 
 from __future__ import annotations
 

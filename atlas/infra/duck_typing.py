@@ -17,7 +17,7 @@ def offers(instance: object, name: str) -> bool:
 
 
 def is_stub(instance: object, name: str) -> bool:
-    """Return whether a member of an object is the body that a protocol gives it, which is a stub."""
+    """Return whether a member of an object is only the stub of a protocol."""
     kinds = [] if name in getattr(instance, "__dict__", {}) else type(instance).__mro__
     owner = next((kind for kind in kinds if name in vars(kind)), None)
     return owner is not None and Protocol in owner.__bases__

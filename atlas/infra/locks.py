@@ -15,7 +15,7 @@ class SharedLock:
         self.forget()
 
     def forget(self) -> None:
-        """Forget who is inside."""
+        """Release the lock, whoever holds it."""
         self._lock = threading.Lock()
 
     def __enter__(self) -> None:

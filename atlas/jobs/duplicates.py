@@ -127,7 +127,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
     def known(self) -> DuplicatesResult:
         """Return the current result. A large store that was never looked through is looked through from now on."""
         with self._lock:
-            is_large = self.memory.storage.ledger.holds_more_than(self._collection, self.at_once)
+            is_large = self.memory.storage.ledger.has_more_than(self._collection, self.at_once)
             return self._large() if is_large else self._small()
 
     def look(self) -> None:

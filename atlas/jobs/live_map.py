@@ -196,7 +196,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return now.ledger_id != memory_map.ledger_id or now.revision > memory_map.revision
 
     def _is_large(self) -> bool:
-        return self.memory.storage.ledger.holds_more_than(COLLECTION, self.at_once)
+        return self.memory.storage.ledger.has_more_than(COLLECTION, self.at_once)
 
     def _is_of_another_model(self, memory_map: MemoryMap) -> bool:
         """Say whether to make another at once. A large store's is shown until the worker has made another."""

@@ -11,7 +11,7 @@ import numpy as np
 from atlas.core.codec import decode_experience
 from atlas.core.errors import StoreDamaged
 from atlas.core.types import Experience
-from atlas.memory.experience.same_task import input_key, telling_words
+from atlas.memory.experience.same_task import input_key, significant_words
 from atlas.storage.damage import decoded_content
 from atlas.storage.store import Store
 
@@ -58,7 +58,7 @@ def _requests(store: Store, collection: str) -> dict[str, Asked]:
     domains, requests = columns.column(collection, "domain"), {}
     for start in range(0, len(seqs), BATCH):
         for record_id, _, text in columns.beginnings(collection, seqs[start : start + BATCH], WHOLE):
-            if words := telling_words(text):
+            if words := significant_words(text):
                 requests[record_id] = (str(domains.get(record_id, "")), words)
     return requests
 

@@ -26,7 +26,7 @@ class _Column:
 
 @dataclass(slots=True)
 class LiveColumns:
-    """Values of experiences' metadata by id, as `memory.experience.column` gives them, as the store is now."""
+    """Values of experiences' metadata by id, up to date with the store. See `memory.experience.column`."""
 
     memory: MemorySystem
     _cached: dict[str, _Column] = field(default_factory=dict)

@@ -19,7 +19,7 @@ KEPT_DIRECTIONS = 64
 """Directions that are compared first. What they cannot rule out is compared whole."""
 
 BLOCK = 2_048
-TOLD_EVERY = 1_000
+REPORT_EVERY = 1_000
 MOST_PAIRS = 256
 """Near-duplicates of one vector that are looked at. A larger clump comes out as several groups."""
 
@@ -73,12 +73,12 @@ def duplicate_attempts(
         embedded: The attempts.
         tasks: The rows of the attempts at each task, no row in two of them.
         threshold: See `near_duplicates`.
-        on_progress: Called with how many tasks are done, and of how many.
+        on_progress: Called with the number of tasks done, and their total.
     """
     groups: list[DuplicateGroup] = []
     for done, rows in enumerate(tasks, 1):
         groups += near_duplicates(among(embedded, rows), threshold)
-        if on_progress and (done % TOLD_EVERY == 0 or done == len(tasks)):
+        if on_progress and (done % REPORT_EVERY == 0 or done == len(tasks)):
             on_progress(done, len(tasks))
     return _largest_first(groups)
 
@@ -94,7 +94,7 @@ def near_duplicates(
     Args:
         embedded: The experiences to search.
         threshold: Lowest cosine within a group, above 0 and at most 1.
-        on_progress: Called with how many records are done, and of how many.
+        on_progress: Called with the number of records done, and their total.
 
     Raises:
         InvalidInput: The threshold is not in its range.

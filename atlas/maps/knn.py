@@ -34,9 +34,9 @@ def nearest_neighbours(
 
     Args:
         vectors: Rows of unit length.
-        k: Fewer come back where there are fewer.
+        k: Number of neighbours. All of them, if there are fewer.
         among: Rows of unit length.
-        on_progress: Called with how many vectors are done, and of how many.
+        on_progress: Called with the number of vectors done, and their total.
     """
     pool = vectors if among is None else among
     k = max(0, min(k, len(pool) - (among is None)))

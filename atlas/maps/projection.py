@@ -60,7 +60,7 @@ def fit(
         neighbours: The nearest neighbours of each vector.
         engine: One of `ENGINES`.
         seed: Equal seeds give equal maps.
-        on_progress: Called with how many rounds are done, and of how many.
+        on_progress: Called with the number of rounds done, and their total.
 
     Raises:
         InvalidInput: There is no such engine.

@@ -102,9 +102,9 @@ def lay_out(
     Args:
         graph: Result of `neighbour_graph`.
         start: Initial positions of the points, shape (n, 2); equal points are parted at random.
-        n_epochs: At least 1; an edge of weight 1 pulls in each of them, another in as large a share as its weight.
+        n_epochs: At least 1. An edge pulls in a share of the epochs equal to its weight.
         seed: Seed of the random steps.
-        on_progress: Called with how many epochs are done, and of how many.
+        on_progress: Called with the number of epochs done, and their total.
     """
     generator = np.random.default_rng(seed)
     points = spread(start, EXTENT) + generator.normal(0, 1e-3, start.shape).astype(np.float32)

@@ -24,7 +24,7 @@ class JudgedMemories(ABC):
     @property
     @abstractmethod
     def _memories(self) -> Mapping[str, AnyMemory]:
-        """The memories that are there, by name."""
+        """The memories that exist, by name."""
 
     def judge(self, query: str, record_id: str, right: bool | None, *, memory: str = "") -> None:
         """Keep whether a query should find a record. `atlas evaluate` measures searches on such judgements.

@@ -157,7 +157,7 @@ def own_or_plugged(memory: object, plugged: type[PluggedMemory]) -> Any:
 
 
 def lacking(memory: object, noun: str) -> NotFound:
-    """Return the error where a memory that has to be one of ours is not there, or somebody else's."""
+    """Return the error for a memory that is missing, or not one of ours."""
     if not isinstance(memory, PluggedMemory):
         return NotFound(f"this memory system has no {noun}")
     return NotFound(

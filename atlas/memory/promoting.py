@@ -26,7 +26,7 @@ class PromotingMemories(ABC):
     @property
     @abstractmethod
     def _memories(self) -> Mapping[str, AnyMemory]:
-        """The memories that are there, by name."""
+        """The memories that exist, by name."""
 
     def plan_promotion(self, entry_id: str) -> Promotion:
         """Return a plan to promote an entry of the journal. The store is not changed.
@@ -35,7 +35,7 @@ class PromotingMemories(ABC):
         was fixed, but no run does. A reflection becomes an untried strategy.
 
         Raises:
-            NotFound: It is not there, or this system has no memory for what it would become.
+            NotFound: It does not exist, or this system has no memory for what it would become.
             InvalidInput: It is neither, the crash is linked to no fix, or it was promoted already.
         """
         return self._promoter.plan(entry_id)

@@ -87,7 +87,7 @@ class Promoter:
         """Return a plan to promote an entry. The store is not changed.
 
         Raises:
-            NotFound: It is not there, or the system has no memory for what it would become.
+            NotFound: It does not exist, or the system has no memory for what it would become.
             InvalidInput: It is neither a crash with a fix nor a reflection, or it was promoted already.
         """
         with self._journal.collection.reading():
@@ -175,7 +175,7 @@ class Promoter:
         return memory.get(promotion.becomes.id) is not None
 
     def _write(self, promotion: Promotion, operation_id: str | None) -> None:
-        """Add the new record. One that is there already, from an interrupted promotion, stays."""
+        """Add the new record, unless an interrupted promotion has added it."""
         if self._is_there(promotion):
             return
         record = promotion.becomes

@@ -95,7 +95,7 @@ def effect(
     They are found by meaning and words alone, buried ones too: what agents are shown first are those that worked.
 
     Raises:
-        NotFound: It is not there.
+        NotFound: It does not exist.
     """
     strategy = bank.get(strategy_id)
     if strategy is None:

@@ -125,7 +125,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
     @property
     def experience_memory(self) -> ExperienceMemory | None:
-        """Attempts at tasks, as it was plugged in."""
+        """The memory of attempts at tasks, as it was plugged in."""
         return unwrapped(self._memory("experience"))
 
     @property
@@ -201,7 +201,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
     @property
     def _memories(self) -> dict[str, AnyMemory]:
-        """The memories that are there, by the names that results, ids and errors have them under."""
+        """The memories that exist, by the names that results, ids and errors have them under."""
         from atlas.memory.kinds.kind import FURTHER
 
         names = ["experience", "concepts", "strategies", "journal", *(FURTHER if self._storage is not None else ())]

@@ -165,7 +165,7 @@ class VectorStore(Protocol):
         Each embedding has shape (dim,), or (n, dim) for a long text: the whole and its windows.
 
         Raises:
-            InvalidInput: An id is there already, lengths differ, or a vector has another dimension.
+            InvalidInput: An id exists already, lengths differ, or a vector has another dimension.
         """
         ...
 
@@ -204,7 +204,7 @@ class BrowsableVectorStore(VectorStore, Protocol):
         """Replace records.
 
         Raises:
-            NotFound: An id is not there.
+            NotFound: An id does not exist.
         """
         ...
 

@@ -31,7 +31,7 @@ def session_seconds(text: str) -> float:
     """Return the length of a session by ATLAS_SESSION_HOURS: twelve hours if it is empty.
 
     Raises:
-        InvalidInput: It is no number of hours, or of more than a year.
+        InvalidInput: It is not a number of hours, or is more than a year.
     """
     if not text:
         return SESSION_SECONDS

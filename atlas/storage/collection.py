@@ -107,7 +107,7 @@ class Collection(ABC):
             dropped: Further records to delete in the same transaction, if they exist.
 
         Raises:
-            NotFound: One of them is not there.
+            NotFound: One of them does not exist.
             PlanOutdated: One of them has changed since the moment.
         """
 
@@ -199,7 +199,7 @@ class Collection(ABC):
             updater: The estimator of the success rate, if the store has no uses.
 
         Raises:
-            NotFound: The record is not there.
+            NotFound: The record does not exist.
             InvalidInput: No uses are kept here, and there is no updater.
         """
 
@@ -267,7 +267,7 @@ class Collection(ABC):
         return {record_id: value for record_id, value in values.items() if value is not None}
 
     def titles(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the titles of the records that are there, by id."""
+        """Return the titles of the records that exist, by id."""
         return {row["id"]: row["metadata"].get("title", "") for row in self.get(list(ids))}
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
@@ -341,7 +341,7 @@ class Collection(ABC):
         return {record_id: Marks() for record_id in ids}
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
-        """Set the marks of records in place of those that they have, or raise `NotFound` where one is not there."""
+        """Set the marks of records in place of those that they have, or raise `NotFound` where one does not exist."""
         if marks:
             raise InvalidInput("this vector store keeps no marks; use the memory that atlas.open_memory gives")
 
@@ -408,7 +408,7 @@ class Collection(ABC):
         return 0
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Bring deleted records back as they were, and return how many were not there."""
+        """Bring deleted records back as they were, and return how many did not exist."""
         raise _no_history("bring records back")
 
 

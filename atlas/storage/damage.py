@@ -40,7 +40,7 @@ def decoded(decode: Callable[[Any], T], row: Mapping[str, Any], name: str) -> T:
     """Return the value that a function reads from a record's text.
 
     Raises:
-        StoreDamaged: The text is not there, or the function cannot read it.
+        StoreDamaged: The text does not exist, or the function cannot read it.
     """
     try:
         return decode(row[name])
@@ -64,7 +64,7 @@ def parsed(text: Any, *names: str) -> dict[str, Any]:
     SQLite finds damage to its pages, but keeps no checksums: a bit that flips inside a text comes back as it is.
 
     Raises:
-        UnreadableRow: It is no JSON object, or lacks a name. A `Database`'s connection turns it into `StoreDamaged`.
+        UnreadableRow: It is not a JSON object, or lacks a name. A `Database`'s connection turns it into `StoreDamaged`.
     """
     try:
         parsed_row = json.loads(text)

@@ -86,7 +86,7 @@ class MarkTables(Protocol):
         """Return one of the marks of every record that has it: a tuple of tags, a boolean or a text."""
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
-        """Set records' marks, or raise `NotFound` where one is not there."""
+        """Set records' marks, or raise `NotFound` where one does not exist."""
 
     def change(
         self,
@@ -169,7 +169,7 @@ class VectorTable(Protocol):
         """Return whether the live records of a collection have more vectors than this. It counts no further."""
 
     def texts(self) -> list[str]:
-        """Return each text that was embedded, of the records and of their history, once."""
+        """Return the distinct texts that were embedded, of records and of their history."""
 
     def replace(
         self,
@@ -198,7 +198,7 @@ class TokenVectorTable(Protocol):
 
 
 class Copies(Protocol):
-    """The copies that are made of a ledger, and of which it is made."""
+    """Backups of a ledger, and restoring it from them."""
 
     def write(self, target: Path) -> int:
         """Write a copy of the ledger as it is at one instant, and return how many records it holds."""
@@ -210,7 +210,7 @@ class Copies(Protocol):
         """Refuse a copy that cannot be used, and bring one of an older schema up to this one."""
 
     def contents(self, copy: Path) -> CopyContents:
-        """Return how much a copy holds, and of which model."""
+        """Return the number of records in a copy, and its model."""
 
     def revived(self, copy: Path) -> tuple[str, ...]:
         """Return the ids of purged records that a copy still holds, live or in its history."""
@@ -285,7 +285,7 @@ class LedgerEngine(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """True where it was opened for reading only, or where whoever this runs for is a viewer."""
+        """True if it was opened for reading only, or the present actor is a viewer."""
 
     @property
     def is_file(self) -> bool:
@@ -415,7 +415,7 @@ class LedgerEngine(Protocol):
     def position(self, collection: str) -> Position:
         """Return the current position of a collection: cheap enough to ask before every query."""
 
-    def holds_more_than(self, collection: str, n_records: int) -> bool:
+    def has_more_than(self, collection: str, n_records: int) -> bool:
         """Return whether a collection has more live records than this. It counts no further."""
 
     def follow(self, collection: str, since: int, limit: int = -1) -> list[Entry]:

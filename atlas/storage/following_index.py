@@ -110,7 +110,7 @@ class FollowingIndex(Protocol):
         """Return the seal at which a writer continues. It is later than `seal` while writes are not visible yet."""
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
-        """Begin to write on from a seal, by about so many changes."""
+        """Begin writing after a seal."""
 
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None

@@ -170,12 +170,12 @@ class LedgerCollection(Collection):
 
     def is_empty(self) -> bool:
         """Return whether there is no record. It looks no further than the first."""
-        return not self._ledger.holds_more_than(self._name, 0)
+        return not self._ledger.has_more_than(self._name, 0)
 
     def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:
-        """Return the k nearest records that pass a filter, without content: exactly those of ranking all by hand."""
+        """Return the k nearest records that pass a filter, without content: exactly as by comparing all."""
         vector = as_vector(embedding, self.parts.dimension)
         return hybrid_search.by_vector(self._searched, vector, k, where, with_buried)
 
@@ -262,7 +262,7 @@ class LedgerCollection(Collection):
         return self._ledger.columns.column(self._name, key, where)
 
     def titles(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the titles of the records that are there."""
+        """Return the titles of the records that exist."""
         return self._ledger.columns.titles(self._name, ids)
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
@@ -344,7 +344,7 @@ class LedgerCollection(Collection):
         return {record_id: marks.get(record_id, NO_MARKS) for record_id in ids}
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
-        """Set the marks of records in place of those that they have, or raise `NotFound` where one is not there."""
+        """Set the marks of records in place of those that they have, or raise `NotFound` where one does not exist."""
         operation = self._operation or self._draft("mark")
         self._ledger.marks.write(self._name, marks, operation)
 
@@ -400,7 +400,7 @@ class LedgerCollection(Collection):
         return self._ledger.history.count_trash(self._name)
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Bring deleted records back as they were, and return how many were not there."""
+        """Bring deleted records back as they were, and return how many did not exist."""
         operation = self._operation or self._draft("restore")
         return self._ledger.history.restore(self._name, ids, operation)
 

@@ -227,7 +227,7 @@ def _profile(name: str, value: str | None) -> Profile:
 def _decoded(value: str | None) -> RankingWeights:
     """Read weights from JSON. An earlier version did not know all of them, and those are as they are built in."""
     if value is None:
-        raise ValueError("it is not there any more")
+        raise ValueError("it was deleted")
     encoded = json.loads(value)
     types = {option.name: type(option.default) for option in fields(RankingWeights)}
     if not isinstance(encoded, dict):

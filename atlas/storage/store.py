@@ -189,7 +189,7 @@ class Store:
 
     @property
     def read_only(self) -> bool:
-        """True where it was opened for reading only, or where whoever this runs for is a viewer."""
+        """True if it was opened for reading only, or the present actor is a viewer."""
         return self.ledger.read_only
 
     @property
@@ -318,7 +318,7 @@ class Store:
 
     @contextmanager
     def one_at_a_time(self) -> Iterator[None]:
-        """Exclude other threads, processes and machines from such blocks, for values that are read, then written."""
+        """Lock the block against other threads, processes and machines, for values that are read, then written."""
         threads, processes = self._one_at_a_time  # waiting for threads alone costs no polling
         shared = self.ledger.shared
         with threads, shared.locked("once") if shared else processes.locked():
@@ -339,7 +339,7 @@ class Store:
         return total + self.ledger.n_bytes_elsewhere()
 
     def catch_up(self) -> int:
-        """Bring every index that queries use up to the ledger, and return how many records were taken in."""
+        """Bring every index that queries use up to the ledger, and return the number of records added."""
         if self.read_only or self.model is None:
             return 0
         self.ledger.words.merge_parts(self.ledger.collections())

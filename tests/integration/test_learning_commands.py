@@ -73,7 +73,7 @@ def test_what_is_not_proven_is_added_only_when_asked_for(tmp_path, monkeypatch, 
     assert n_concepts(tmp_path) == 0
     assert "Added 1 concept found in programs." in run(capsys, "compress", "--apply", "--unproven")
     assert n_concepts(tmp_path) == 1
-    assert "--unproven says what --apply adds: give both" in run(capsys, "compress", "--unproven", status=1)
+    assert "--unproven needs --apply; give both" in run(capsys, "compress", "--unproven", status=1)
 
 
 def test_a_limit_of_none_is_refused(store, capsys):

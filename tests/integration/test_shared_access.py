@@ -114,7 +114,7 @@ def test_files_of_an_older_version_are_taken_over_from_each_machine_once(machine
     run_in(postgres_address, f"INSERT INTO audit_lines (line) VALUES ('{from_file[0]}')")  # killed before it was done
     for directory in directories:
         assert KeyRing(directory).names()
-    assert all(KeyRing(directory).knows(secret) for directory in directories for secret in secrets)
+    assert all(KeyRing(directory).has_secret(secret) for directory in directories for secret in secrets)
     assert [event.about for event in reversed(AuditLog(directories[0]).events())] == [
         "agent of first, writer",
         "agent of second, writer",

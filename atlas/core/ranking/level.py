@@ -53,7 +53,7 @@ def level_between(foreign: Relevances, own: Relevances, language: str) -> float:
 
     Args:
         foreign: Relevance of the best answer to each foreign query in it.
-        own: The same of queries that the store should answer. Empty where they are not known.
+        own: Relevance of the best answer to each query that the store should answer. Empty if unknown.
     """
     highest = 1.0
     if language == ENGLISH:

@@ -1,4 +1,4 @@
-"""SWE-agent: an issue finds the runs on it, among challenges that were run once."""
+"""SWE-agent: issues as queries for the runs on them, among challenges that were run once."""
 
 from __future__ import annotations
 

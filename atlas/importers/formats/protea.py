@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 SQLITE_MARK = b"SQLite format 3\x00"
 
 NEEDED = ("id", "entry_type", "content")
-"""Columns without which a row is no entry."""
+"""Columns that every entry has."""
 
 USUAL = ("generation", "metadata", "timestamp")
 """Columns of either form of the table. A missing one is reported, and the rest comes in."""
@@ -88,7 +88,7 @@ def create_table(path: Path) -> bool:
     unchanged, and a warning is logged.
 
     Raises:
-        ImportFailed: It is no SQLite file, or a damaged one.
+        ImportFailed: It is not a SQLite file, or a damaged one.
     """
     try:  # only SQLite opens it: closing it by hand would drop the locks of the agent's own connections to it
         with closing(_opened(path)) as connection:

@@ -125,7 +125,7 @@ def _problem_statement(run: Json) -> str:
 
 
 def _model(run: Json) -> str:
-    """Return the name of the language model, empty if it is unknown. `replay` is no model."""
+    """Return the name of the language model, empty if it is unknown. `replay` is not a model."""
     agent = _replay_config(run).get("agent")
     model = agent.get("model") if isinstance(agent, dict) else None
     name = model.get("name") if isinstance(model, dict) else None

@@ -62,7 +62,7 @@ def _trajectory(record: Record, domain: str) -> Trajectory:
     row = as_object(record.value(), "the row")
     info = as_object(row.get("info"), "info")
     if "traj" not in row:
-        raise InvalidInput("traj is missing; it should list what was said")
+        raise InvalidInput("traj is missing; it should be the list of messages")
     messages = [_message(message, n) for n, message in enumerate(as_list(row["traj"], "traj"))]
     _, spoken = conversation.split_system(messages)
     steps = conversation.steps(spoken)

@@ -179,7 +179,7 @@ class Memory(Records, ABC, Generic[T]):
         """Return the vector that finds one: shape (dim,), float32, unit length. That of the whole of a long text.
 
         Raises:
-            NotFound: It is not there.
+            NotFound: It does not exist.
         """
         vectors = self._store.first_vectors([record_id])
         if record_id not in vectors:
@@ -370,7 +370,7 @@ class Memory(Records, ABC, Generic[T]):
             with_buried: Whether those that a person has buried are found too.
 
         Raises:
-            NotFound: It is not there.
+            NotFound: It does not exist.
             InvalidInput: An impossible threshold, or a name in the filter is near one that exists.
         """
         k = limit_of_list(k)
@@ -390,7 +390,7 @@ class Memory(Records, ABC, Generic[T]):
         None where the text is one that the model reads at once.
 
         Raises:
-            NotFound: It is not there.
+            NotFound: It does not exist.
         """
         check_text(query, "the query")
         return self._retriever.passage(self._row(record_id), query)
@@ -403,7 +403,7 @@ class Memory(Records, ABC, Generic[T]):
         Of a long text, those of the passage that is nearest. Empty if the embedding model reads no words.
 
         Raises:
-            NotFound: It is not there.
+            NotFound: It does not exist.
         """
         check_text(query, "the query")
         row = self._row(record_id)
@@ -453,7 +453,7 @@ class Memory(Records, ABC, Generic[T]):
 
 
 def not_found(noun: str, record_id: str) -> NotFound:
-    """Return the error of a record that is not there.
+    """Return the error of a record that does not exist.
 
     Args:
         noun: The word for a record.

@@ -86,7 +86,7 @@ def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
 def merged_row(
     row: Mapping[str, Any] | None, kept_id: str, metadata: Mapping[str, Any], removed: Sequence[str], marks: Marks
 ) -> Merge:
-    """Return a group as the store takes it: the row of the kept record with other metadata and the same embedding.
+    """Return a group in the store's format: the row of the kept record with other metadata and the same embedding.
 
     Raises:
         PlanOutdated: The record is not there any more.

@@ -16,7 +16,7 @@ from atlas.core.hits import Hit, Worth
 from atlas.core.ranking.tuned import ALIKE, FEWEST_RANKED, NEAR_COPY, RANKED_PER_HIT
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vectors
-from atlas.memory.base.scoring import ASKED, NUDGES, Calibration, Candidate, Values, relevance_signals, score
+from atlas.memory.base.scoring import NUDGES, QUERY_SIGNALS, Calibration, Candidate, Values, relevance_signals, score
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ def most_relevant(n: int, weights: RankingWeights, calibration: Calibration) -> 
 def worth_ranking(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:
     """Return a predicate for the candidates that may be among the n highest.
 
-    No nudge makes up for more than all of them together. So whoever lies below the n-th highest relevance by more than
+    No nudge makes up for more than all of them together. So a candidate below the n-th highest relevance by more than
     that is passed by n others, which are more relevant too.
     """
 
@@ -112,7 +112,7 @@ def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success: bool)
 
 def _are_alike(first: Hit[Any], second: Hit[Any]) -> bool:
     """Return whether two hits are about equally relevant, by meaning and by words."""
-    signals = [sum(hit.signals.get(name, 0.0) for name in ASKED) for hit in (first, second)]
+    signals = [sum(hit.signals.get(name, 0.0) for name in QUERY_SIGNALS) for hit in (first, second)]
     return abs(first.meaning - second.meaning) <= ALIKE and abs(signals[0] - signals[1]) <= ALIKE
 
 

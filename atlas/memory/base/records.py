@@ -1,4 +1,4 @@
-"""The records of a memory: as its store takes them, and looked over, counted, marked, deleted and brought back."""
+"""The records of a memory: reading, counting, marking, deleting and restoring them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A memory as a store keeps it."""
+    """A memory in stored form."""
 
     id: str
     document: str
@@ -160,7 +160,7 @@ class Records:
     acolumn = twin(column)
 
     def titles(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the titles of those of the records that are there, by id."""
+        """Return the titles of the records that exist, by id."""
         return self._store.titles(listed(ids))
 
     atitles = twin(titles)
@@ -208,7 +208,7 @@ class Records:
         counts there, for a concept or a strategy.
 
         Raises:
-            NotFound: It is not there.
+            NotFound: It does not exist.
             InvalidInput: The store is a plain one, and the record neither a concept nor a strategy.
         """
         self._store.record_use(record_id, success, task_id, trajectory_id, updater=self.success_updater)
@@ -222,7 +222,7 @@ class Records:
     amarks = twin(marks)
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
-        """Set tags, pin and note of records, as one operation, or raise `NotFound` where one is not there."""
+        """Set tags, pin and note of records, as one operation, or raise `NotFound` where one does not exist."""
         self._store.mark(
             {record_id: replace(value, note=self._without_secrets(value.note)) for record_id, value in marks.items()}
         )
@@ -247,7 +247,7 @@ class Records:
             note: In place of the one they have; None leaves it, and an empty one takes it away.
 
         Raises:
-            NotFound: One of them is not there; the store was not changed.
+            NotFound: One of them does not exist; the store was not changed.
             InvalidInput: An empty tag, a text that JSON cannot hold, or one text in place of a list of ids.
         """
         change = MarksChange.checked(
@@ -271,7 +271,7 @@ class Records:
             unchanged_since: Moment when somebody looked at them, as `storage.ledger.moment` gives it.
 
         Raises:
-            NotFound: One of them is not there, and no record was accepted.
+            NotFound: One of them does not exist, and no record was accepted.
             PlanOutdated: One of them has changed since that moment, and no record was accepted.
             NotAllowed: Whoever this runs for is no curator.
         """
@@ -306,7 +306,7 @@ class Records:
     def restore(self, ids: Sequence[str]) -> int:
         """Bring deleted records back as they were, as one operation and return how many.
 
-        Those that are there stay as they are.
+        Those that exist stay as they are.
 
         Raises:
             NotFound: There never was a record of one of the ids; the store was not changed.

@@ -108,7 +108,7 @@ class Retriever:
         self._calibration = LiveCalibration(self.store, self.embedder)
 
     def changed(self, **changes: Any) -> Retriever:
-        """Return this one with other parts, and the same measurements of the store."""
+        """Return a copy with other parts, and the same measurements of the store."""
         changed = replace(self, **changes)
         changed._calibration = self._calibration
         return changed

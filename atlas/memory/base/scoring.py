@@ -42,7 +42,7 @@ LABELS = {success: Outcome(success).label for success in WORKED}
 
 NUDGES = ("success", "use", "recency", "pin", "importance")
 
-ASKED = ("meaning", "words", "context")
+QUERY_SIGNALS = ("meaning", "words", "context")
 """The signals that relevance is made of."""
 
 _OF_FAILURES = re.compile(

@@ -67,7 +67,7 @@ def reached(concept: CodeConcept, read: Callable[[list[str]], list[CodeConcept]]
     """Return the concepts that a concept calls or was composed of, directly or not, nearest first, each once.
 
     Args:
-        read: Gives those of some ids that are there.
+        read: Returns the existing records of some ids.
     """
     found: dict[str, CodeConcept] = {}
     waiting = [concept]

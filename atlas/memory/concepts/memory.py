@@ -173,7 +173,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             changes: New values of `name`, `description`, `code`, `signature`, `guidance`, `examples` or `metadata`.
 
         Raises:
-            NotFound: It is not there.
+            NotFound: It does not exist.
             InvalidInput: Another field, a value that cannot be stored, or code that another concept has.
             PlanOutdated: Others changed it each time before this could be written; the store was not changed.
         """
@@ -200,7 +200,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         code would not.
 
         Raises:
-            InvalidInput: A group has fewer than two concepts, one is in two groups, or one is not there.
+            InvalidInput: A group has fewer than two concepts, one is in two groups, or one does not exist.
         """
         checked_groups = check_groups(groups)
         ids = [concept_id for group in checked_groups for concept_id in group]
@@ -274,7 +274,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """Return the concepts that `compose` gives its strategy, each once.
 
         Raises:
-            NotFound: One of them is not there.
+            NotFound: One of them does not exist.
             InvalidInput: Fewer than two, or the library has no strategy.
         """
         self._composing()
@@ -307,7 +307,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     def export(self, concept_ids: Sequence[str]) -> list[ExportedConcept]:
         """Return concepts with their lineage, marks and every recorded attempt. `restore_many` puts them back.
 
-        Those that are not there are left out, and so are the earlier versions of those that were edited.
+        Those that do not exist are left out, and so are the earlier versions of those that were edited.
         """
         with self._store.reading():
             marks, uses = self._store.marks(concept_ids), self._store.uses(concept_ids)
@@ -378,7 +378,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Nearest first, each once; those that were deleted are left out.
 
         Raises:
-            NotFound: It is not there.
+            NotFound: It does not exist.
         """
         with self._store.reading():
             return reached(self._whole_concept(concept_id), self.get_many)

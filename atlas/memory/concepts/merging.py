@@ -103,7 +103,7 @@ def plan_concept_merge(
 
 
 def merges_of(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> list[Merge]:
-    """Return a plan as the store takes it.
+    """Return a plan in the store's format.
 
     Args:
         rows: Rows of the kept concepts and of the linked ones, by id.

@@ -55,7 +55,7 @@ class ConceptWriter:
         return self.add([concept], restored, alone_in="title")
 
     def edit(self, concept_id: str, changes: Mapping[str, Any]) -> CodeConcept:
-        """Edit a concept unless it changes between being read and being written. Return the changed one."""
+        """Edit a concept and return it, unless it changes between reading and writing."""
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([concept_id])
             if not rows:

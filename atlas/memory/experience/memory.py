@@ -101,7 +101,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         """Remember attempts, in batches that are durable one by one. Return the ids of their experiences.
 
         Args:
-            on_progress: Called after each batch with how many are done, and of how many where that is known, else 0.
+            on_progress: Called after each batch with the number done, and the total where that is known, else 0.
             skip_known: Leave out attempts that are stored already or repeated in the batch.
         """
         total = len(trajectories) if isinstance(trajectories, Sequence) else 0
@@ -159,7 +159,7 @@ class ChromaExperienceMemory(Memory[Experience]):
             changes: New values of `task`, `outcome`, `solution_output`, `feedback`, `steps`, `metadata` or `agent_id`.
 
         Raises:
-            NotFound: It is not there.
+            NotFound: It does not exist.
             InvalidInput: Another field, or a value that cannot be stored.
             PlanOutdated: Others changed it each time before this could be written; the store was not changed.
         """
@@ -269,7 +269,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         tags and notes, is pinned if one is, buried if all are, and sample data if all are.
 
         Raises:
-            InvalidInput: A group has fewer than two experiences, one is in two groups, or one is not there.
+            InvalidInput: A group has fewer than two experiences, one is in two groups, or one does not exist.
         """
         checked = check_groups(groups)
         ids = [record_id for group in checked for record_id in group]
@@ -309,8 +309,8 @@ class ChromaExperienceMemory(Memory[Experience]):
         holds as long as the experiences that it touches stay the same.
 
         Args:
-            ids: In the order in which they are read now, such as newest first; what is not there is left out.
-            on_progress: Told after each set how many experiences are judged, and of how many.
+            ids: In the order in which they are read now, such as newest first; what does not exist is left out.
+            on_progress: Called after each set with the number experiences judged, and the total.
         """
         return plan_refine(self._store, ids, strategy, self.embedder.dimension, on_progress)
 

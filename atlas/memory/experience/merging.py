@@ -88,7 +88,7 @@ def plan_merge(
 
 
 def merge_of(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
-    """Return a group as the store takes it, or raise `PlanOutdated` where the kept record is not there any more."""
+    """Return the store's merge of a group, or raise `PlanOutdated` if the kept record was deleted."""
     # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
     content_hash = {} if row is None else {"content_hash": row["metadata"]["content_hash"]}
     removed = tuple(away.id for away in group.removed)

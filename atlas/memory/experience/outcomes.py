@@ -78,7 +78,7 @@ def plan_outcomes(store: Collection, ids: Sequence[str], success: bool | None) -
 
 
 def apply_outcomes(store: Collection, plan: OutcomePlan) -> int:
-    """Set the outcomes as planned, and return of how many.
+    """Set the outcomes as planned, and return their number.
 
     What is embedded stays: it is the task, which an outcome does not change.
 

@@ -25,7 +25,7 @@ def plan_refine(
 
     Args:
         dimension: Dimension of the store's vectors.
-        on_progress: Told after each set how many experiences are judged, and of how many.
+        on_progress: Called after each set with the number experiences judged, and the total.
     """
     with store.reading():
         moment, n_total = store.moment(), store.count()

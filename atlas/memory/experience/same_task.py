@@ -33,7 +33,7 @@ def is_same_task(task: Task, other: Task) -> bool:
 
 def task_key(task: Task) -> tuple[str, tuple[str, ...], str]:
     """Return a key that is equal for equal tasks: domain, significant words and input."""
-    return task.domain, telling_words(task.description), input_key(task.context)
+    return task.domain, significant_words(task.description), input_key(task.context)
 
 
 def input_key(context: Mapping[str, Any]) -> str:
@@ -41,7 +41,7 @@ def input_key(context: Mapping[str, Any]) -> str:
     return json.dumps(context, sort_keys=True, default=str)
 
 
-def telling_words(text: str) -> tuple[str, ...]:
+def significant_words(text: str) -> tuple[str, ...]:
     """Return the words of a task in their order, without those that may differ within a task.
 
     Case, punctuation, articles and a plural's s can. Numbers, names, operators, what is quoted, and every other word

@@ -1,4 +1,4 @@
-"""The records of a store, as pruning and merging have to know them."""
+"""The fields of records that pruning and merging need."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = ("title", "success", "created_at", "stored_at")
 
 
 def prune_subjects(store: Collection, among: Sequence[str] | None = None) -> list[PruneSubject]:
-    """Return the records of a store, or those of some ids that are there. None is read whole.
+    """Return the records of a store, or those of some ids that exist. None is read whole.
 
     One that keeps no such time was stored when it was attempted.
     """
@@ -43,7 +43,7 @@ def merge_subjects(store: Collection, ids: Sequence[str]) -> dict[str, MergeSubj
 
 
 def merges_of(store: Collection, groups: Sequence[MergeGroup]) -> list[Merge]:
-    """Return groups as the store takes them, or raise `PlanOutdated` where a kept record is not there any more."""
+    """Return the store's merges of groups, or raise `PlanOutdated` if a kept record was deleted."""
     rows = {row["id"]: row for row in store.get([group.kept_id for group in groups])}
     return [merge_of(group, rows.get(group.kept_id)) for group in groups]
 

@@ -26,7 +26,7 @@ from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.eviction import evictions
 from atlas.memory.journal.importance import importance_of, with_feedback
 from atlas.memory.journal.neighbours import title_of
-from atlas.memory.journal.records import SUMMARISED_AT, age_of, changed_row, from_row, instant, told_at
+from atlas.memory.journal.records import SUMMARISED_AT, age_of, changed_row, from_row, instant, time_written
 from atlas.memory.journal.summaries import EXTRACTION, Encode, Summariser, SummaryDraft, drafts
 from atlas.protocols.infra import LLMClient, Progress
 from atlas.storage.records import NO_MOMENT, Moment
@@ -52,7 +52,7 @@ BATCH = 1_000
 
 WORTH_IT, SUMMARISED = "it is worth its tier", "a new summary stands for it"
 
-ASKED_FOR = "it is what a person asked for"
+REQUESTED = "it is what a person asked for"
 """Reason why tasks stay, unless a number of them to keep is set. Under a cap they go last."""
 
 
@@ -94,7 +94,7 @@ def plan_compact(
     Args:
         subjects: Every entry, the newest first.
         encode: Embeds the sentences among which those of a summary are picked.
-        on_progress: Called after each summary with how many are drafted, and of how many.
+        on_progress: Called after each summary with the number drafted, and the total.
 
     Raises:
         InvalidInput: A number to keep is negative, or the cap is less than 1.
@@ -103,7 +103,7 @@ def plan_compact(
     latest, lasting = _latest(subjects, policy), _lasting(subjects, types, policy)
     groups = _groups(subjects, latest, lasting, types, now)
     summarised = {subject.entry.id for group in groups for subject in group}
-    asked_for = {entry_id for entry_id, reason in lasting.items() if reason == ASKED_FOR} - latest.keys()
+    asked_for = {entry_id for entry_id, reason in lasting.items() if reason == REQUESTED} - latest.keys()
     reasons = lasting | latest
     n_excess = len(subjects) + len(groups) - policy.max_entries if policy.max_entries else 0
     evicted = evictions(
@@ -226,7 +226,7 @@ def _lasting(subjects: Sequence[Subject], types: EntryTypes, policy: RetentionPo
         elif subject.marks.pinned:
             reasons[subject.entry.id] = "it is pinned"
         elif name in asked_for:
-            reasons[subject.entry.id] = ASKED_FOR
+            reasons[subject.entry.id] = REQUESTED
     return reasons
 
 
@@ -351,7 +351,9 @@ def _summary_id(draft: SummaryDraft) -> str:
 
 def _summary_of_each(entries: Sequence[JournalEntry]) -> dict[str, JournalEntry]:
     """Return the latest summary that stands for each entry, by the id of the entry."""
-    return {link.target_id: e for e in sorted(entries, key=told_at) for link in e.links if link.type == "summarises"}
+    return {
+        link.target_id: e for e in sorted(entries, key=time_written) for link in e.links if link.type == "summarises"
+    }
 
 
 def _targets(row: Row, link_type: str) -> Sequence[str]:

@@ -98,7 +98,7 @@ class Conversations(Memory[Turn]):
     aadd = twin(add)
 
     def add_turns(self, turns: Sequence[Turn]) -> list[str]:
-        """Keep whole turns at their own times, as one operation. Return the ids of those that were not there before.
+        """Keep whole turns at their own times, as one operation. Return the ids of those that did not exist before.
 
         Raises:
             InvalidInput: One of them has a text that cannot be kept.

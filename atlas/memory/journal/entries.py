@@ -81,7 +81,7 @@ class EntryLog(Log):
         return {*buried, *waiting.difference(visible)}
 
     def check_there(self, ids: Sequence[str]) -> None:
-        """Raise `NotFound` where one of the entries is not there."""
+        """Raise `NotFound` where one of the entries does not exist."""
         present = self.store.present(list(ids)) if ids else set()
         for entry_id in ids:
             if entry_id not in present:

@@ -94,7 +94,7 @@ def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, An
 
 
 def with_feedback(importance: float, usage: Usage) -> float:
-    """Return an importance, moved by how those tasks went that the entry was used for. In [0, 1]."""
+    """Return an importance, adjusted by the outcomes of the tasks that the entry was used for. In [0, 1]."""
     if not usage.n_uses:
         return importance
     trust = usage.n_uses / (usage.n_uses + FEEDBACK_PRIOR)
@@ -129,7 +129,7 @@ def repeated(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | 
     return None
 
 
-def telling_words(text: str) -> set[str]:
+def significant_words(text: str) -> set[str]:
     """Return the different words of a text, without numbers, which differ from run to run."""
     return set(_TOKEN.findall(text.lower()))
 

@@ -136,9 +136,9 @@ class Journal(Memory[JournalEntry]):
         Args:
             importance: In [0, 1]. None to derive it from the type and the content.
             metadata: JSON values that a filter finds as `meta.name`. Some keys are the journal's own.
-            links: To entries that are there, each as a type and an id.
+            links: To entries that exist, each as a type and an id.
 
-        Raises `InvalidInput` for what cannot be kept, and `NotFound` where an entry that it is linked to is not there.
+        Raises `InvalidInput` for what cannot be kept, and `NotFound` if an entry that it is linked to does not exist.
         """
         check_given(entry_type, content, metadata, links)
         texts = self.types.recall(self._store.notes())
@@ -154,9 +154,9 @@ class Journal(Memory[JournalEntry]):
     aadd = twin(add)
 
     def add_entries(self, entries: Sequence[JournalEntry], reason: str = "") -> list[str]:
-        """Write whole entries past the gates as one operation, without those whose ids are there.
+        """Write whole entries past the gates as one operation, without those whose ids exist.
 
-        Their types may be any, and what they are linked to may come later. An entry that is there gains only the links
+        Their types may be any, and what they are linked to may come later. An entry that exists gains only the links
         that it never had. Return the ids of those that were written, or raise `InvalidInput` where one cannot be kept.
         """
         return self._log.add([*map(self._without_secrets, entries)], reason)
@@ -284,14 +284,14 @@ class Journal(Memory[JournalEntry]):
         Args:
             link_type: From the first to the second: `caused_by`, `fixed_by`, `related`, `summarises`, `refers_to`.
 
-        Raises `NotFound` where one is not there, and `InvalidInput` for another type, or where both are one.
+        Raises `NotFound` where one does not exist, and `InvalidInput` for another type, or where both are one.
         """
         return links.link(self._log, source_id, target_id, link_type)
 
     alink = twin(link)
 
     def unlink(self, source_id: str, target_id: str, link_type: str | None = None) -> JournalEntry:
-        """Take links of a type, or all, from one entry to another back. Return the first, or raise `NotFound`."""
+        """Remove links of a type, or all, from one entry to another. Return the first, or raise `NotFound`."""
         return links.unlink(self._log, source_id, target_id, link_type)
 
     aunlink = twin(unlink)
@@ -299,7 +299,7 @@ class Journal(Memory[JournalEntry]):
     def linked(self, entry_id: str, depth: int = 1) -> LinkGraph:
         """Return the entries that can be reached from one over at most `depth` links, either way, without deleted ones.
 
-        Raises `NotFound` where it is not there, and `InvalidInput` for a depth of less than 1.
+        Raises `NotFound` where it does not exist, and `InvalidInput` for a depth of less than 1.
         """
         return links.graph_from(self._log, entry_id, depth)
 
@@ -321,7 +321,7 @@ class Journal(Memory[JournalEntry]):
     aaccept_link = twin(accept_link)
 
     def refuse_link(self, suggestion: LinkSuggestion) -> None:
-        """Keep this link from being suggested again, or raise `NotFound` where its entry is not there."""
+        """Keep this link from being suggested again, or raise `NotFound` where its entry does not exist."""
         self._log.change(suggestion.source_id, partial(links.refusing, suggestion), "refuse a link")
 
     arefuse_link = twin(refuse_link)
@@ -352,7 +352,7 @@ class Journal(Memory[JournalEntry]):
         Args:
             keep_recent: Number of latest entries that stay, as do pinned ones, directives and tasks.
             keep_types: Number of latest entries of a type that stay as well. With a number, older tasks may move.
-            on_progress: Called after each summary with how many are written, and of how many.
+            on_progress: Called after each summary with the number written, and the total.
             max_entries: Most entries of the journal afterwards; the others are deleted, tasks and marked ones last.
         """
         self.types.recall(self._store.notes())

@@ -34,7 +34,7 @@ class LogText:
     """From a whole row to the content of the record itself."""
 
     beginnings: Callable[[Collection, Sequence[str]], Mapping[str, str]]
-    """From ids to the beginnings of those that are there."""
+    """Beginnings of existing entries, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class _Lines:
         )
 
     def added(self) -> Groups:
-        """Return the records as they were added: those that came in between later were not there at first."""
+        """Return the records as they were added: those that came in between later did not exist at first."""
         return _by_group(self.groups.items())
 
 
@@ -140,7 +140,7 @@ def renewed(
     gone: Sequence[str] = (),
     changed: Mapping[str, Entry] = MappingProxyType({}),
 ) -> list[Entry]:
-    """Return the records whose texts change once some are deleted and some changed, as a store keeps them.
+    """Return the records whose texts change once some are deleted and some changed in stored form.
 
     Those of the same groups are looked through once, by their times alone. Only the few after each are read.
 

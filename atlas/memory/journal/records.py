@@ -168,10 +168,10 @@ def written_at(entry: JournalEntry, now: datetime) -> JournalEntry:
 
 def age_of(entry: JournalEntry, now: datetime) -> timedelta:
     """Return how long ago an entry was written. A summary of old entries is new at first."""
-    return now - told_at(entry)
+    return now - time_written(entry)
 
 
-def told_at(entry: JournalEntry) -> datetime:
+def time_written(entry: JournalEntry) -> datetime:
     """Return when an entry was written, which for a summary is later than its place in the log."""
     return max(time_of(entry), _summarised(entry))
 

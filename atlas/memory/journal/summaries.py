@@ -20,7 +20,7 @@ from atlas.llm.concurrency import concurrency_of
 from atlas.llm.prompts.journal_summary import JOURNAL_SUMMARY
 from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.memory.base.ranking import maximal_marginal_relevance
-from atlas.memory.journal.importance import telling_words
+from atlas.memory.journal.importance import significant_words
 from atlas.protocols.infra import LLMClient, Progress
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def central_sentences(
     alike = Counter[str]()
     first: dict[frozenset[str], str] = {}
     for sentence in (part for text in texts for part in sentences_of(text)):
-        alike[first.setdefault(frozenset(telling_words(sentence)), sentence)] += 1
+        alike[first.setdefault(frozenset(significant_words(sentence)), sentence)] += 1
     worded = [sentence for words, sentence in first.items() if words] or list(first.values())
     sentences = [sentence for sentence in worded if not _CODE.match(sentence)] or worded
     reasons = [sentence for sentence in sentences if _REASON.match(sentence)]
@@ -209,7 +209,7 @@ class Summariser:
 
         Args:
             sources: The entries that each draft stands for.
-            on_progress: Told after each draft how many are written, and of how many.
+            on_progress: Called after each draft with the number written, and the total.
         """
         number = itertools.count(1)
 

@@ -152,7 +152,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         there for it.
 
         Args:
-            on_progress: Called after each attempt with how many are done, and of how many.
+            on_progress: Called after each attempt with the number done, and the total.
         """
         return self._writer.plan([*map(self._without_secrets, trajectories)], on_progress)
 
@@ -194,7 +194,7 @@ class ChromaStrategyBank(Memory[Strategy]):
             changes: New values of `title`, `situation`, `suggestion`, `parameters`, `rationale` or `metadata`.
 
         Raises:
-            NotFound: It is not there.
+            NotFound: It does not exist.
             InvalidInput: Another field, a value that cannot be stored, or a repetition of another strategy.
             PlanOutdated: Others changed it each time before this could be written; the store was not changed.
         """
@@ -211,7 +211,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         attempts, tags and notes, is pinned if one is, and retired by hand if all are.
 
         Raises:
-            InvalidInput: A group has fewer than two strategies, one is in two groups, or one is not there.
+            InvalidInput: A group has fewer than two strategies, one is in two groups, or one does not exist.
         """
         checked_groups = check_groups(groups)
         ids = [strategy_id for group in checked_groups for strategy_id in group]
@@ -267,7 +267,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         """Return every recorded attempt that a strategy, or one merged into it, was used for, oldest first.
 
         Raises:
-            NotFound: It is not there.
+            NotFound: It does not exist.
         """
         self._row(strategy_id)
         return self._store.uses([strategy_id])[strategy_id]
@@ -281,14 +281,14 @@ class ChromaStrategyBank(Memory[Strategy]):
     aattempts_of = twin(attempts_of)
 
     def rate(self, strategy_id: str) -> StrategyRate:
-        """Return how well a strategy works, and how sure that is, or raise `NotFound` where it is not there."""
+        """Return the success rate of a strategy with its interval, or raise `NotFound` if it does not exist."""
         self._row(strategy_id)
         return self.rates([strategy_id])[strategy_id]
 
     arate = twin(rate)
 
     def rates(self, strategy_ids: Sequence[str]) -> dict[str, StrategyRate]:
-        """Return how well each strategy works that is there, by id."""
+        """Return the success rates of the strategies that exist, by id."""
         with self._store.reading():
             return rates_of(self.get_many(strategy_ids), self._store.marks(strategy_ids), self.retirement)
 

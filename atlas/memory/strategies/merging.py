@@ -61,7 +61,7 @@ def plan_strategy_merge(
 
 
 def merge_of(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_of: TextOf) -> Merge:
-    """Return a group as the store takes it, or raise `PlanOutdated` where the kept one is not there any more."""
+    """Return a group in the store's format, or raise `PlanOutdated` if the kept record was deleted."""
     removed = [strategy.id for strategy in group.removed]
     return merged_row(row, group.kept_id, to_entry(group.merged, text_of).metadata, removed, group.marks)
 

@@ -1,4 +1,4 @@
-"""Strategies that attempts become: new ones, or more sources of those that are there."""
+"""Strategies that attempts become: new ones, or more sources of those that exist."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class StrategyWritePlan(Tabular):
 
     added: tuple[Strategy, ...]
     joined: tuple[Strategy, ...]
-    """Strategies that are there, as they would be: with more sources."""
+    """Existing strategies with more sources."""
 
     n_attempts: int
     """Attempts that were looked at: successful ones, and failed ones where the abstractor makes warnings of them."""
@@ -64,7 +64,7 @@ class StrategyWritePlan(Tabular):
     """The ids of those in `joined` that are retired, and stay so: agents are not given them."""
 
     ids_before: frozenset[str]
-    """The strategies that were there."""
+    """The strategies that existed."""
 
     moment: Moment
     """The point in the store's history that the plan holds for."""
@@ -85,7 +85,7 @@ class StrategyWritePlan(Tabular):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyDraft:
-    """A strategy that an attempt became, and the one that is there for its situation."""
+    """A strategy of an attempt, and the existing one for its situation."""
 
     strategy: Strategy
     vector: Vectors
@@ -148,7 +148,7 @@ class StrategyWriter:
     """Gives the strategies of rows."""
 
     def columns(self, *strategies: Strategy) -> tuple[list[str], list[Any], list[dict[str, Any]], list[str]]:
-        """Return strategies as the store takes them."""
+        """Return strategies in the store's format."""
         return columns([to_entry(strategy, self.text_of) for strategy in strategies], self.store, self.embedder, {})
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
@@ -271,7 +271,7 @@ class StrategyWriter:
     def _placed(
         self, strategies: Sequence[Strategy]
     ) -> tuple[list[StrategyDraft], dict[str, Strategy], Mapping[str, str]]:
-        """Return new strategies with the ids of those that are there for their situations, those, and the retired."""
+        """Return new strategies with the ids of existing ones for their situations, these, and the retired ones."""
         if not strategies:
             return [], {}, {}
         vectors = [np.atleast_2d(embedding)[0] for embedding in self.columns(*strategies)[1]]
@@ -306,7 +306,7 @@ class StrategyWriter:
     def _combined(self, stored: Strategy, other: Strategy) -> Strategy | None:
         """Return a strategy combined with one of a similar situation, or None if a model finds them different."""
         both = with_sources(stored, other)
-        if says_the_same(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
+        if has_suggestion_of(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
             return both
         try:
             together = call(self.abstractor.combined, stored, other)
@@ -335,12 +335,12 @@ class StrategyWriter:
 def with_sources(strategy: Strategy, other: Strategy) -> Strategy:
     """Return a strategy with another one's sources and with its suggestion as one of the `variants`."""
     metadata = dict(strategy.metadata)
-    if not says_the_same(strategy, other):
+    if not has_suggestion_of(strategy, other):
         metadata["variants"] = [*_variants(strategy), {"suggestion": other.suggestion, "sources": list(other.sources)}]
     return replace(strategy, sources=joined(strategy.sources, other.sources), metadata=metadata)
 
 
-def says_the_same(strategy: Strategy, other: Strategy) -> bool:
+def has_suggestion_of(strategy: Strategy, other: Strategy) -> bool:
     """Return whether a strategy, or one of its variants, has another's suggestion, but for spaces."""
     variants = [str(variant.get("suggestion", "")) for variant in _variants(strategy) if isinstance(variant, Mapping)]
     if len(variants) >= MOST_VARIANTS:

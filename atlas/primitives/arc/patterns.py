@@ -111,7 +111,7 @@ def find_pattern(grid: Grid, pattern: Grid) -> list[Cell]:
 
 
 def split_at_lines(grid: Grid, color: int) -> list[Grid]:
-    """The parts of a grid between its full rows and columns of one colour, row by row. None where it has only that.
+    """The parts of a grid between its full rows and columns of one colour, row by row. None if it has nothing else.
 
     Examples:
         >>> split_at_lines([[1, 5, 2], [3, 5, 4]], 5)

@@ -50,7 +50,7 @@ class SWEPrimitiveLoader:
         """Return the functions by name, for the loader's root. Callers give the other arguments, and no other root.
 
         Raises:
-            FileNotFoundError: The root is not there.
+            FileNotFoundError: The root does not exist.
         """
         root = (self._root or Path.cwd()).resolve(strict=True)
         functions = {name: getattr(module, name) for module in MODULES for name in vars(module)}

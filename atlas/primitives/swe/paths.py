@@ -111,7 +111,7 @@ def read_bytes(root: Path, path: str) -> bytes:
     Raises:
         PermissionError: The path leads out of the root, or over a symbolic link.
         ValueError: It is not a regular file, or is larger than 5 MB.
-        OSError: It is not there, or cannot be read.
+        OSError: It does not exist, or cannot be read.
 
     Examples:
         >>> read_bytes(root, "notes.txt")
@@ -140,7 +140,7 @@ def is_executable(root: Path, path: str) -> bool:
     Raises:
         PermissionError: The path leads out of the root, or over a symbolic link.
         ValueError: It is not a regular file.
-        FileNotFoundError: It is not there.
+        FileNotFoundError: It does not exist.
 
     Examples:
         >>> is_executable(root, "notes.txt")
@@ -216,7 +216,7 @@ def _mode_of(directory: int, name: str) -> int | None:
 
 
 def make_directory(root: Path, path: str) -> str:
-    """Make a directory below the root, with those above it, and return its path. One that is there stays.
+    """Make a directory below the root, with those above it, and return its path. One that exists stays.
 
     Raises:
         PermissionError: The path leads out of the root, over a symbolic link, or into `.git`.
@@ -238,7 +238,7 @@ def delete_file(root: Path, path: str) -> str:
 
     Raises:
         PermissionError: The path leads out of the root, over a symbolic link, or into `.git`.
-        OSError: It is not there, or is a directory.
+        OSError: It does not exist, or is a directory.
 
     Examples:
         >>> delete_file(root, "notes.txt")
@@ -258,7 +258,7 @@ def move_file(root: Path, path: str, new_path: str) -> str:
     Raises:
         PermissionError: A path leads out of the root, over a symbolic link, or into `.git`.
         FileExistsError: Something stands at the new path.
-        OSError: It is not there, is a directory, or cannot be moved.
+        OSError: It does not exist, is a directory, or cannot be moved.
 
     Examples:
         >>> move_file(root, "notes.txt", "docs/notes.txt")

@@ -61,7 +61,7 @@ def read_file(root: Path, path: str, first_line: int = 1, last_line: int | None 
     Raises:
         PermissionError: The path leads out of the root, or over a symbolic link.
         ValueError: It is not a text file in UTF-8, or is larger than 5 MB.
-        OSError: It is not there, or cannot be read.
+        OSError: It does not exist, or cannot be read.
 
     Examples:
         >>> read_file(root, "notes.txt")

@@ -364,7 +364,7 @@ class HealthDetails(Health):
     """False while the embedding model is being made ready, so that searches go by words."""
 
     n_behind: int
-    """Number of changes that the vector index has still to take in. Searches include them, but take longer."""
+    """Number of changes that the vector index has not indexed yet. Searches include them, but take longer."""
 
     is_index_reachable: bool
     """False while the service that keeps the index does not answer. Searches are complete, but take longer."""

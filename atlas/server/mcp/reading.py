@@ -143,7 +143,7 @@ def _block_text(block: ContextBlock) -> str:
 
 def _skipped(cursor: str) -> int:
     if cursor and not cursor.isdecimal():
-        raise InvalidInput(f"`cursor` should be what the last line of a search gave, but is {cursor!r:.80}")
+        raise InvalidInput(f"`cursor` should be a number from the last line of a search, but is {cursor!r:.80}")
     return int(cursor or 0)
 
 

@@ -71,7 +71,7 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
     """Return a plan to purge records. The store is not changed.
 
     Args:
-        ids: Ids, or beginnings that no other record's id shares; of records that are there or were deleted. One that
+        ids: Ids, or beginnings that no other record's id shares; of records that exist or were deleted. One that
             records in several collections have means all of these.
         collection: The collection to search; empty for all.
 

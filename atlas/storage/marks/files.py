@@ -116,7 +116,7 @@ class MarksFiles:
         self._ledger = ledger
         self._lock_of_files = InterProcessLock(directory / "marks.lock")
         self._pause = PAUSE_SECONDS
-        self._begin_anew()
+        self._reset()
         if ledger.is_file:
             ledger.after_write(self.follow)
             fork_safety.watch(self)
@@ -189,9 +189,9 @@ class MarksFiles:
     def after_fork(self, *, in_child: bool) -> None:
         """Forget the thread in a child, which does not have it."""
         if in_child:
-            self._begin_anew()
+            self._reset()
 
-    def _begin_anew(self) -> None:
+    def _reset(self) -> None:
         self._lock, self._closing = threading.Lock(), threading.Event()
         self._thread, self._is_stale = None, False
 
@@ -250,7 +250,7 @@ class MarksFiles:
     def _rows(self, collection: str) -> dict[int, dict[str, Any]]:
         """Return the entry of each record in a file, by the record's number."""
         ledger = self._ledger
-        where = TOUCHED if ledger.holds_more_than(collection, MAX_ROWS) else None
+        where = TOUCHED if ledger.has_more_than(collection, MAX_ROWS) else None
         records = ledger.described(ledger.matching(collection, where).tolist())
         marks = ledger.marks.read(collection)
         uses, successes = (ledger.columns.column(collection, f"usage.{name}") for name in ("n_uses", "n_successes"))

@@ -20,7 +20,7 @@ def read_marks_file(path: Path) -> dict[str, Marks]:
     """Return the marks of each record that a file lists.
 
     Raises:
-        InvalidInput: It is no file of marks, or too large.
+        InvalidInput: It is not a file of marks, or too large.
         OSError: It cannot be read.
     """
     return {record_id: decode_marks(row) for record_id, row in read_rows(path).items()}
@@ -30,7 +30,7 @@ def read_rows(path: Path) -> dict[str, dict[str, Any]]:
     """Return the row of each record that a file lists. Its tags and texts are lists and texts.
 
     Raises:
-        InvalidInput: It is no file of marks, or too large.
+        InvalidInput: It is not a file of marks, or too large.
         OSError: It cannot be read.
     """
     if not path.is_file() or path.stat().st_size > MAX_BYTES:
@@ -42,7 +42,7 @@ def read_rows(path: Path) -> dict[str, dict[str, Any]]:
         raise InvalidInput(f"the marks in {path} are not readable JSON ({error})") from error
     if not is_marks_by_table(tables) or TABLE not in tables:
         raise InvalidInput(
-            f"the marks in {path} should be a JSON object with a table {TABLE!r}, of records, of tags, pinned and note"
+            f"the marks in {path} should be a JSON object with a table {TABLE!r} of rows with tags, pinned and note"
         )
     # Older versions had the record's id for the key of a row.
     return {str(row.get("id", key)): row for key, row in tables[TABLE].items()}

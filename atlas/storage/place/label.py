@@ -16,7 +16,7 @@ _opened: dict[Path, Address] = {}
 
 
 def remember(directory: Path, address: Address) -> None:
-    """Note the address whose files on this machine are in a directory."""
+    """Remember the address of a directory of files on this machine."""
     _opened[directory] = address
 
 

@@ -22,7 +22,7 @@ _DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 class DamagedText(ValueError):
-    """Cause of a `StoreUnavailable` that ends only when somebody mends a text: it holds something else than values."""
+    """Cause of a `StoreUnavailable` that lasts until a damaged text is mended."""
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(problem)

@@ -143,7 +143,7 @@ class PlainCollection(Collection):
         unchanged_since: Moment | None = None,
         dropped: Sequence[str] = (),
     ) -> None:
-        """Replace records, which keep their usage, or raise `NotFound` where one is not there.
+        """Replace records, which keep their usage, or raise `NotFound` where one does not exist.
 
         Dropped records are deleted as well.
         """
@@ -286,7 +286,7 @@ class PlainCollection(Collection):
         return run(cast(BrowsableVectorStore, self._vector_store).count()) if self._can_count else self.count()
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key, by id. It keeps no marks, and of usage the numbers."""
+        """Return the value of a metadata key, by id. It has no marks, and of usage only numbers."""
         name = COLUMNS.get(key, key) if self._keeps_usage else key
         values = {row["id"]: row["metadata"].get(name) for row in self.scan(where)}
         return {record_id: value for record_id, value in values.items() if value is not None}
@@ -331,7 +331,7 @@ class PlainCollection(Collection):
         return [1.0] + [0.0] * (self._dimension - 1)
 
     def _rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return records as their store's `add` would take them again, or raise `NotFound` where one is not there."""
+        """Return records as their store's `add` would take them again, or raise `NotFound` where one does not exist."""
         found = {row["id"]: row for row in self.get(list(ids))}
         for record_id in ids:
             if record_id not in found:
@@ -373,7 +373,7 @@ class PlainCollection(Collection):
         run(replace_records(self._store, before, after), to_its_end=True)
 
     def _as_stored(self, embedding: npt.ArrayLike) -> list[Any]:
-        """Return an embedding as the store takes it: with its windows if it supports them."""
+        """Return an embedding in the store's format: with its windows if it supports them."""
         return plain(np.atleast_2d(np.asarray(embedding))[: None if self._takes_windows else 1])
 
 

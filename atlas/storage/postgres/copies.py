@@ -26,7 +26,7 @@ BUSY_SECONDS = 60.0
 
 
 class PostgresCopies:
-    """The copies that are made of a ledger, and of which it is made."""
+    """Backups of a ledger, and restoring it from them."""
 
     def __init__(self, database: PostgresDatabase, clock: Clock) -> None:
         self._database = database
@@ -61,7 +61,7 @@ class PostgresCopies:
         self._of_file(copy).check(copy, source, marks)
 
     def contents(self, copy: Path) -> CopyContents:
-        """Return how much a copy holds, and of which model."""
+        """Return the number of records in a copy, and its model."""
         return self._of_file(copy).contents(copy)
 
     def revived(self, copy: Path) -> tuple[str, ...]:

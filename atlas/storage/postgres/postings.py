@@ -138,10 +138,10 @@ def make_word_table(connection: Connection, collection: str) -> None:
     if name := word_table(connection, collection):
         keys[collection] = _key(name)
     else:
-        make_word_table_anew(connection, collection)
+        rebuild_word_table(connection, collection)
 
 
-def make_word_table_anew(connection: Connection, collection: str) -> None:
+def rebuild_word_table(connection: Connection, collection: str) -> None:
     """Build a collection's table from its records, under another number."""
     flush(connection)
     if name := word_table(connection, collection):
@@ -201,7 +201,7 @@ def drop_words(connection: Connection, seq: int) -> None:
 
 
 def flush(connection: Connection) -> None:
-    """Write the words that a transaction has taken in."""
+    """Write the words of a transaction."""
     waiting, rows = _waiting(connection).records, []
     for key, records in waiting.items():
         lengths = [(key, seq, len(document) + len(search_text)) for seq, document, search_text in records]
@@ -362,7 +362,7 @@ def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) ->
     return reduce(np.intersect1d, holding) if holding else np.zeros(0, np.int64)
 
 
-def held_by(connection: Connection, table: str, words: Sequence[str], seqs: Seqs) -> set[str]:
+def words_in(connection: Connection, table: str, words: Sequence[str], seqs: Seqs) -> set[str]:
     """Return the words that any of these records holds."""
     rows = connection.execute(
         "SELECT term, seqs FROM word_postings WHERE key = ? AND term IN (SELECT value FROM json_each(?)) "

@@ -103,7 +103,7 @@ SCRIPT = _in_postgres(SCHEMA + POSTINGS + MARKS + TOKENS + INDEX + ARTEFACTS + A
 
 
 def prepare_schema(database: PostgresDatabase, *, create: bool) -> None:
-    """Make the tables of a new store, or check those of one that is there.
+    """Make the tables of a new store, or check those of one that exists.
 
     Raises:
         SchemaTooNew: A newer version of ATLAS wrote the store.

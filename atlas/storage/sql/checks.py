@@ -116,7 +116,7 @@ def _look_at_words(database: Database) -> str:
 def _mend_words(database: Database) -> None:
     with database.write() as connection:
         for name in read_collections(connection):
-            connection.dialect.words.make_word_table_anew(connection, name)
+            connection.dialect.words.rebuild_word_table(connection, name)
 
 
 def _look_at_filters(database: Database) -> str:

@@ -148,7 +148,9 @@ def check_alone(connection: Connection, collection: str, key: str, ids: Sequence
         (collection, Texts(ids), collection, key),
     ).fetchone()
     if row:
-        raise PlanOutdated(f"{row[0]!r} has the {key} {row[1]!r} by now; nothing was done. Read it and choose again")
+        raise PlanOutdated(
+            f"{row[0]!r} has the {key} {row[1]!r} by now; no record was changed. Read it and choose again"
+        )
 
 
 def _tally(names: Sequence[str], codes: Seqs) -> dict[str, int]:

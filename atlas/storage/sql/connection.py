@@ -150,7 +150,7 @@ class Words(Protocol):
     def make_word_table(self, connection: Connection, collection: str, /) -> None:
         """Make the word table of a collection, with the words of its records, unless it has one."""
 
-    def make_word_table_anew(self, connection: Connection, collection: str, /) -> None:
+    def rebuild_word_table(self, connection: Connection, collection: str, /) -> None:
         """Build a collection's table from its records, under another name."""
 
     def put_words(self, connection: Connection, collection: str, seq: int, document: str, search_text: str, /) -> None:
@@ -172,7 +172,7 @@ class Words(Protocol):
         """Return how a collection's table differs from its records, or an empty text."""
 
     def is_token(self, word: str, /) -> bool:
-        """Return whether the table holds the word as it is, and as one."""
+        """Return whether the table has the word unchanged, as a single token."""
 
     def read_totals(self, connection: Connection, table: str, /) -> Totals:
         """Return the number of records in a table, and their total length."""
@@ -194,7 +194,7 @@ class Words(Protocol):
     def read_holding(self, connection: Connection, table: str, phrases: Sequence[Term], /) -> Seqs:
         """Return the records that hold every one of some phrases."""
 
-    def held_by(self, connection: Connection, table: str, words: Sequence[str], seqs: Seqs, /) -> set[str]:
+    def words_in(self, connection: Connection, table: str, words: Sequence[str], seqs: Seqs, /) -> set[str]:
         """Return the words that any of these records holds."""
 
 
@@ -230,7 +230,7 @@ class Dialect(Protocol):
         """Return the condition that a value of `attributes` passes a comparison. It is of the same kind then."""
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
-        """Add attributes: key, value and number of the record. Those that are there stay."""
+        """Add attributes: key, value and number of the record. Those that exist stay."""
 
     def forget_results(self, connection: Connection) -> None:
         """Delete the results of long work in the ledger, which may contain purged texts."""

@@ -1,4 +1,4 @@
-"""A whole ledger from one database into another, of whatever engine: rows as they are, and words indexed again."""
+"""Copying a whole ledger from one database into another of any engine: rows as they are, words indexed again."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def copy_ledger(source: Connection, writing: Writing, on_progress: Progress | No
     with writing() as target:
         target.dialect.renumber(target)
         for collection in read_collections(target):
-            target.dialect.words.make_word_table_anew(target, collection)
+            target.dialect.words.rebuild_word_table(target, collection)
         _copy_meta(source, target)
     return n_done + n_attributes
 
@@ -144,7 +144,7 @@ def _insert(target: Connection, table: str, columns: str, rows: list[tuple[Any, 
 
 
 def _copy_attributes(source: Connection, writing: Writing, on_copied: Callable[[int], None]) -> int:
-    """Copy what filters ask for, and again the last ones that are there: some of that record may be missing."""
+    """Copy what filters ask for, and again the last ones that exist: some of that record may be missing."""
     with writing() as target:
         last = int(target.execute("SELECT coalesce(max(seq), 0) FROM attributes").fetchone()[0])
     n_copied = int(source.execute("SELECT count(*) FROM attributes WHERE seq < ?", (last,)).fetchone()[0])

@@ -53,7 +53,7 @@ from atlas.storage.sql.records import (
     read_record,
     writing,
 )
-from atlas.storage.sql.review import hold
+from atlas.storage.sql.review import mark_waiting
 from atlas.storage.sql.token_vectors import SqlTokenVectors
 from atlas.storage.sql.usage import SqlUsage, restore_usage, restore_uses
 from atlas.storage.sql.vectors import SqlVectors
@@ -99,7 +99,7 @@ class SqlLedger:
 
     @property
     def read_only(self) -> bool:
-        """True where it was opened for reading only, or where whoever this runs for is a viewer."""
+        """True if it was opened for reading only, or the present actor is a viewer."""
         return self.database.read_only or not may(Role.WRITER)
 
     @property
@@ -285,7 +285,7 @@ class SqlLedger:
         with self.database.read() as connection:
             return meta.read_position(connection, collection)
 
-    def holds_more_than(self, collection: str, n_records: int) -> bool:
+    def has_more_than(self, collection: str, n_records: int) -> bool:
         """Return whether a collection has more live records than this. It counts no further."""
         with self.database.read() as connection:
             rows = connection.execute(
@@ -412,7 +412,7 @@ class SqlLedger:
                 _restore(
                     writer, collection, {record_id: restored[record_id] for record_id in added if record_id in restored}
                 )
-            hold(writer, collection, added)
+            mark_waiting(writer, collection, added)
         return added
 
     def update(
@@ -432,7 +432,7 @@ class SqlLedger:
             dropped: Further records to delete, if they exist.
 
         Raises:
-            NotFound: One of them is not there.
+            NotFound: One of them does not exist.
             PlanOutdated: One of them has changed.
             EmbeddingModelMismatch: The store's vectors are of another model.
         """

@@ -80,12 +80,12 @@ class SqlMarks:
         return {record_id: value if name in TEXTS else bool(value) for record_id, value in rows}
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
-        """Set records' marks, or raise `NotFound` where one is not there."""
+        """Set records' marks, or raise `NotFound` where one does not exist."""
         check_marks(marks)
         with writing(self._database, self._clock, operation) as writer:
             check_own(writer.connection, operation, collection, marks)
             writer.check_expected(collection, marks)
-            put_marks(writer, collection, _held_as_before(writer.connection, collection, marks))
+            put_marks(writer, collection, _with_current_review(writer.connection, collection, marks))
 
     def change(
         self, collection: str, ids: Sequence[str], change: Callable[[Marks], Marks], operation: OperationDraft
@@ -94,7 +94,7 @@ class SqlMarks:
         with writing(self._database, self._clock, operation) as writer:
             marks_before = read_marks(writer.connection, collection, ids)
             before = {record_id: marks_before.get(record_id, NO_MARKS) for record_id in ids}
-            wanted = _held_as_before(
+            wanted = _with_current_review(
                 writer.connection, collection, {record_id: change(marks) for record_id, marks in before.items()}
             )
             check_marks(wanted)
@@ -181,7 +181,7 @@ def mark(
 
 
 def put_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks]) -> None:
-    """Set the marks of records, or raise `NotFound` where one is not there."""
+    """Set the marks of records, or raise `NotFound` where one does not exist."""
     writer.check_there(collection, marks)
     before = read_marks(writer.connection, collection, list(marks))
     for record_id, value in marks.items():
@@ -202,7 +202,7 @@ def check_own(connection: Connection, operation: OperationDraft, collection: str
             )
 
 
-def _held_as_before(connection: Connection, collection: str, wanted: Mapping[str, Marks]) -> dict[str, Marks]:
+def _with_current_review(connection: Connection, collection: str, wanted: Mapping[str, Marks]) -> dict[str, Marks]:
     """Return marks with the present `held_for` of each record, which only accepting changes."""
     before = read_marks(connection, collection, list(wanted))
     return {

@@ -75,7 +75,7 @@ class LedgerWriter:
                 raise mismatch(bound, (model, record.vectors.shape[1]))
 
     def check_there(self, collection: str, ids: Iterable[str]) -> None:
-        """Raise `NotFound` unless each of the records is there."""
+        """Raise `NotFound` unless all records exist."""
         for record_id in ids:
             if not self.exists(collection, record_id):
                 raise NotFound(f"there is no record {record_id!r} in {collection!r}; it may have been deleted")

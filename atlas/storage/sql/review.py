@@ -19,7 +19,7 @@ ACCEPT = "accept"
 """Kind of the operations that let records count that waited."""
 
 
-def hold(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> None:
+def mark_waiting(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> None:
     """Mark new records as waiting, if the operation's actor is under review.
 
     The history does not list this as a change, so that undoing the operation needs the record alone.

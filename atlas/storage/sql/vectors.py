@@ -91,7 +91,7 @@ class SqlVectors:
             return bool(rows.fetchall())
 
     def texts(self) -> list[str]:
-        """Return each text that was embedded, of the records and of their history, once."""
+        """Return the distinct texts that were embedded, of records and of their history."""
         with self._database.read() as connection:
             return read_texts_embedded(connection)
 
@@ -128,7 +128,7 @@ class SqlVectors:
 
 
 def read_texts_embedded(connection: Connection) -> list[str]:
-    """Return each text that was embedded, of the records and of their history, once."""
+    """Return the distinct texts that were embedded, of records and of their history."""
     return list(dict.fromkeys(_texts(connection)))
 
 

@@ -36,7 +36,7 @@ BUSY_SECONDS = 60.0
 
 
 class SqliteCopies:
-    """The copies that are made of a ledger, and of which it is made."""
+    """Backups of a ledger, and restoring it from them."""
 
     def __init__(self, database: SqliteDatabase, clock: Clock) -> None:
         self._database = database
@@ -109,7 +109,7 @@ class SqliteCopies:
             raise InvalidInput(f"the ledger in {source} is damaged ({error}); the store is unchanged") from error
 
     def contents(self, copy: Path) -> CopyContents:
-        """Return how much a copy holds, and of which model.
+        """Return the number of records in a copy, and its model.
 
         Raises:
             InvalidInput: Its model cannot be read.
@@ -147,12 +147,12 @@ def revived(database: Database, copy: Path) -> tuple[str, ...]:
     """Return the ids of records that were purged from a ledger, and that a copy still holds."""
     with database.read() as connection:
         purged = [name.partition(":") for name in read_texts(connection, PURGED)]
-    with closing(_connect(copy)) as held_by:
+    with closing(_connect(copy)) as copied:
         ids = (
             record_id
             for collection, _, record_id in purged
-            if purged_by(held_by, collection, record_id) is None
-            and held_by.execute(
+            if purged_by(copied, collection, record_id) is None
+            and copied.execute(
                 "SELECT 1 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
             ).fetchone()
         )

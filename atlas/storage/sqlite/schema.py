@@ -35,7 +35,7 @@ SCRIPT = SCHEMA + ATTRIBUTES + REGISTRY + MARK_TABLES + TOKEN_TABLE
 """Makes the tables of an empty ledger. Collections have tables of words of their own."""
 
 
-def _index_words_anew(connection: Connection, _: OldFiles) -> None:
+def _rebuild_word_index(connection: Connection, _: OldFiles) -> None:
     """Make a word table for each collection: version 1 had one for all, with deleted records and unnormalised texts."""
     for what in ("TRIGGER records_fts_insert", "TRIGGER records_fts_update", "TABLE records_fts"):
         connection.execute(f"DROP {what}")
@@ -70,7 +70,7 @@ def _let_files_follow(connection: Connection, marks: OldFiles) -> None:
 
 
 MIGRATIONS: Mapping[int, Callable[[Connection, OldFiles], None]] = {
-    1: _index_words_anew,
+    1: _rebuild_word_index,
     2: _let_uses_belong_to_operations,
     3: _keep_marks_in_the_ledger,
     4: _make_room_for_token_vectors,

@@ -193,7 +193,7 @@ def _lower(word: str) -> str:
 def _derived(identifier: str) -> Iterator[Term]:
     """Return the other terms of an identifier: all words in one, their parts, and stems."""
     words = _BREAKS.split(identifier)
-    if len(words) > 1 and _says_something(identifier, sum(len(_PARTS.findall(word)) for word in words)):
+    if len(words) > 1 and _is_significant(identifier, sum(len(_PARTS.findall(word)) for word in words)):
         yield Term("".join(words).lower(), is_composed=True)
     for word in words:
         yield from _of_word(word)
@@ -205,7 +205,7 @@ def _of_word(word: str) -> Iterator[Term]:
         yield from _stems(word.lower())
         return
     parts = _PARTS.findall(word[: MAX_IDENTIFIER + 1])
-    if len(parts) == 1 or not _says_something(word, len(parts)):
+    if len(parts) == 1 or not _is_significant(word, len(parts)):
         yield from _stems(word.lower())
         return
     for part in map(str.lower, parts):
@@ -220,7 +220,7 @@ def _stems(word: str) -> Iterator[Term]:
         yield Term(root)
 
 
-def _says_something(identifier: str, n_parts: int) -> bool:
+def _is_significant(identifier: str, n_parts: int) -> bool:
     """Return whether its parts do. They do not in `k8s`, `2026-01-01`, hashes and keys."""
     is_random = n_parts > MAX_PARTS or len(identifier) > MAX_IDENTIFIER or len(identifier) < 1.5 * n_parts
     return not is_random and any(map(str.isalpha, identifier))

@@ -157,7 +157,7 @@ class ChromaIndex(LocalIndex):
         """Return at most k keys with their similarity, highest first. Approximate, so one in a hundred may be missing.
 
         Args:
-            seal: Answer only from the files that it was set over; else from those that are there.
+            seal: Answer only from the files that it was set over; else from those that exist.
 
         Raises:
             IndexUnusable: There is another seal, or it was removed, or the files are damaged.

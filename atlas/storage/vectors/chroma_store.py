@@ -83,7 +83,7 @@ class ChromaVectorStore:
         """Add new records.
 
         Raises:
-            InvalidInput: An id is there already.
+            InvalidInput: An id exists already.
         """
         existing = [row["id"] for row in await self.get(ids)]
         if existing:
@@ -100,7 +100,7 @@ class ChromaVectorStore:
         """Replace records.
 
         Raises:
-            NotFound: An id is not there.
+            NotFound: An id does not exist.
         """
         rows = {row["id"]: row for row in await self.get(ids)}
         for record_id in ids:

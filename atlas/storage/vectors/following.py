@@ -26,7 +26,7 @@ class Follower:
         """The last seal whose revision was compared with the history. It stays possible, whatever is written later."""
 
     def catch_up(self, index: FollowingIndex, timeout_seconds: float) -> int:
-        """Bring the index up to the ledger, unless another process is at it, and return how many records it took in."""
+        """Update the index from the ledger, unless another process does so, and return the number of records added."""
         with index.locked(timeout_seconds) as is_held:
             if not is_held:
                 return 0

@@ -29,7 +29,7 @@ class InMemory:
         self._windows: dict[int, int] = {}
 
     def clear(self, base: Position) -> None:
-        """Begin again after a position."""
+        """Empty the index, and set its position."""
         self.base, self.seen = base, base.revision
         self._exact.clear()
         self._windows.clear()

@@ -43,7 +43,7 @@ class IndexUpkeep:
         self._looks_again_at = float("-inf")
 
     def catch_up(self, timeout_seconds: float = -1) -> int:
-        """Bring the index up to the ledger, unless another process does, and return how many records it took in."""
+        """Bring the index up to the ledger, unless another process does, and return the number of records added."""
         return self._follower.catch_up(self._index, timeout_seconds) if self._index is not None else 0
 
     def keep_up(self, lag_rows: int) -> None:
@@ -59,7 +59,7 @@ class IndexUpkeep:
             self.catch_up(timeout_seconds=0)
 
     def finish(self) -> int:
-        """Bring the index up to the ledger before the store closes, and return how many records it took in.
+        """Bring the index up to the ledger before the store closes, and return the number of records added.
 
         Another writer of an index in a service is not waited for, as it may be on a machine that is gone.
         """

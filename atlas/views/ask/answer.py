@@ -166,7 +166,7 @@ def counts(memory: MemorySystem) -> dict[str, int]:
     return {name: views.kind.records(memory).count() for name, views in VIEWS.items()}
 
 
-def found_for(memory: MemorySystem, text: str, configuration: Configuration) -> MemoryQueryResult:
+def hits_for(memory: MemorySystem, text: str, configuration: Configuration) -> MemoryQueryResult:
     """Return the hits of the memories for a task. They do not count as retrieved or used."""
     names = [name for name in SECTIONS if name not in configuration.off]
     ranked = memory.ranked_with(configuration.weights, names)
@@ -174,7 +174,7 @@ def found_for(memory: MemorySystem, text: str, configuration: Configuration) -> 
 
 
 def block_of(memory: MemorySystem, result: MemoryQueryResult, budget_tokens: int) -> ContextBlock:
-    """Return the block that an agent would be given of it."""
+    """Return the context block of hits that an agent would be given."""
     return build_context(result, memory.token_counter, budget_tokens)
 
 

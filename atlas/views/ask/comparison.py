@@ -89,7 +89,7 @@ class ComparedHit:
     """From 1."""
 
     move: str
-    """`▲ 2` where it stands two ranks higher than on the other side, `▼ 1`, `=`, or `new` where it is not there."""
+    """`▲ 2` where it stands two ranks higher than on the other side, `▼ 1`, `=`, or `new` where it does not exist."""
 
     card: HitCard
 

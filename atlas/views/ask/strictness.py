@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from atlas.core.settings import RankingWeights
 from atlas.memory.system import MemorySystem
-from atlas.views.ask.answer import TITLES, Configuration, found_for
+from atlas.views.ask.answer import TITLES, Configuration, hits_for
 
 TRIED = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 
@@ -42,5 +42,5 @@ def strictness_rows(memory: MemorySystem, text: str, configuration: Configuratio
 
 
 def _n_hits(memory: MemorySystem, text: str, weights: RankingWeights, configuration: Configuration) -> dict[str, int]:
-    result = found_for(memory, text, replace(configuration, weights=weights))
+    result = hits_for(memory, text, replace(configuration, weights=weights))
     return {title: len(result.ids.get(name, ())) for name, title in TITLES.items() if name not in configuration.off}

@@ -29,9 +29,9 @@ FOUND_SHOWN = 10
 EXAMPLES_SHOWN = 20
 
 NAMED_BY = {"heuristic": "rules, from its code and uses"}
-"""Our words for what named a learned function, where that is no language model."""
+"""Our words for what named a learned function, if that is not a language model."""
 
-SAID_ELSEWHERE = ("documented_by", "original_name", "n_tasks", "tools", RECORDED, PROVEN)
+SHOWN_ELSEWHERE = ("documented_by", "original_name", "n_tasks", "tools", RECORDED, PROVEN)
 """Metadata that stands among the facts of a concept."""
 
 
@@ -141,7 +141,7 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         marks=memory.concepts.marks([concept_id]).get(concept_id, NO_MARKS),
         editable=EditableConcept.of(concept),
         facts=_facts(concept, usage),
-        background=tuple(plain_facts({name: v for name, v in concept.metadata.items() if name not in SAID_ELSEWHERE})),
+        background=tuple(plain_facts({name: v for name, v in concept.metadata.items() if name not in SHOWN_ELSEWHERE})),
         is_primitive=concept.source == "primitive",
         can_run=concept.language == "python" and bool(concept.examples),
         proof=_proof(concept) if concept.examples and not versions else "",

@@ -1,4 +1,4 @@
-"""Running the examples of a concept, and what came of each."""
+"""Running the examples of a concept, and the result of each."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def ran_examples(memory: MemorySystem, concept_id: str, path: Sequence[Path] = (
         path: Directories of modules that the concept imports.
 
     Raises:
-        NotFound: It is not in the library any more.
+        NotFound: It is no longer in the library.
         InvalidInput: It is a primitive, but not as it is installed here.
     """
     concept = memory.concepts.get(concept_id)
     if concept is None:
-        raise NotFound("this concept is not in the library any more")
+        raise NotFound("this concept is no longer in the library")
     if concept.source == "primitive":
         results = run_examples(concept, known_primitives(discover()))
     else:

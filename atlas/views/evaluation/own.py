@@ -13,7 +13,7 @@ from atlas.evaluation.job import usable_profiles
 from atlas.evaluation.judged import JUDGED_TASK, ONLY_WRONG, judged_queries
 from atlas.evaluation.leave_one_out import LOOKED_AT, OWN_TASK
 from atlas.evaluation.measures import TaskResult
-from atlas.evaluation.metrics import METRICS, TOLD_NOTHING
+from atlas.evaluation.metrics import FOUND_NOTHING, METRICS
 from atlas.evaluation.report import OwnEvaluation as OwnEvaluation
 from atlas.evaluation.tasks import AGENT, FUSED
 from atlas.maps.snapshot import n_changed
@@ -30,7 +30,7 @@ MEANINGS: Mapping[str, str] = {
     "hit@10": "How often one of the first 10 hits is another attempt at the same task.",
     "MRR@10": "1 divided by the rank of the first other attempt at the same task, on average; 0 beyond rank 10.",
     "nDCG@10": "How near the first 10 hits come to listing all other attempts at the same task first; 1 is best.",
-    TOLD_NOTHING: "How often nothing was returned, although another attempt at the same task exists. Lower is better. "
+    FOUND_NOTHING: "How often nothing was returned, although another attempt at the same task exists. Lower is better. "
     "Only the first row hides hits.",
     OUTCOME: f"How often an attempt ended as most of the first {LOOKED_AT} hits for its task did; half for a tie.",
 }
@@ -41,7 +41,7 @@ JUDGED_MEANINGS: Mapping[str, str] = {
     "hit@10": "How often one of the first 10 hits was judged right.",
     "MRR@10": "1 divided by the rank of the first hit that was judged right, on average; 0 beyond rank 10.",
     "nDCG@10": "How near the first 10 hits come to listing all that was judged right first; 1 is best.",
-    TOLD_NOTHING: "How often nothing was returned, although what was judged right exists. Lower is better. "
+    FOUND_NOTHING: "How often nothing was returned, although what was judged right exists. Lower is better. "
     "Only the first row hides hits.",
 }
 QUERIES: Mapping[str, str] = {OWN_TASK: "Own attempts", JUDGED_TASK: "Judged queries"}
@@ -172,7 +172,7 @@ def measured(found: OwnEvaluation, measure: str, on: str = OWN_TASK) -> MeasureR
         on: The task whose queries were asked, one of `QUERIES`.
     """
     if measure == OUTCOME:
-        return _foretold(found) if on == OWN_TASK else None
+        return _prediction_row(found) if on == OWN_TASK else None
     return _found(found, measure, on)
 
 
@@ -257,7 +257,7 @@ def _found(found: OwnEvaluation, measure: str, on: str) -> MeasureRow | None:
         chance_name="a random order",
         n=task.n_queries,
         n_tasks=task.n_groups,
-        is_less_better=measure == TOLD_NOTHING,
+        is_less_better=measure == FOUND_NOTHING,
         share_verbatim=task.share_verbatim,
         note=_foreign_rate(found, task) if on == JUDGED_TASK else "",
     )
@@ -268,7 +268,7 @@ def _foreign_rate(found: OwnEvaluation, task: TaskResult) -> str:
     now = next((row for row in task.rows if row.name == AGENT), None)
     if now is None:
         return ""
-    wrongly = f"An agent wrongly gets nothing for {percent(now.estimates[TOLD_NOTHING].mean)} of them."
+    wrongly = f"An agent wrongly gets nothing for {percent(now.estimates[FOUND_NOTHING].mean)} of them."
     wrong = _foreign(found, ONLY_WRONG)
     if wrong is None:
         return wrongly
@@ -284,7 +284,7 @@ def _foreign(found: OwnEvaluation, source: str) -> ForeignResult | None:
     )
 
 
-def _foretold(found: OwnEvaluation) -> MeasureRow | None:
+def _prediction_row(found: OwnEvaluation) -> MeasureRow | None:
     outcomes = found.report.outcomes
     if outcomes is None:
         return None

@@ -94,7 +94,7 @@ def request_of(
         success: A rule such as `correctness>=0.5`, or empty.
 
     Raises:
-        InvalidInput: The rule is malformed, the path may not be named or is not there, two files have the same name, or
+        InvalidInput: The rule is malformed, the path may not be named or is missing, two files have the same name, or
             there is neither path nor file.
     """
     rule = SuccessRule.of(success) if success.strip() else None

@@ -18,7 +18,7 @@ from atlas.memory.journal.importance import importance_of, with_feedback
 from atlas.memory.journal.records import instant
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.list import EntryRow, light_rows
-from atlas.views.journal.promotion import Became, became, why_not_promoted
+from atlas.views.journal.promotion import PromotionEnd, became, why_not_promoted
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact
 from atlas.views.shared.texts import Text, as_json
@@ -58,7 +58,7 @@ class EditableEntry(EditableFields):
         """Return the changes, as `edit` takes them, that a person made to an entry.
 
         Raises:
-            InvalidInput: The metadata are no JSON object.
+            InvalidInput: The metadata are not a JSON object.
         """
         changes = EditableFields.changes(self, begun, record)
         return changes | {"metadata": metadata_in(self.metadata)} if "metadata" in changes else changes
@@ -87,7 +87,7 @@ class EntryDetail:
     why_not_promoted: str
     """The reason why it cannot be promoted, in our own words. Empty if it can."""
 
-    became: tuple[Became, ...]
+    became: tuple[PromotionEnd, ...]
     """The memories that it was promoted to."""
 
 
@@ -117,7 +117,7 @@ def metadata_in(text: str) -> dict[str, Any]:
     """Return the metadata that a person typed.
 
     Raises:
-        InvalidInput: It is no JSON object.
+        InvalidInput: It is not a JSON object.
     """
     try:
         metadata = json.loads(text) if text.strip() else {}

@@ -39,7 +39,7 @@ def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
     return ""
 
 
-def is_as_asked(plan: CompactPlan, policy: RetentionPolicy) -> bool:
+def matches_policy(plan: CompactPlan, policy: RetentionPolicy) -> bool:
     """Return whether a plan was made within the limits that a person wants now."""
     planned = RetentionPolicy(
         keep_recent=plan.keep_recent, keep_types=dict(plan.keep_types), max_entries=plan.max_entries

@@ -91,7 +91,7 @@ def entry_links(memory: MemorySystem, entry_id: str, depth: int = 1) -> EntryLin
     """Return the entries that can be reached over so many links, whichever way they point.
 
     Raises:
-        NotFound: It is not there.
+        NotFound: It does not exist.
     """
     graph, entry = memory.journal.linked(entry_id, depth), memory.journal.get(entry_id)
     nearest = sorted(graph.entries, key=lambda other: graph.depths[other.id])[:SHOWN]

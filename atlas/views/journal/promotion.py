@@ -28,8 +28,8 @@ NOWHERE = "This memory system has no memory that could hold it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Became:
-    """One end of a promotion: what an entry became a part of, or an entry that something was made of."""
+class PromotionEnd:
+    """One end of a promotion: the record that an entry was promoted to, or a source entry of a record."""
 
     kind: Kind
     id: str
@@ -47,7 +47,7 @@ class PromoteRequest:
         """Return the record that it would become now.
 
         Raises:
-            NotFound: It is not there, or the memory that would store the result is missing.
+            NotFound: It does not exist, or the memory that would store the result is missing.
             InvalidInput: It cannot be promoted.
         """
         promotion = memory.plan_promotion(self.id)
@@ -104,25 +104,25 @@ def why_not_promoted(memory: MemorySystem, entry: JournalEntry) -> str:
     return ""
 
 
-def became(memory: MemorySystem, entry: JournalEntry) -> tuple[Became, ...]:
-    """Return the memories that an entry was promoted to, as far as they are there."""
+def became(memory: MemorySystem, entry: JournalEntry) -> tuple[PromotionEnd, ...]:
+    """Return the existing memories that an entry was promoted to."""
     named: dict[str, list[str]] = {}
     for name in promotions_of(entry):
         noun, _, record_id = name.partition(":")
         named.setdefault(noun, []).append(record_id)
     kinds = [kind for kind in KINDS.values() if kind.noun in named]
     return tuple(
-        Became(kind=kind, id=record_id, title=title)
+        PromotionEnd(kind=kind, id=record_id, title=title)
         for kind in kinds
         for record_id, title in kind.records(memory).titles(named[kind.noun]).items()
     )
 
 
-def made_of(memory: MemorySystem, kind: Kind, record_id: str) -> tuple[Became, ...]:
+def made_of(memory: MemorySystem, kind: Kind, record_id: str) -> tuple[PromotionEnd, ...]:
     """Return the journal's entries that became this memory."""
     ids = memory.journal.ids({f"meta.{PROMOTED_TO}": f"{kind.noun}:{record_id}"})
     return tuple(
-        Became(kind=JOURNAL, id=entry_id, title=title) for entry_id, title in memory.journal.titles(ids).items()
+        PromotionEnd(kind=JOURNAL, id=entry_id, title=title) for entry_id, title in memory.journal.titles(ids).items()
     )
 
 

@@ -236,7 +236,7 @@ def without_empty(values: Values) -> dict[str, Any]:
 
 
 def where_of(filters: Filters, values: Values, records: Records | None = None) -> dict[str, Any]:
-    """Return the filter that several together make, as the store takes it.
+    """Return the filter that several together make in the store's format.
 
     Args:
         records: The memory that is narrowed. A filter by a state is empty without it.

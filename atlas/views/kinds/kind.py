@@ -93,5 +93,5 @@ class Kind:
     """Fields that a person can edit, in the order of their boxes."""
 
     def where(self, memory: MemorySystem, values: Values) -> dict[str, Any]:
-        """Return the filter that values of its filters make, as the store takes it."""
+        """Return the store's filter for values of its filters."""
         return where_of(self.filters, values, self.records(memory))

@@ -88,7 +88,7 @@ class KindViews(Generic[R]):
     """Texts of the card of a record that a question found."""
 
     detail: Callable[[MemorySystem, str], Detail | None]
-    """One record in full, by its id, or None if it is not there."""
+    """One record in full, by its id, or None if it does not exist."""
 
     editable: Callable[[Any], EditableFields]
     """The fields of a stored record that can be changed."""

@@ -33,7 +33,7 @@ class Query:
     """Values of the kind's filters, by name."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
-    """The filter, as the store takes it."""
+    """The filter in the store's format."""
 
     order: str = ""
     """One of the kind's orders, or empty for the first. A search has its own order."""
@@ -171,7 +171,7 @@ def search(memory: MemorySystem, kind: Kind, query: Query) -> SearchResult:
 
 
 def ranking(hits: Mapping[str, Hit[str]], record_id: str) -> dict[str, Any]:
-    """Return the relevance of a line and why it stands where it does, as `Row` takes them. Empty without a hit."""
+    """Return the relevance of a line and the reason for its rank, as arguments of `Row`. Empty without a hit."""
     hit = hits.get(record_id)
     return {} if hit is None else {"relevance": hit.relevance, "why": explain(hit)}
 

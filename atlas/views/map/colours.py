@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.maps.map import UNCLUSTERED, MemoryMap
-from atlas.views.shared.wording import NOT_SAID, OUTCOMES
+from atlas.views.shared.wording import OUTCOMES, UNKNOWN_VALUE
 
 DOMAIN, OUTCOME, AGE, USE, AGENT, SOURCE = "Domain", "Outcome", "Age", "Use", "Agent", "Source"
 
@@ -49,7 +49,7 @@ class Entry:
 
     n: int
     colour: int | None = None
-    """The place in the theme's categorical colours, or `GREY` for what is no category."""
+    """The place in the theme's categorical colours, or `GREY` for a value without a category."""
 
     shade: float | None = None
     """In [0, 1], where entries have an order."""
@@ -107,7 +107,8 @@ def by_value(title: str, values: Sequence[Any]) -> Colouring:
     per_value = np.bincount(category, minlength=nothing + 1)
     entries = [Entry(name=name, n=counts[name], colour=place) for place, name in enumerate(most)]
     entries += [
-        Entry(name=name, n=int(per_value[place]), colour=GREY) for name, place in ((OTHERS, rest), (NOT_SAID, nothing))
+        Entry(name=name, n=int(per_value[place]), colour=GREY)
+        for name, place in ((OTHERS, rest), (UNKNOWN_VALUE, nothing))
     ]
     return _without_empty(Colouring(title=title, entries=tuple(entries), category=category))
 

@@ -12,7 +12,7 @@ from typing import Any
 from atlas.core.statistics import SuccessRate, wilson_interval
 from atlas.maps.naming import prose
 from atlas.views.shared.rates import rate_line
-from atlas.views.shared.wording import NOT_SAID, counted, percent
+from atlas.views.shared.wording import UNKNOWN_VALUE, counted, percent
 
 WORDS_SHOWN = 8
 SOURCES_SHOWN = 5
@@ -131,7 +131,7 @@ def _words(inside: Sequence[str], outside: Sequence[str]) -> tuple[Share, ...]:
 
 def _values(title: str, column: Mapping[str, Any], inside: Sequence[str], outside: Sequence[str]) -> tuple[Share, ...]:
     """Return the values whose shares surely differ, the most frequent first: their intervals do not overlap."""
-    counts = [Counter(str(column.get(left) or NOT_SAID) for left in ids) for ids in (inside, outside)]
+    counts = [Counter(str(column.get(left) or UNKNOWN_VALUE) for left in ids) for ids in (inside, outside)]
     sizes = (len(inside), len(outside))
     found = []
     for name, _ in (counts[0] + counts[1]).most_common():

@@ -45,7 +45,7 @@ class Points:
         return [self.ids[i] for i in np.flatnonzero(mask_bits(mask, len(self.ids))).tolist()]
 
     def id_of(self, point: object) -> str | None:
-        """Return the id of a point. None for anything that is no number of one."""
+        """Return the id of a point. None unless it is the number of a point."""
         is_place = isinstance(point, int) and 0 <= point < len(self.ids)
         return self.ids[point] if is_place and isinstance(point, int) else None
 

@@ -11,7 +11,7 @@ from atlas.core.statistics import growth
 from atlas.importers.sample import n_sample
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.rates import interval_text, rate_text
-from atlas.views.shared.wording import NOT_SAID, OUTCOMES, counted
+from atlas.views.shared.wording import OUTCOMES, UNKNOWN_VALUE, counted
 from atlas.views.strategies.overview import strategy_counts
 
 GROUPS_SHOWN = 50
@@ -94,7 +94,7 @@ def _groups(memory: MemorySystem, key: str, totals: Mapping[str, int]) -> Groups
     tallies: dict[str, dict[str, int]] = {}
     for outcome in OUTCOMES:
         named = memory.experience.values(key, {"outcome": outcome}) if totals.get(outcome) else {}
-        for value, n in [*named.items(), (NOT_SAID, totals.get(outcome, 0) - sum(named.values()))]:
+        for value, n in [*named.items(), (UNKNOWN_VALUE, totals.get(outcome, 0) - sum(named.values()))]:
             tally = tallies.setdefault(str(value), {})
             tally[outcome] = tally.get(outcome, 0) + max(n, 0)
     groups = [_group(name, SuccessRate.of(tally)) for name, tally in tallies.items() if any(tally.values())]

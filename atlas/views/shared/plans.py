@@ -53,7 +53,7 @@ class PlanRequest(Protocol[P_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRow:
-    """One record of a plan. Title and reason may hold what memories hold."""
+    """One record of a plan. Title and reason may contain text of memories."""
 
     id: str
     title: str
@@ -62,7 +62,7 @@ class PlanRow:
     """The reason why it goes, or why it stays nevertheless."""
 
     outcome: str = ""
-    """`succeeded`, `failed` or `unknown`. Empty where the record is no attempt."""
+    """`succeeded`, `failed` or `unknown`. Empty if the record is not an attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,5 +187,5 @@ def deleting_view(
 
 
 def gone_notes(n_gone: int) -> tuple[str, ...]:
-    """Return the note that some of the chosen records are gone. Empty if all are there."""
+    """Return the note that some of the chosen records were deleted. Empty if all exist."""
     return (f"{n_gone:,} of those chosen {'is' if n_gone == 1 else 'are'} not there any more.",) if n_gone else ()

@@ -52,10 +52,10 @@ class Scope:
 
     def awaits(self, memory_map: MemoryMap | None) -> bool:
         """Return whether it asks for domains while there is no map that has any."""
-        return bool(self.domains) and not tells_domains(memory_map)
+        return bool(self.domains) and not has_domains(memory_map)
 
     def where(self, memory_map: MemoryMap | None = None) -> dict[str, Any]:
-        """Return the filter as the store takes it.
+        """Return the filter in the store's format.
 
         Args:
             memory_map: The map with the domains' members. Without one that has domains, no experience is in any.
@@ -79,7 +79,7 @@ def offered(options: Mapping[Any, int], chosen: Sequence[Any]) -> list[Any]:
     return list(dict.fromkeys([*list(options)[:OPTIONS_SHOWN], *chosen]))
 
 
-def tells_domains(memory_map: MemoryMap | None) -> bool:
+def has_domains(memory_map: MemoryMap | None) -> bool:
     """Return whether domains were looked for: there is a map, and not only the sketch of one."""
     return memory_map is not None and not memory_map.is_sketch
 
@@ -87,12 +87,12 @@ def tells_domains(memory_map: MemoryMap | None) -> bool:
 def domain_titles(memory_map: MemoryMap | None, chosen: Sequence[int] = ()) -> dict[int, str]:
     """Return the titles of domains in a box, by their numbers, largest first.
 
-    Those that are not there keep their number.
+    Those that do not exist keep their number.
 
     No two are called the same. The title contains nothing that changes with every record, such as a count: by it
     a box recognises what is chosen.
     """
-    titled = memory_map if memory_map is not None and tells_domains(memory_map) else None
+    titled = memory_map if memory_map is not None and has_domains(memory_map) else None
     domains = titled.domains if titled is not None else ()
     titles = {domain.number: domain.name for domain in domains}
     if titled is not None and domains and titled.share_unclustered:
@@ -105,7 +105,7 @@ def domain_titles(memory_map: MemoryMap | None, chosen: Sequence[int] = ()) -> d
 
 def members(memory_map: MemoryMap | None, domains: Sequence[int]) -> list[str]:
     """Return the ids of the experiences in any of these domains. None while there is no map."""
-    if memory_map is None or not tells_domains(memory_map):
+    if memory_map is None or not has_domains(memory_map):
         return []
     wanted = set(domains)
     labels = memory_map.labels.tolist()

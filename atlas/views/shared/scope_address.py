@@ -10,7 +10,7 @@ from typing import Any
 from atlas.maps.map import UNCLUSTERED, MemoryMap
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.filters import Options, address_text, known_values
-from atlas.views.shared.scope import BEST_MATCH, BY, Scope, domain_titles, narrowed, tells_domains
+from atlas.views.shared.scope import BEST_MATCH, BY, Scope, domain_titles, has_domains, narrowed
 
 NUMBERS = 100_000
 """The number of a domain is below it. Any of them can be asked for before there is a map."""
@@ -43,7 +43,7 @@ class AddressReading:
 
 
 def address_of(scope: Scope) -> dict[str, list[str]]:
-    """Return a scope as an address, without what is not narrowed."""
+    """Return a scope as parameters of an address, without empty ones."""
     written: dict[str, Iterable[Any]] = {
         "scope_text": [scope.text],
         "scope_by": [scope.by] if scope.by != BEST_MATCH else [],
@@ -80,6 +80,6 @@ def read_address(address: Address, options: Mapping[str, Options], memory_map: M
 
 
 def _domains(address: Address, memory_map: MemoryMap | None) -> Iterable[int]:
-    if tells_domains(memory_map):
+    if has_domains(memory_map):
         return domain_titles(memory_map)
     return range(UNCLUSTERED, NUMBERS) if address.get("scope_domains") else ()

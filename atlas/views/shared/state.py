@@ -90,7 +90,7 @@ def index_fault(memory: MemorySystem) -> str:
     return memory.storage.indexes.fault if may_name_paths() else ""
 
 
-def asks_who_enters() -> bool:
+def has_visitor() -> bool:
     """Return whether this runs for somebody whom a server has let in."""
     return present_actor() is not None
 

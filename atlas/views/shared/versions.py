@@ -61,11 +61,11 @@ def version_changes(
     """Return the changes, as `edit` takes them, that restore a version. Empty if it is the present state.
 
     Raises:
-        NotFound: It, or that version of it, is not there.
+        NotFound: It, or that version of it, does not exist.
     """
     found = {version.number: version.item for version in versions}
     if now is None or number not in found:
-        raise NotFound("this version is not in the store any more")
+        raise NotFound("this version is no longer in the store")
     return changes_to(now, found[number], editable)
 
 

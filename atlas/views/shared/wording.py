@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from atlas.core.types import OUTCOMES as OUTCOMES
 from atlas.infra.secrets import describe_counts
 
-NOT_SAID = "(not said)"
+UNKNOWN_VALUE = "(not said)"
 """Where a record has no value."""
 
 READ_ONLY = "Nothing can be changed here: the store is open for reading only, or you are a viewer."

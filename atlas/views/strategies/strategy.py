@@ -29,7 +29,7 @@ from atlas.views.strategies.titles import readable_title
 SOURCES_SHOWN = 20
 ATTEMPTS_SHOWN = 500
 
-SAID_ELSEWHERE = ("derived_by", "domain")
+SHOWN_ELSEWHERE = ("derived_by", "domain")
 """Metadata that stands among the facts of a strategy."""
 
 
@@ -202,7 +202,7 @@ def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
     """Return whether a strategy helps: its tries, against attempts at similar tasks that did not use it.
 
     Raises:
-        NotFound: It is not there.
+        NotFound: It does not exist.
     """
     found = effect(memory.strategies, memory.experience, strategy_id)
     return EffectView(
@@ -273,7 +273,7 @@ def _other_ways(metadata: Mapping[str, Any]) -> tuple[Text, ...]:
 
 
 def _background(metadata: Mapping[str, Any]) -> Iterator[Fact]:
-    elsewhere = {*SAID_ELSEWHERE, *(("variants",) if _other_ways(metadata) else ())}
+    elsewhere = {*SHOWN_ELSEWHERE, *(("variants",) if _other_ways(metadata) else ())}
     return plain_facts({name: value for name, value in metadata.items() if name not in elsewhere})
 
 

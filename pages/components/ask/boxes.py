@@ -23,7 +23,7 @@ from atlas.views.ask.answer import (
     compared,
     counts,
     difference_sentence,
-    found_for,
+    hits_for,
     settings_differing,
 )
 from atlas.views.ask.comparison import Profile, profile_names
@@ -60,7 +60,7 @@ from pages.components.shared.snapshot import store_state
 _NAMES = {title: name for name, title in TITLES.items()}
 
 
-def held_by(memory: MemorySystem) -> dict[str, int]:
+def record_counts(memory: MemorySystem) -> dict[str, int]:
     """Return how many records each memory holds. Counted once for each state of the store."""
     return _counts(store_state(memory), _memory=memory)
 
@@ -208,7 +208,7 @@ def _answer(memory: MemorySystem, text: str, configuration: Configuration, budge
     state, key = store_state(memory), digest(text, configuration)
     result = _found(state, key, _memory=memory, _text=text, _configuration=configuration)
     block = _block(state, key, budget, _memory=memory, _result=result)
-    return answered(result, block, configuration, held_by(memory))
+    return answered(result, block, configuration, record_counts(memory))
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -220,7 +220,7 @@ def _counts(state: StoreState, *, _memory: MemorySystem) -> dict[str, int]:
 def _found(
     state: StoreState, key: str, *, _memory: MemorySystem, _text: str, _configuration: Configuration
 ) -> MemoryQueryResult:
-    return found_for(_memory, _text, _configuration)
+    return hits_for(_memory, _text, _configuration)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

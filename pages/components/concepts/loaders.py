@@ -13,7 +13,7 @@ from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.snapshot import store_state
-from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
+from pages.components.shared.undo_toast import announce, announcing_problems, set_problem
 
 
 def draw_loaders(memory: MemorySystem) -> None:
@@ -39,7 +39,7 @@ def load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], Com
     with announcing_problems(), st.spinner("Loading and embedding the primitives …"):
         done = act(memory, name)
         if done is None:
-            say_problem("The library has all of them already.")
+            set_problem("The library has all of them already.")
         else:
             announce(done.operation_id, done.sentence)
 

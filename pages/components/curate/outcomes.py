@@ -14,7 +14,7 @@ from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import open_experience
 from pages.components.shared.plans import apply_now
 from pages.components.shared.texts import draw_code, draw_prose
-from pages.components.shared.undo_toast import announcing_problems, say_problem
+from pages.components.shared.undo_toast import announcing_problems, set_problem
 
 _SKIPPED = "curate_skipped"
 
@@ -76,7 +76,7 @@ def _judge(memory: MemorySystem, experience_id: str, success: bool) -> None:
         if [change.before for change in proposal.plan.changes] == ["unknown"]:
             apply_now(memory, proposal)
         elif proposal.plan.changes:
-            say_problem("This outcome has been set elsewhere in the meantime. Open the experience to change it.")
+            set_problem("This outcome has been set elsewhere in the meantime. Open the experience to change it.")
 
 
 def _skip(experience_id: str) -> None:

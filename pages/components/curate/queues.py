@@ -41,7 +41,7 @@ from pages.components.shared.narrowing import go_to, narrow_to
 from pages.components.shared.plans import propose
 from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import page_map, store_state
-from pages.components.shared.undo_toast import say_problem
+from pages.components.shared.undo_toast import set_problem
 
 ROWS = "rows on Curate"
 """The tray's words for a selection of rows that were ticked here."""
@@ -375,7 +375,7 @@ def _preview_rule(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
         keep_diverse=state["curate_diverse"],
     )
     if not criteria:
-        say_problem("Fill in at least one rule: a success rate, an age, a time without retrieval, or a number to keep.")
+        set_problem("Fill in at least one rule: a success rate, an age, a time without retrieval, or a number to keep.")
         return
     propose(memory, PruneRequest(criteria=criteria, among=tuple(memory.experience.ids(scope)) if scope else None))
 

@@ -39,7 +39,7 @@ COLUMNS = {
 
 def draw_review(memory: MemorySystem) -> None:
     """Draw what waits, whose and since when it may be chosen, and the buttons that accept and reject it."""
-    writer, since = _draw_asked(waiting(memory))
+    writer, since = _draw_filters(waiting(memory))
     found = waiting(memory, writer, since)
     if not found.rows:
         st.info("Nothing of this key, or since this time, waits for review.", icon=":material/check:")
@@ -50,7 +50,7 @@ def draw_review(memory: MemorySystem) -> None:
         _draw_acts(memory, ticked or found.rows, is_ticked=bool(ticked))
 
 
-def _draw_asked(every: Waiting) -> tuple[str, datetime | None]:
+def _draw_filters(every: Waiting) -> tuple[str, datetime | None]:
     """Draw the boxes that narrow the queue, and return whose records are asked for, and since when."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         names = {EVERY_KEY: sum(every.n_by_writer.values()), **every.n_by_writer}

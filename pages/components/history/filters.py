@@ -1,4 +1,4 @@
-"""Whose operations the history lists, and since when, with the offer to undo all of them."""
+"""Filters of the history by actor and time, with the offer to undo all operations that pass."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from atlas.views.history.operations import (
 from atlas.views.shared.texts import Text
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.texts import draw_code, draw_prose
-from pages.components.shared.undo_toast import REDONE, UNDONE, undo_and_say
+from pages.components.shared.undo_toast import REDONE, UNDONE, undo_and_announce
 from pages.frame.address import OPERATION, set_parameter
 
 TIME = partial(st.column_config.DatetimeColumn, format="YYYY-MM-DD HH:mm:ss", timezone="UTC", width=160)
@@ -75,7 +75,7 @@ def _draw_undo(memory: MemorySystem, detail: OperationDetail) -> None:
         type="primary",
         disabled=why_not is not None,
         help=why_not,
-        on_click=undo_and_say,
+        on_click=undo_and_announce,
         args=(
             memory,
             detail.undo_id,

@@ -33,7 +33,7 @@ _PREVIEW, _REFUSED, _DONE = "import_preview", "import_refused", "import_done"
 
 
 def draw_import_box(memory: MemorySystem) -> None:
-    """Draw what is to be imported, what that would add, and the button that does it."""
+    """Draw the choice of files, the preview of their import, and the button that imports them."""
     if memory.storage.read_only:
         st.text(READ_ONLY)
         return

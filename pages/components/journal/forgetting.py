@@ -10,8 +10,8 @@ from atlas.views.journal.forgetting import (
     CompactPlan,
     LiveCompaction,
     RetentionPolicy,
-    is_as_asked,
     made_caption,
+    matches_policy,
     staleness,
     writers,
 )
@@ -57,7 +57,7 @@ def draw_forgetting(memory: MemorySystem) -> None:
         _draw_run(memory, policy)
     plan = live_result(memory, LiveCompaction).current()
     if plan is not None:
-        _draw_plan(memory, plan, is_as_asked(plan, policy))
+        _draw_plan(memory, plan, matches_policy(plan, policy))
 
 
 def _ask_policy(memory: MemorySystem) -> RetentionPolicy:

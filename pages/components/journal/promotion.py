@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from atlas.views.journal.promotion import Became, PromoteProposal
+from atlas.views.journal.promotion import PromoteProposal, PromotionEnd
 from atlas.views.shared.wording import shortened
 from pages.components.shared.texts import draw_code
 
@@ -21,7 +21,7 @@ def draw_becoming(proposal: PromoteProposal) -> None:
             draw_code(part.text, key=f"plan_becomes_{part.name}")
 
 
-def draw_ends(ends: Sequence[Became], words: str) -> None:
+def draw_ends(ends: Sequence[PromotionEnd], words: str) -> None:
     """Draw links to what entries became, or to the entries that something was made of.
 
     Args:

@@ -8,7 +8,7 @@ from atlas import MemorySystem, counting_secrets
 from atlas.views.journal.entry import metadata_in
 from atlas.views.shared.wording import with_replaced
 from pages.components.lists.editing import READ_ONLY
-from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
+from pages.components.shared.undo_toast import announce, announcing_problems, set_problem
 
 NEW = ("journal_new_content", "journal_new_metadata", "journal_new_importance")
 """The boxes of a new entry that are emptied once it is written."""
@@ -44,7 +44,7 @@ def _write(memory: MemorySystem) -> None:
             )
         if written is None:
             [refused] = memory.journal.rejected(1).latest
-            say_problem(f"A gate refused it: {refused.refusal.reason}. You can accept it under Refused.")
+            set_problem(f"A gate refused it: {refused.refusal.reason}. You can accept it under Refused.")
             return
         announce(str(scoped.operation_id), with_replaced("Wrote 1 entry", found))
         for key in NEW:

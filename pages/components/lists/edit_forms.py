@@ -86,7 +86,7 @@ def _save(memory: MemorySystem, views: KindViews[Any], begun: Begun, seen: Edita
     records: Any = views.kind.records(memory)
     now, noun, name = records.get(begun.key), views.kind.noun, _name(views)
     if now is None:
-        announce_problem(NotFound(f"this {noun} is not in the store any more; it was deleted elsewhere"))
+        announce_problem(NotFound(f"this {noun} is no longer in the store; it was deleted elsewhere"))
         return
     with announcing_problems():
         changes = _typed(name, begun).changes(begun.stored, now)

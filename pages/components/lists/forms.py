@@ -76,7 +76,7 @@ def begin_typing(
 
 
 def form_key(form: str, begun: Begun) -> str:
-    """Return the key of a form's box, or how the keys of its boxes begin."""
+    """Return the key of a form's box, or the prefix of the keys of its boxes."""
     return f"{form}_{begun.key}_{begun.number}"
 
 

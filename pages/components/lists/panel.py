@@ -125,7 +125,7 @@ def draw_sources(sources: Iterable[tuple[str, ...]], n_more: int) -> None:
     """Draw links to the experiences that something comes from.
 
     Args:
-        sources: The id of each, empty if it is not in the store any more, and its facts, the title last.
+        sources: The id of each, empty if it is no longer in the store, and its facts, the title last.
         n_more: Number of further sources.
     """
     for experience_id, *texts in sources:

@@ -116,7 +116,7 @@ _AT_FIRST, _CELL = "experience_tables_at_first", "experience_tables_cell"
 
 
 def _content(rows: Sequence[Row], columns: Columns, kind: Kind) -> dict[str, Any]:
-    visible = [column for column in columns if not column.is_optional or _says_something(rows, column)]
+    visible = [column for column in columns if not column.is_optional or _has_value(rows, column)]
     return {
         "data": [asdict(row) | _fitted(row, visible) for row in rows],
         "column_order": [column.name for column in visible],
@@ -160,7 +160,7 @@ def _config(column: Column, rows: Sequence[Row]) -> Any:
             return columns.MultiselectColumn(options=labels, color=colours, **shared)
 
 
-def _says_something(rows: Sequence[Row], column: Column) -> bool:
+def _has_value(rows: Sequence[Row], column: Column) -> bool:
     return any(getattr(row, column.name, None) not in (None, "", ()) for row in rows)
 
 

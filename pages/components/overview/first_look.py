@@ -54,7 +54,7 @@ def draw_steps() -> None:
 
 
 def draw_answers(memory: MemorySystem, found: Health) -> None:
-    """Draw whether memory helps, and beside it what goes badly."""
+    """Draw whether memory helps, and beside it the tasks that go badly."""
     helps, badly = st.columns(2, gap="medium")
     effect = _effect(store_state(memory), all_uses_seen(memory), _memory=memory)
     with helps:

@@ -81,7 +81,7 @@ def _back_up(memory: MemorySystem) -> None:
 
 
 def made_directory(directory: Path) -> Path:
-    """Make a directory, if it is not there yet, that only this user reads. Return it."""
+    """Make a directory, if it does not exist yet, that only this user reads. Return it."""
     directory.mkdir(mode=0o700, exist_ok=True)
     return directory
 
@@ -90,7 +90,7 @@ def directory_of(typed: str) -> Path:
     """Return the directory that a person typed.
 
     Raises:
-        InvalidInput: It is not there.
+        InvalidInput: It does not exist.
     """
     directory = Path(typed.strip()).expanduser()
     if not typed.strip() or not directory.is_dir():

@@ -10,7 +10,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.settings.links import ENDS, LinkRow, end_link, link_rows, make_link
 from atlas.views.settings.roles import may_administer
-from atlas.views.shared.state import asks_who_enters
+from atlas.views.shared.state import has_visitor
 from pages.components.shared.undo_toast import announcing_problems
 
 COLUMNS = {
@@ -30,7 +30,7 @@ def draw_links(memory: MemorySystem) -> None:
     if not may_administer():
         st.info("Only an admin makes links to this store.", icon=":material/lock:")
         return
-    if not asks_who_enters():
+    if not has_visitor():
         st.info("Links need a server that asks who enters: start it with `atlas serve`.", icon=":material/link:")
         return
     _draw_new(memory)

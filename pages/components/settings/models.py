@@ -25,7 +25,7 @@ from pages.components.settings.store import draw_facts
 from pages.components.shared.jobs import draw_progress
 from pages.components.shared.memory import reopen_all
 from pages.components.shared.snapshot import opening_model
-from pages.components.shared.undo_toast import Act, announce_act, announcing_problems, say_problem
+from pages.components.shared.undo_toast import Act, announce_act, announcing_problems, set_problem
 
 _KEY, _NAME, _EMBEDDING = "settings_llm_key", "settings_llm_model", "settings_embedding_model"
 _CHECKED = "settings_llm_checked"
@@ -83,7 +83,7 @@ def _use(memory: MemorySystem) -> None:
     settings = Settings.from_environment()
     has_access = opening_model().client is not None
     if (key or not has_access) and (problem := problem_of_key(key)):
-        say_problem(problem)
+        set_problem(problem)
         return
     wanted = name or settings.llm_model
     with announcing_problems():

@@ -48,7 +48,7 @@ class OpenedMemory:
             self.model.client.close()
 
 
-def hold_store() -> None:
+def keep_store() -> None:
     """Keep the store that the first address of a session names, and write it into every later address.
 
     Without a choice of stores, addresses do not name one.
@@ -99,7 +99,7 @@ async def warmed(server: st.App) -> AsyncIterator[None]:
 
 
 def _warm_up() -> None:
-    """Open the store, and make ready for questions. A store that is not there yet is made by the first page."""
+    """Open the store, and make ready for questions. A store that does not exist yet is made by the first page."""
     try:
         if _file(Settings.from_environment().directory.expanduser().resolve()) is not None:
             opened_now().warming.begin()

@@ -87,7 +87,7 @@ def take_address(options: Mapping[str, Options], memory_map: MemoryMap | None) -
     return found.n_left_out
 
 
-def hold(scope: Scope) -> None:
+def keep_scope(scope: Scope) -> None:
     """Keep the scope of the boxes, and write it into the address."""
     st.session_state[_SCOPE], st.session_state[_PAGE] = scope, page_hash()
     if _address() != (address := address_of(scope)):

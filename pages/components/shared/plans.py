@@ -15,7 +15,7 @@ from atlas.views.shared.wording import signed
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import close_opened, opened_id, table_height
 from pages.components.lists.selection import unselect
-from pages.components.shared.undo_toast import announce, announce_problem, announcing_problems, say_problem
+from pages.components.shared.undo_toast import announce, announce_problem, announcing_problems, set_problem
 
 ROWS_SHOWN = 500
 ROWS_AT_ONCE = 6
@@ -276,4 +276,4 @@ def _finish(plan: Plan, operation_id: str | None) -> None:
             close_opened()
         announce(operation_id, plan.done_sentence)
     elif plan.view.nothing:
-        say_problem(plan.view.nothing)
+        set_problem(plan.view.nothing)

@@ -24,7 +24,7 @@ from atlas.views.shared.scope import (
 )
 from atlas.views.shared.state import StoreState
 from pages.components.lists.filters import digest, draw_filter
-from pages.components.shared.narrowing import box_key, current_scope, hold, narrow_to, rename_box, take_address
+from pages.components.shared.narrowing import box_key, current_scope, keep_scope, narrow_to, rename_box, take_address
 from pages.components.shared.snapshot import page_map, store_state
 
 _TITLES = "scope_titles"
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 def current_where(memory: MemorySystem) -> dict[str, Any]:
-    """Return the filter of the current scope, as the store takes it."""
+    """Return the filter of the current scope in the store's format."""
     scope = current_scope()
     return scope.where(page_map(memory) if scope.domains else None)
 
@@ -64,7 +64,7 @@ def draw_scope(memory: MemorySystem) -> None:
     with st.container():  # a place of its own, as each box has that may come or go: the others would be drawn again
         domains = _draw_domains(memory_map, stored.domains)
     scope = narrowed(text or "", by or stored.by, domains, **foremost, **_draw_more(options, stored))
-    hold(scope)
+    keep_scope(scope)
     is_empty = not (scope.is_narrow or scope.is_search)
     st.button("Clear", key="scope_clear", icon=":material/filter_alt_off:", on_click=narrow_to, disabled=is_empty)
     with above:

@@ -67,15 +67,15 @@ def announce_final(sentence: str, problem: str) -> None:
     """Show at the top of the next run what was done for good, and which parts are still to do."""
     announce_act(Act(sentence))
     if problem:
-        say_problem(problem)
+        set_problem(problem)
 
 
 def announce_problem(error: AtlasError) -> None:
     """Show at the top of the next run why an act failed."""
-    say_problem(str(error))
+    set_problem(str(error))
 
 
-def say_problem(sentence: str) -> None:
+def set_problem(sentence: str) -> None:
     """Show a problem at the top of the next run, in place of an earlier message."""
     st.session_state[_PROBLEM] = sentence
 
@@ -107,7 +107,7 @@ def announcing_problems() -> Iterator[None]:
         announce_problem(error)
 
 
-def undo_and_say(memory: MemorySystem, operation_id: str, sentence: str, state: str) -> None:
+def undo_and_announce(memory: MemorySystem, operation_id: str, sentence: str, state: str) -> None:
     """Undo an operation, and report at the top of the next run that it was done, or why it was not.
 
     Args:

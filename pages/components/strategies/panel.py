@@ -56,7 +56,7 @@ def _draw_head(memory: MemorySystem, detail: StrategyDetail) -> None:
     draw_facts(detail.facts, key=f"strategy_{detail.id}")
 
 
-def _draw_says(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
+def _draw_content(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
     st.caption("When to apply it")
     draw_prose(detail.situation, key=f"strategy_situation_{detail.id}")
     st.caption("What to do")
@@ -144,5 +144,5 @@ def _draw_sources(memory: MemorySystem, detail: StrategyDetail) -> None:
 PANEL = Panel(
     draw_acts=_draw_acts,
     draw_head=_draw_head,
-    tabs={"What to do": _draw_says, "Does it work": _draw_evidence},
+    tabs={"What to do": _draw_content, "Does it work": _draw_evidence},
 )

@@ -1,4 +1,4 @@
-"""Keeping strategies from agents, and giving them back, without deleting them."""
+"""Retiring strategies, so that agents are not given them, and bringing them back."""
 
 from __future__ import annotations
 

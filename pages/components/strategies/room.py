@@ -1,4 +1,4 @@
-"""The page of strategies: beside what every kind has, two ways to write more, and retiring."""
+"""The page of strategies: that of every kind, with two ways to write more, and retiring."""
 
 from __future__ import annotations
 

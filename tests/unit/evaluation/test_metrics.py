@@ -15,11 +15,11 @@ from atlas.evaluation.metrics import (
     expected_hit,
     expected_recall,
     expected_reciprocal_rank,
+    found_nothing,
     hit,
     ndcg,
     recall,
     reciprocal_rank,
-    told_nothing,
 )
 
 
@@ -82,9 +82,9 @@ def test_where_nothing_is_relevant_every_metric_and_its_expectation_is_nothing(n
 
 
 def test_nothing_is_told_where_no_record_was_found_though_one_is_relevant():
-    assert told_nothing(judged(grades=(3,), n_records=4)) == 1
-    assert told_nothing(judged(0, grades=(3,), n_records=4)) == 0
-    assert told_nothing(judged(grades=(1,), n_records=4)) == 0
+    assert found_nothing(judged(grades=(3,), n_records=4)) == 1
+    assert found_nothing(judged(0, grades=(3,), n_records=4)) == 0
+    assert found_nothing(judged(grades=(1,), n_records=4)) == 0
 
 
 @pytest.mark.parametrize("name", METRICS)

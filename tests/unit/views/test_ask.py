@@ -18,7 +18,7 @@ from atlas.views.ask.answer import (
     compared,
     counts,
     difference_sentence,
-    found_for,
+    hits_for,
     settings_differing,
 )
 from atlas.views.ask.cards import memory_card
@@ -46,7 +46,7 @@ def full(memory):
 
 def ask(memory, text=REFUND, budget=2_000, **options):
     configuration = Configuration(**options)
-    result = found_for(memory, text, configuration)
+    result = hits_for(memory, text, configuration)
     return answered(result, block_of(memory, result, budget), configuration, counts(memory))
 
 
@@ -106,7 +106,7 @@ def test_a_memory_that_is_left_out_says_so_and_gives_nothing(full):
 
 def test_a_memory_that_fails_costs_its_own_line(full):
     configuration = Configuration()
-    result = replace(found_for(full, REFUND, configuration), strategy_hits=(), errors={"strategies": "gone"})
+    result = replace(hits_for(full, REFUND, configuration), strategy_hits=(), errors={"strategies": "gone"})
     answer = answered(result, block_of(full, result, 2_000), configuration, counts(full))
     assert sentences(answer)["strategies"] == "This memory failed, so the answer is without it: gone"
     assert [part.is_failed for part in answer.parts] == [True, False, False, False]

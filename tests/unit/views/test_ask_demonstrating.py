@@ -20,7 +20,7 @@ from atlas.views.ask.answer import (
     block_difference,
     block_of,
     counts,
-    found_for,
+    hits_for,
 )
 from atlas.views.ask.by_words import cards_by_words
 from atlas.views.ask.cards import memory_card
@@ -42,7 +42,7 @@ def memory(tmp_path):
 
 def ask(memory, text=REFUND, configuration=None):
     configuration = configuration or Configuration()
-    result = found_for(memory, text, configuration)
+    result = hits_for(memory, text, configuration)
     return answered(result, block_of(memory, result, 2_000), configuration, counts(memory))
 
 

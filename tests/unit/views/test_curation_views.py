@@ -33,7 +33,7 @@ from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.tables import exported_lines
 from atlas.views.overview.sample import remove_sample_data
 from atlas.views.overview.summary import overview, size_text
-from atlas.views.shared.wording import NOT_SAID
+from atlas.views.shared.wording import UNKNOWN_VALUE
 from tests.support.records import START, attempt, attempts
 
 LATER = START + timedelta(days=400)
@@ -56,7 +56,7 @@ def test_the_overview_counts_by_outcome_source_and_day(memory):
     memory.experience.store_many([*attempts(6), attempt(success=True)])
     view = overview(memory)
     assert (view.rate.n_succeeded, view.rate.n_failed, view.rate.n_unknown) == (3, 2, 2)
-    assert [(group.name, group.n) for group in view.sources.rows] == [("north", 3), ("south", 3), (NOT_SAID, 1)]
+    assert [(group.name, group.n) for group in view.sources.rows] == [("north", 3), ("south", 3), (UNKNOWN_VALUE, 1)]
     assert [(str(day.on), day.added.n) for day in view.days] == [("2026-03-01", 7)]
 
 

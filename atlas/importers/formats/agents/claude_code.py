@@ -66,7 +66,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         if reason := refusal(partial(session.take, record)):
             yield Row(record.position, None, reason, offset=record.end)
         yield from session.ended(record.end)
-    yield from session.all_left(path.stat().st_size)
+    yield from session.unended(path.stat().st_size)
 
 
 def _records(path: Path, limits: Limits) -> Iterator[Record]:
@@ -99,7 +99,7 @@ class _Session:
         self._message = ""
 
     def take(self, record: Record) -> None:
-        """Take a line in.
+        """Read a line.
 
         Raises:
             InvalidInput: It cannot be read, or answers a request that is not in the file.
@@ -124,7 +124,7 @@ class _Session:
             if request.was_answered:
                 yield convert(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
 
-    def all_left(self, offset: int) -> Iterator[Row]:
+    def unended(self, offset: int) -> Iterator[Row]:
         """Yield the requests that had not ended when the file did."""
         self._ended += self._open.values()
         yield from self.ended(offset)

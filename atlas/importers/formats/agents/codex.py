@@ -54,7 +54,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         if reason := refusal(partial(rollout.take, record)):
             yield Row(record.position, None, reason, offset=record.end)
         yield from rollout.ended(record.end)
-    yield from rollout.all_left(path.stat().st_size)
+    yield from rollout.unended(path.stat().st_size)
 
 
 class _Rollout:
@@ -70,7 +70,7 @@ class _Rollout:
         self._thoughts: list[str] = []
 
     def take(self, record: Record) -> None:
-        """Take a line in.
+        """Read a line.
 
         Raises:
             InvalidInput: It cannot be read, or answers a request that is not in the file.
@@ -95,7 +95,7 @@ class _Rollout:
             if request.was_answered:
                 yield convert(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
 
-    def all_left(self, offset: int) -> Iterator[Row]:
+    def unended(self, offset: int) -> Iterator[Row]:
         """Yield the request that had not ended when the file did."""
         self._ended += [self._request] if self._request else []
         yield from self.ended(offset)

@@ -18,7 +18,7 @@ from atlas.importers.logs import FAILED, SCORES, stable_id
 MODEL, TOOL, OTHER = "model", "tool", "other"
 MAX_DEPTH = 12
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
-_ASKED_UNDER = (
+_PROMPT_KEYS = (
     "messages",
     "new_message",
     "contents",
@@ -32,7 +32,7 @@ _ASKED_UNDER = (
     "content",
     "text",
 )
-_SAID_UNDER = ("choices", "message", "messages", "candidates", "content", "parts", "output", "text", "value", "result")
+_REPLY_KEYS = ("choices", "message", "messages", "candidates", "content", "parts", "output", "text", "value", "result")
 _WRITTEN = re.compile(r"role='user' content=(['\"])(.{1,20000}?)\1 \w+=", re.DOTALL)
 """Shape of a user's message as Python prints it."""
 
@@ -121,9 +121,9 @@ def input_text(value: Any) -> str:
     value = unpacked(value)
     if isinstance(value, list) and value and all(isinstance(message, dict) and "role" in message for message in value):
         users = [message for message in value if message["role"] in ("user", "human")]
-        return found_text(users[-1], _ASKED_UNDER) if users else ""
+        return first_text(users[-1], _PROMPT_KEYS) if users else ""
     if isinstance(value, dict):
-        for key in _ASKED_UNDER:
+        for key in _PROMPT_KEYS:
             if key in value and (text := input_text(value[key])):
                 return text
         return ""
@@ -131,14 +131,14 @@ def input_text(value: Any) -> str:
         value = "\n\n".join(value)
     if isinstance(value, str):
         return _last_user(value)
-    return found_text(value, _ASKED_UNDER)
+    return first_text(value, _PROMPT_KEYS)
 
 
 def output_text(value: Any) -> str:
     """Return the output of a call as text: its text and its tool calls, or else the value as JSON."""
     value = unpacked(value)
     calls = tuple(_calls(value, 0))
-    text = found_text(value, _SAID_UNDER)
+    text = first_text(value, _REPLY_KEYS)
     if text or calls:
         return "\n".join((*((text,) if text else ()), *calls))
     return "" if value is None or value in ({}, [], "") else json.dumps(storable(value), ensure_ascii=False)
@@ -156,17 +156,17 @@ def unpacked(value: Any) -> Any:
     return value
 
 
-def found_text(value: Any, keys: Sequence[str], depth: int = 0) -> str:
+def first_text(value: Any, keys: Sequence[str], depth: int = 0) -> str:
     """Return the first text in a value, looked for under the keys in their order."""
     if isinstance(value, str):
         return without_blobs(value).strip() if value.strip() not in ("None", "null") else ""
     if depth >= MAX_DEPTH:
         return ""
     if isinstance(value, list):
-        texts = [found_text(item, keys, depth + 1) for item in value]
+        texts = [first_text(item, keys, depth + 1) for item in value]
         return "\n\n".join(text for text in texts if text)
     if isinstance(value, dict):
-        return next((text for key in keys if key in value and (text := found_text(value[key], keys, depth + 1))), "")
+        return next((text for key in keys if key in value and (text := first_text(value[key], keys, depth + 1))), "")
     return ""
 
 
@@ -175,7 +175,7 @@ def _last_user(text: str) -> str:
     if messages := _WRITTEN.findall(text):
         return str(messages[-1][1]).strip()
     if not text.startswith(_ROLES):
-        return found_text(text, ())
+        return first_text(text, ())
     _, separator, last = f"\n{text}".rpartition("\nuser:")
     return last.partition("\nassistant:")[0].strip() if separator else ""
 

@@ -169,7 +169,7 @@ def _line(step: Step, generalise: Callable[[str], str]) -> str:
     if not _is_message(step):
         return f"Run `{_short(step.action.split()[0], 60)}`."
     return _speech_line(
-        [sentence for sentence in sentences(step.action[:TEXT_CHARACTERS]) if _tells(sentence)], generalise
+        [sentence for sentence in sentences(step.action[:TEXT_CHARACTERS]) if _is_about_task(sentence)], generalise
     )
 
 
@@ -187,7 +187,7 @@ def _speech_line(sentences: Sequence[str], generalise: Callable[[str], str]) -> 
     return " ".join(parts)
 
 
-def _tells(sentence: str) -> bool:
+def _is_about_task(sentence: str) -> bool:
     """Return whether a sentence is about the task: no courtesy, line of a list, or heading."""
     is_listed = sentence.endswith(":") or _LABEL.match(sentence) is not None or len(sentence.split()) < MIN_WORDS
     return sentence.endswith("?") or not (is_listed or _PLEASANTRY.match(sentence))

@@ -111,7 +111,7 @@ class SqlHistory:
             dropped: Further records to delete, which are not replaced.
 
         Raises:
-            NotFound: One of them is not there.
+            NotFound: One of them does not exist.
             PlanOutdated: One of them has changed.
         """
         check_marks({item.kept_id: item.marks for item in merges})

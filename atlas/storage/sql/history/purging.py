@@ -22,7 +22,7 @@ from atlas.storage.marks.judgements import JUDGED, read_judgement
 from atlas.storage.records import Moment, OperationDraft
 from atlas.storage.sql.connection import Connection, Database, Texts
 from atlas.storage.sql.history.operations import check_records_unchanged
-from atlas.storage.sql.history.quotes import Sought, quotes, sought
+from atlas.storage.sql.history.quotes import QuotedTexts, quotes, sought
 from atlas.storage.sql.marks import forget_lost, read_marks, write_marks
 from atlas.storage.sql.meta import (
     GONE,
@@ -129,7 +129,7 @@ class SqlPurges:
         """Rebuild the tables of words, and write the file again, without free pages."""
         with self._database.write() as connection:
             for name in collections:
-                connection.dialect.words.make_word_table_anew(connection, name)
+                connection.dialect.words.rebuild_word_table(connection, name)
         self._database.rewrite()
 
     def empty_journal(self) -> bool:
@@ -241,12 +241,12 @@ def _doomed(connection: Connection, collection: str, record_id: str, images: Seq
     )
 
 
-def _quoting_reasons(connection: Connection, what: Sought) -> list[str]:
+def _quoting_reasons(connection: Connection, what: QuotedTexts) -> list[str]:
     rows = connection.execute("SELECT id, reason FROM operations WHERE reason <> ''").fetchall()
     return [operation_id for operation_id, reason in rows if what.shared([reason])]
 
 
-def _judged(connection: Connection, keys: Collection[tuple[str, str]], what: Sought) -> list[str]:
+def _judged(connection: Connection, keys: Collection[tuple[str, str]], what: QuotedTexts) -> list[str]:
     """Return the names of the judgements of some records, of queries that quote one, and of unreadable ones."""
     every = {name: read_judgement(name, text) for name, text in read_texts(connection, JUDGED).items()}
     return [
@@ -326,7 +326,7 @@ def _forget_tasks(connection: Connection, tasks: Iterable[str]) -> None:
 
 
 def _replace_texts(connection: Connection, collection: str, replaced: Mapping[str, tuple[str, EncodedText]]) -> None:
-    """Put other texts, with their vectors, in the place of some, in a collection's records and their history."""
+    """Replace texts, with their vectors, in a collection's records and their history."""
     words = connection.dialect.words
     for before, (after, encoded) in replaced.items():
         of_it = "collection = ? AND document = ? AND deleted = 0"

@@ -35,8 +35,8 @@ NOW, DELETED, EARLIER, MARKED = "", "in the trash", "in an earlier version", "in
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
-    """The texts that are looked for."""
+class QuotedTexts:
+    """The texts to search for."""
 
     passages: frozenset[str]
     """Lines and sentences."""
@@ -59,13 +59,13 @@ class Sought:
         return found | self.passages.intersection(chain.from_iterable(map(passages_of, every)))
 
 
-def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> Sought:
+def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> QuotedTexts:
     """Return the passages to look for, from records and marks as they are and were."""
     texts = list(dict.fromkeys(chain.from_iterable(map(texts_of, images))))
     trajectories = {parsed(image["metadata"]).get("trajectory_id", "") for image in images if "metadata" in image}
     named = sorted({*ids, *map(str, trajectories)} - {""})
     words = frozenset(chain.from_iterable(map(words_of, texts)))
-    return Sought(
+    return QuotedTexts(
         passages=frozenset(chain.from_iterable(map(passages_of, texts))),
         words=words,
         longest=tuple(sorted(words, key=len, reverse=True)[:MOST_WITHIN]),
@@ -74,7 +74,7 @@ def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> Sought:
 
 
 def quotes(
-    connection: Connection, what: Sought, without: set[Key], marks: Iterable[tuple[str, str, dict[str, Any]]]
+    connection: Connection, what: QuotedTexts, without: set[Key], marks: Iterable[tuple[str, str, dict[str, Any]]]
 ) -> list[Quote]:
     """Return the records with shared passages, each once, rare passages first.
 

@@ -54,7 +54,7 @@ def _count_purged(connection: Connection, collection: str) -> int:
 
 
 def restore(database: Database, clock: Clock, collection: str, ids: Sequence[str], operation: OperationDraft) -> int:
-    """Bring deleted records back as they were. How many. Those that are there already stay as they are.
+    """Bring deleted records back as they were, and return their number. Those that exist stay as they are.
 
     Raises:
         NotFound: There never was a record of one of the ids, or it was purged; the store was not changed.

@@ -52,7 +52,7 @@ def _versions(rows: Sequence[tuple[Any, ...]], now: str | None) -> list[Version]
 
 
 def _content(connection: Connection, collection: str, record_id: str) -> str | None:
-    """Return the content that a record has now. None where it is not there."""
+    """Return the present content of a record, or None if it does not exist."""
     row = connection.execute(
         "SELECT content FROM records WHERE collection = ? AND id = ? AND deleted = 0", (collection, record_id)
     ).fetchone()

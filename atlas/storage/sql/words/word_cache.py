@@ -118,4 +118,4 @@ def _touched(table: WordTable, cached: Mapping[str, Postings], changed: Seqs) ->
         return set()
     words_before = {word for word, postings in cached.items() if np.isin(changed, postings.seqs).any()}
     remaining = [*cached.keys() - words_before]
-    return words_before | table.connection.dialect.words.held_by(table.connection, table.name, remaining, changed)
+    return words_before | table.connection.dialect.words.words_in(table.connection, table.name, remaining, changed)

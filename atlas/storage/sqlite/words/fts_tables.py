@@ -94,10 +94,10 @@ def word_table(connection: Connection, collection: str) -> str | None:
 def make_word_table(connection: Connection, collection: str) -> None:
     """Make the word table of a collection, with the words of its records, unless it has one."""
     if not word_table(connection, collection):
-        make_word_table_anew(connection, collection)
+        rebuild_word_table(connection, collection)
 
 
-def make_word_table_anew(connection: Connection, collection: str) -> None:
+def rebuild_word_table(connection: Connection, collection: str) -> None:
     """Build a collection's table from its records, in place of a damaged one.
 
     It gets a name of its own: other processes may have cached postings of the one before.
@@ -239,7 +239,7 @@ def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) ->
     return np.array([seq for (seq,) in rows], np.int64)
 
 
-def held_by(connection: Connection, table: str, words: Sequence[str], seqs: Seqs) -> set[str]:
+def words_in(connection: Connection, table: str, words: Sequence[str], seqs: Seqs) -> set[str]:
     """Return the words that any of these records holds."""
     rows = connection.execute(
         "SELECT asked.value FROM json_each(?) asked WHERE EXISTS (SELECT 1 FROM json_each(?) changed "

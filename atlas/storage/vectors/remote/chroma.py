@@ -138,7 +138,7 @@ class ChromaService:
             return 0
 
     def drop(self, namespace: str) -> None:
-        """Forget a collection. One that is not there is ignored."""
+        """Forget a collection. One that does not exist is ignored."""
         try:
             self._call(lambda client: client.api.delete_collection(namespace))
         except IndexUnreachable:

@@ -96,7 +96,7 @@ class RemoteIndex:
 
     @property
     def fault(self) -> str:
-        """The reason why the service could not be asked last. Empty where it answered."""
+        """The reason why the last request to the service failed. Empty if it succeeded."""
         return self._patience.fault
 
     @property
@@ -223,7 +223,7 @@ class RemoteIndex:
         """Return at most k keys with their similarity, highest first. Approximate.
 
         Args:
-            seal: Answer only if all that it was set over shows. None for whatever is there.
+            seal: Answer only if all that it was set over shows. None for the present content.
 
         Raises:
             IndexUnreachable: It does not, or the service did not answer, or not with as many hits as it should have.

@@ -94,7 +94,7 @@ class PineconeService:
         rows = [{"id": key, "values": _numbers(vector)} for key, vector in zip(keys, vectors, strict=True)]
         written = self._call(lambda index: index.upsert(vectors=rows, namespace=namespace))
         if written.upserted_count != len(rows):
-            raise IndexUnreachable(f"it took in {written.upserted_count} of {len(rows)} vectors")
+            raise IndexUnreachable(f"it stored {written.upserted_count} of {len(rows)} vectors")
         if written.response_info is None or written.response_info.lsn_committed is None:
             raise IndexUnreachable("it did not say at which position it wrote, so that nobody can know when that shows")
         return written.response_info.lsn_committed
@@ -114,7 +114,7 @@ class PineconeService:
         hits = [(match.id, match.score) for match in found.matches]
         sees_up_to = found.response_info.lsn_reconciled if found.response_info else None
         if hits and sees_up_to is None:
-            raise IndexUnreachable("it answered without saying up to which write, so that its answers are not used")
+            raise IndexUnreachable("its answer lacks the position of the last write, so it is not used")
         return Answer(hits=hits, sees_up_to=NOTHING if sees_up_to is None else sees_up_to)
 
     def count(self, namespace: str) -> int:
@@ -122,7 +122,7 @@ class PineconeService:
         return self._call_of_namespace(lambda index: index.describe_namespace(name=namespace).record_count, 0)
 
     def drop(self, namespace: str) -> None:
-        """Forget a namespace. One that is not there is ignored."""
+        """Forget a namespace. One that does not exist is ignored."""
         self._call_of_namespace(lambda index: index.delete_namespace(name=namespace), None)
 
     def close(self) -> None:

@@ -85,7 +85,7 @@ class VectorService(Protocol):
         """Return how many keys a namespace holds. 0 if it does not exist."""
 
     def drop(self, namespace: str) -> None:
-        """Forget a namespace. One that is not there is ignored."""
+        """Forget a namespace. One that does not exist is ignored."""
 
     def close(self) -> None:
         """Close the connections. A later call opens new ones."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.memory.experience.same_task import telling_words
+from atlas.memory.experience.same_task import significant_words
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from atlas.memory.experience.same_task import telling_words
     ],
 )
 def test_what_does_not_matter_may_differ(one, other):
-    assert telling_words(one) == telling_words(other)
+    assert significant_words(one) == significant_words(other)
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_what_does_not_matter_may_differ(one, other):
     ],
 )
 def test_numbers_names_quotations_and_other_words_may_not_differ(one, other):
-    assert telling_words(one) != telling_words(other)
+    assert significant_words(one) != significant_words(other)
 
 
 def test_punctuation_alone_tells_nothing():
-    assert telling_words("?! - ()...".replace("()", "")) == telling_words("") == ()
+    assert significant_words("?! - ()...".replace("()", "")) == significant_words("") == ()

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from atlas.storage.sql.words import word_cache
-from atlas.storage.sqlite.words.fts_tables import make_word_table_anew
+from atlas.storage.sqlite.words.fts_tables import rebuild_word_table
 from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
 
@@ -85,5 +85,5 @@ def test_words_of_a_table_that_was_built_again_are_read_again(open_store):
     other = open_store()
     assert len(found(other, "flight").ids) == 0
     with opened.store.ledger.database.write() as connection:
-        make_word_table_anew(connection, THINGS)
+        rebuild_word_table(connection, THINGS)
     assert found(other, "flight").ids == ["r1"]

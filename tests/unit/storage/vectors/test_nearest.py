@@ -69,7 +69,7 @@ def test_a_ledger_tells_whether_it_holds_more_records_than_a_number(open_store):
     opened = open_store()
     opened.add("a", "b", "c")
     opened.delete("c")
-    assert [opened.store.ledger.holds_more_than(THINGS, n) for n in (0, 1, 2, 3)] == [True, True, False, False]
+    assert [opened.store.ledger.has_more_than(THINGS, n) for n in (0, 1, 2, 3)] == [True, True, False, False]
 
 
 def test_the_first_filtered_queries_of_a_large_store_read_no_more_than_passes(open_store):
