@@ -68,8 +68,22 @@ def opened(settings: Settings, *, read_only: bool = False, create: bool = False)
     from atlas.memory.open import open_memory
 
     return open_memory(
-        settings=settings, read_only=read_only, create=create, announce=lambda text: print(text, file=sys.stderr)
+        settings=settings,
+        read_only=read_only,
+        create=create,
+        announce=lambda text: print(text, file=sys.stderr),
+        confirm=person_to_ask() if create else None,
     )
+
+
+def person_to_ask() -> Callable[[str], bool] | None:
+    """Return what asks the person at the terminal a question of yes or no, or None without a terminal."""
+    return _confirm if sys.stdin.isatty() and sys.stderr.isatty() else None
+
+
+def _confirm(question: str) -> bool:
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def reached(settings: Settings) -> MemorySystem | RemoteMemory:
@@ -107,6 +121,7 @@ def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:
         model or settings.embedding_model,
         timeout_seconds=settings.hub_timeout_seconds,
         announce=lambda text: print(text, file=sys.stderr),
+        confirm=person_to_ask(),
     )
     return sentence_embedder(choice.name, settings)
 

@@ -23,6 +23,7 @@ from atlas.storage.maintenance.doctor import examine
 from atlas.views.overview.effect import effect_sentence
 from atlas.views.overview.index_state import asked_index_state
 from atlas.views.settings.doctor import n_left, verdict
+from atlas.views.settings.store import level_text
 from atlas.views.shared.wording import counted
 
 
@@ -93,7 +94,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
             print(f"run by           {safe(embedder.engine)}")
         print(f"index            {safe(asked_index_state(memory))}")
         print(f"word pieces      {_word_pieces(memory)}")
-        print(f"level            {_level(memory)}")
+        print(f"level            {level_text(memory.experience.level_costs())}")
         print(f"concepts         {len(memory.concepts)}")
         print(f"compression      {safe(memory.compression_status())}")
         print(f"strategies       {len(memory.strategies)}")
@@ -119,17 +120,6 @@ def _word_pieces(memory: MemorySystem) -> str:
     if not memory.storage.late.makes_any():
         return "not compared: this model gives none that tell texts apart"
     return f"compared, but of {counted(n_missing, 'text')}: atlas reembed"
-
-
-def _level(memory: MemorySystem) -> str:
-    """Say from which relevance on experiences are shown, and what that costs on either side."""
-    costs = memory.experience.level_costs()
-    if costs is None:
-        return "the usual one: it is not measured on this store yet"
-    return (
-        f"{costs.level:.2f}, which shows something to {costs.foreign_shown:.0%} of foreign queries and hides "
-        f"{costs.own_hidden:.0%} of its own"
-    )
 
 
 def _backup(options: argparse.Namespace, settings: Settings) -> int:

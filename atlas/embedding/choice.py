@@ -15,6 +15,9 @@ from atlas.core.imports.distribution import NAME, absence, extra
 
 BUNDLED = "all-MiniLM-L6-v2"
 PREFERRED = "BAAI/bge-base-en-v1.5"
+FETCHED_SIZE = "about 440 MB"
+"""Size of the preferred model's files."""
+
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 _BUNDLED_FILES = Path(__file__).with_name("minilm")
@@ -30,13 +33,20 @@ class ModelChoice:
     """One sentence for the person who creates the store."""
 
 
-def choose_model(model: str = "", *, timeout_seconds: float = 3.0, announce: Callable[[str], None]) -> ModelChoice:
+def choose_model(
+    model: str = "",
+    *,
+    timeout_seconds: float = 3.0,
+    announce: Callable[[str], None],
+    confirm: Callable[[str], bool] | None = None,
+) -> ModelChoice:
     """Return the model for a new store: the wanted one, else bge-base if it can be had and run, else MiniLM.
 
     Args:
         model: A model's name, or empty.
         timeout_seconds: Longest wait for the model hub before the bundled model is used.
         announce: Told before anything that takes long.
+        confirm: Asked before bge-base is fetched. Where it is None, only files on this machine are used.
     """
     if model:
         return ModelChoice(
@@ -46,15 +56,29 @@ def choose_model(model: str = "", *, timeout_seconds: float = 3.0, announce: Cal
         return ModelChoice(BUNDLED, f"This store uses the bundled embedding model {BUNDLED}, because {missing}")
     if _is_cached(PREFERRED):
         return ModelChoice(PREFERRED, f"This store uses the embedding model {PREFERRED}, found on this machine.")
-    if _hub_answers(PREFERRED, timeout_seconds):
-        announce(f"Fetching the embedding model {PREFERRED} (about 440 MB), once …")
-        if _fetch(PREFERRED):
-            return ModelChoice(PREFERRED, f"This store uses the embedding model {PREFERRED}.")
+    reason = _fetched(PREFERRED, timeout_seconds, announce, confirm)
+    if not reason:
+        return ModelChoice(PREFERRED, f"This store uses the embedding model {PREFERRED}.")
     return ModelChoice(
         BUNDLED,
-        f"This store uses the bundled embedding model {BUNDLED}, because {PREFERRED} is not on this machine and the "
-        f"model hub did not answer. To use another: atlas reembed --model {PREFERRED}",
+        f"This store uses the bundled embedding model {BUNDLED}, because {PREFERRED} is not on this machine and "
+        f"{reason}. To use another: atlas reembed --model {PREFERRED}",
     )
+
+
+def _fetched(
+    model: str, timeout_seconds: float, announce: Callable[[str], None], confirm: Callable[[str], bool] | None
+) -> str:
+    """Fetch a model if a person wants it, and return why it was not, or an empty text."""
+    if confirm is None:
+        return f"its {FETCHED_SIZE} are fetched only if a person at a terminal agrees"
+    if not _hub_answers(model, timeout_seconds):
+        return "the model hub did not answer"
+    if not confirm(f"Fetch the embedding model {model} ({FETCHED_SIZE}) from the model hub? Without it the bundled "
+                   f"{BUNDLED} is used."):  # fmt: skip
+        return "fetching it was declined"
+    announce(f"Fetching the embedding model {model} ({FETCHED_SIZE}), once …")
+    return "" if _fetch(model) else "it could not be fetched from the model hub"
 
 
 def canonical_name(model: str) -> str:
@@ -82,6 +106,15 @@ def model_files(model: str) -> Path | None:
             if isinstance(cached_file, str):
                 return Path(cached_file).parent
     return None
+
+
+def model_size(model: str) -> int:
+    """Return the size of a model's files on this machine in bytes, or 0 if there are none."""
+    try:
+        directory = model_files(model)
+    except EmbeddingUnavailable:
+        return 0
+    return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file()) if directory else 0
 
 
 def bundled_weights() -> Path:

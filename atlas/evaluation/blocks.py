@@ -34,7 +34,7 @@ class BlockResult:
     budget_tokens: int
     n_queries: int
     in_block: Estimate
-    """Share of the queries with a right record in the block, in full or as its gist."""
+    """Share of the queries with a right record in the block, in full or as its gist, or with exactly the same text."""
 
     in_full: Estimate
     """Share of the queries with a right record in full."""
@@ -101,7 +101,8 @@ def _values(
 ) -> tuple[float, float, float, float]:
     block = build_context(MemoryQueryResult(experience_hits=tuple(hits)), counter, budget)
     shown, shortened = {*block.shown[MEMORY]}, {*block.shortened[MEMORY]}
-    in_block = float(not shown.isdisjoint(right_ids))
+    said_twice = {omission.id for omission in block.omitted if omission.reason == "repeats"}
+    in_block = float(not (shown | said_twice).isdisjoint(right_ids))
     until_full = float(not {*ids_until_full(hits, counter, budget)}.isdisjoint(right_ids))
     return in_block, float(not (shown - shortened).isdisjoint(right_ids)), until_full, in_block - until_full
 

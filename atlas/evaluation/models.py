@@ -15,6 +15,7 @@ from pathlib import Path
 from atlas.core.errors import AtlasError, NotFound
 from atlas.core.settings import Settings
 from atlas.core.statistics import Estimate
+from atlas.embedding.choice import model_size
 from atlas.evaluation.bootstrap import Half, sample
 from atlas.evaluation.measures import Ranking, RetrievalTask, RowResult, TaskResult, evaluate
 from atlas.evaluation.report import aligned, table
@@ -43,6 +44,9 @@ class ModelCost:
 
     search_ms: float = 0.0
     """Median time of `retrieve` once the query is embedded."""
+
+    model_mb: float = 0.0
+    """Size of its files on this machine, in MB of 1,000,000 bytes. 0 if it has none, as a model of a service."""
 
     problem: str = ""
     """Sentence on why the model could not be measured."""
@@ -111,7 +115,15 @@ def compare_models(
                 costs.append(ModelCost(model=model, problem=str(error)))
                 continue
             query_ms, search_ms = _times(filled, tasks, seed)
-            costs.append(ModelCost(model=model, embedding_seconds=seconds, query_ms=query_ms, search_ms=search_ms))
+            costs.append(
+                ModelCost(
+                    model=model,
+                    embedding_seconds=seconds,
+                    query_ms=query_ms,
+                    search_ms=search_ms,
+                    model_mb=model_size(filled.experience.embedder.model_name) / 1e6,
+                )
+            )
             rows.append(
                 _ModelRow(model, AgentRow(filled.experience, "id"), () if model == store_model else (store_model,))
             )
@@ -187,13 +199,19 @@ def _lines(report: ModelReport, drawn_as: Callable[[list[list[str]]], list[str]]
             [row.name, *(f"{row.estimates[name].mean:.3f}" for name in METRICS), _difference(row)] for row in task.rows
         ]
         lines += ["", heading.format(f"{task.name}, {task.n_queries:,} queries"), *drawn_as(grid)]
-    grid = [["model", "embedding a query", "searching with it", "embedding the store"]]
+    grid = [["model", "embedding a query", "searching with it", "embedding the store", "its files"]]
     grid += [
-        [cost.model, f"{cost.query_ms:.1f} ms", f"{cost.search_ms:.1f} ms", f"{cost.embedding_seconds:.1f} s"]
+        [
+            cost.model,
+            f"{cost.query_ms:.1f} ms",
+            f"{cost.search_ms:.1f} ms",
+            f"{cost.embedding_seconds:.1f} s",
+            f"{cost.model_mb:,.0f} MB" if cost.model_mb else "",
+        ]
         for cost in report.costs
         if not cost.problem
     ]
-    lines += ["", heading.format("time"), *drawn_as(grid)]
+    lines += ["", heading.format("cost"), *drawn_as(grid)]
     lines += [f"{cost.model} was not measured: {cost.problem}" for cost in report.costs if cost.problem]
     return lines
 

@@ -44,13 +44,14 @@ def open_memory(
     settings: Settings | None = None,
     clock: Clock | None = None,
     announce: Callable[[str], None] | None = None,
+    confirm: Callable[[str], bool] | None = None,
 ) -> MemorySystem:
     """Open an agent's memory, creating it if it does not exist.
 
     Args:
         path: The store directory; `ATLAS_STORE`, or `.atlas`, where it is None.
         embedder: Embeds texts, by its method `encode` alone. If it is None, the model that the store is bound
-            to; for a new store `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or can be fetched, else the
+            to; for a new store `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or `confirm` agrees to fetch it, else the
             bundled MiniLM.
         llm: A language model: it names and describes the concepts that compression finds, composes concepts,
             abstracts strategies, and sums up what a journal forgets. Without one, names are derived, concepts are
@@ -63,6 +64,7 @@ def open_memory(
         create: Whether it may be created if it does not exist.
         settings: Options; those of the ATLAS_* variables where it is None.
         announce: Told which model a new store uses, and before anything that takes long; a warning where it is None.
+        confirm: Asked before a model of hundreds of MB is fetched for a new store; none is where it is None.
 
     Raises:
         EmbeddingModelMismatch: The embedder is not the one that the store's vectors were made with.
@@ -78,7 +80,7 @@ def open_memory(
         clock=clock,
     )
     try:
-        chosen = whole_embedder(embedder or _embedder_for(storage, settings, announce or _warn))
+        chosen = whole_embedder(embedder or _embedder_for(storage, settings, announce or _warn, confirm))
         model = EmbeddingModel(chosen.model_name, chosen.dimension)
         storage.bind(model, chosen)
         if settings.late_interaction and gives_tokens(chosen):
@@ -210,11 +212,18 @@ def reembed_store(settings: Settings, model: str = "", on_progress: Progress | N
     return embedder.model_name, n_texts
 
 
-def _embedder_for(storage: Store, settings: Settings, announce: Callable[[str], None]) -> WholeEmbedder:
+def _embedder_for(
+    storage: Store, settings: Settings, announce: Callable[[str], None], confirm: Callable[[str], bool] | None
+) -> WholeEmbedder:
     bound = storage.model
     if bound is not None:
         return _embedder_of(storage, settings.embedding_model or bound.name, settings, announce)
-    choice = choose_model(settings.embedding_model, timeout_seconds=settings.hub_timeout_seconds, announce=announce)
+    choice = choose_model(
+        settings.embedding_model,
+        timeout_seconds=settings.hub_timeout_seconds,
+        announce=announce,
+        confirm=confirm,
+    )
     if not settings.embedding_model:
         announce(choice.announcement)
     return sentence_embedder(choice.name, settings)

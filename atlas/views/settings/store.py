@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from atlas.core.ranking.level import LevelCosts
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.journal.conversations import COLLECTION as TURNS
@@ -13,6 +14,14 @@ from atlas.views.overview.summary import size_text
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.state import place_fact
 from atlas.views.shared.wording import plural
+
+MANY_SHOWN, MANY_HIDDEN = 0.1, 0.05
+"""Shares of foreign queries that are shown something, and of own ones that are not, above which no level is good."""
+
+OVERLAP = (
+    "The two overlap, as where the model does not know the language of the texts: shared words then tell more than "
+    "meaning. To compare models: atlas evaluate --models NAME"
+)
 
 
 def store_facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
@@ -30,7 +39,24 @@ def embedding_facts(memory: MemorySystem) -> dict[str, str]:
     facts = {"Embedding model": model.name, "Dimensions": f"{model.dimension:,}"} if model else {}
     if isinstance(embedder, SentenceTransformerEmbedder):
         facts["Run by"] = embedder.engine
-    return facts
+    return facts | {"Level of relevance": level_text(memory.experience.level_costs())}
+
+
+def level_text(costs: LevelCosts | None) -> str:
+    """Return from which relevance on experiences are shown, and what that costs on either side.
+
+    Args:
+        costs: None before they were measured.
+    """
+    if costs is None:
+        return "the usual one: it is not measured on this store yet"
+    text = (
+        f"{costs.level:.2f}, which shows something to {costs.foreign_shown:.0%} of foreign queries and hides "
+        f"{costs.own_hidden:.0%} of its own"
+    )
+    if costs.foreign_shown > MANY_SHOWN and costs.own_hidden > MANY_HIDDEN:
+        return f"{text}. {OVERLAP}"
+    return text
 
 
 def names_of_collections(memory: MemorySystem) -> dict[str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from atlas.core.errors import InvalidInput
+from atlas.core.ranking.level import LevelCosts
 from atlas.core.settings import Settings
 from atlas.infra.actor import Actor, Role, acting
 from atlas.storage.maintenance.backup import backup
@@ -21,7 +22,7 @@ from atlas.views.settings.copies import (
 from atlas.views.settings.doctor import examined
 from atlas.views.settings.embedding import why_not
 from atlas.views.settings.language_model import problem_of_key
-from atlas.views.settings.store import record_counts
+from atlas.views.settings.store import level_text, record_counts
 from tests.support.records import attempts, concept
 from tests.support.stores import MODEL, opened_store
 
@@ -126,3 +127,15 @@ def test_what_cannot_be_a_key_is_refused_without_repeating_it(key):
 
 def test_a_key_is_taken_as_it_is():
     assert problem_of_key("sk-ant-0123") == ""
+
+
+@pytest.mark.parametrize(
+    ("foreign_shown", "own_hidden", "overlaps"),
+    [(0.03, 0.02, False), (0.4, 0.0, False), (0.05, 0.3, False), (0.38, 0.1, True)],
+)
+def test_the_level_has_its_cost_on_either_side_and_says_where_they_overlap(foreign_shown, own_hidden, overlaps):
+    text = level_text(LevelCosts(level=0.21, foreign_shown=foreign_shown, own_hidden=own_hidden))
+    assert text.startswith(f"0.21, which shows something to {foreign_shown:.0%} of foreign queries")
+    assert f"hides {own_hidden:.0%} of its own" in text
+    assert ("does not know the language" in text) is overlaps
+    assert level_text(None).startswith("the usual one")
