@@ -32,7 +32,7 @@ class Trace:
     heading: str
     experience: Experience
     used: tuple[str, ...]
-    """What it used: `strategy: Rebuild in batches`. Empty without memory."""
+    """Memories that it used: `strategy: Rebuild in batches`. Empty without memory."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
