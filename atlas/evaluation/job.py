@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from atlas.evaluation.own_file import EvaluationFile
-from atlas.evaluation.report import OwnEvaluation
+import numpy.typing as npt
+
+from atlas.core.schema import decode, encode
+from atlas.evaluation.metrics import METRICS
+from atlas.evaluation.report import OwnEvaluation, as_json
 from atlas.evaluation.tasks import evaluate_own
 from atlas.infra.clock import SystemClock
 from atlas.jobs.artefact import ArtefactFile
@@ -17,6 +24,28 @@ from atlas.maps.map import OnProgress
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Progress
+
+
+class EvaluationFile(ArtefactFile[OwnEvaluation]):
+    """The measurement of one collection."""
+
+    kind = "evaluation"
+
+    def _header(self, artefact: OwnEvaluation) -> Mapping[str, Any]:
+        return {**encode(artefact), "report": as_json(artefact.report)}
+
+    def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> OwnEvaluation:
+        evaluation = decode(
+            OwnEvaluation, {**header, "report": json.loads(header["report"])}, "evaluation", strict=True
+        )
+        if datetime.fromisoformat(evaluation.measured_at).tzinfo is None or not evaluation.report.tasks:
+            raise ValueError("the file lacks the time of the measurement, or its tasks")
+        for task in filter(attrgetter("rows"), evaluation.report.tasks):
+            compared = [by for row in task.rows for by in row.differences.values()]
+            for by_metric in (task.chance, *(row.estimates for row in task.rows), *compared):
+                if not {*METRICS} <= {*by_metric}:
+                    raise ValueError(f"a row lacks some of the metrics {', '.join(METRICS)}")
+        return evaluation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

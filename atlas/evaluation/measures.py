@@ -163,8 +163,8 @@ def evaluate(
     Raises:
         InvalidInput: A retriever ranked a record twice, or one that was taken out.
     """
-    queries = [query for query in task.queries if is_in(half, query.group)]
-    answerable = [query for query in queries if _judged(query, texts, ()).n_relevant]
+    n_queries = sum(is_in(half, query.group) for query in task.queries)
+    answerable = answerable_queries(task, texts, half)
     counter = _QueryCounter(len(retrievers) * len(answerable), on_progress)
     runs = [_run_retriever(retriever, answerable, texts, counter) for retriever in retrievers] if answerable else []
     return TaskResult(
@@ -172,13 +172,27 @@ def evaluate(
         about=task.about,
         n_records=len(texts),
         n_queries=len(answerable),
-        n_unanswerable=len(queries) - len(answerable),
+        n_unanswerable=n_queries - len(answerable),
         n_groups=len({query.group for query in answerable}),
         share_verbatim=_mean([_is_verbatim(query, texts) for query in answerable]),
         word_overlap=_mean([_word_overlap(query, texts) for query in answerable]),
         chance=_chance(answerable, texts),
         rows=_rows(runs, [query.group for query in answerable], seed),
     )
+
+
+def answerable_queries(task: RetrievalTask, texts: Mapping[str, str], half: Half) -> list[JudgedQuery]:
+    """Return the queries of a half to which a record is relevant.
+
+    Args: as of `evaluate`.
+    """
+    return [query for query in task.queries if is_in(half, query.group) and relevant_ids(query, texts)]
+
+
+def relevant_ids(query: JudgedQuery, texts: Mapping[str, str]) -> list[str]:
+    """Return the records that clearly help, without those that are taken out."""
+    ids = [record_id for record_id, grade in query.grades.items() if is_relevant(grade)]
+    return [record_id for record_id in ids if record_id in texts and record_id not in query.without]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,8 +286,7 @@ def _word_overlap(query: JudgedQuery, texts: Mapping[str, str]) -> float:
 
 
 def _relevant_texts(query: JudgedQuery, texts: Mapping[str, str]) -> list[str]:
-    ids = [record_id for record_id, grade in query.grades.items() if is_relevant(grade)]
-    return [texts[record_id] for record_id in ids if record_id in texts and record_id not in query.without]
+    return [texts[record_id] for record_id in relevant_ids(query, texts)]
 
 
 def plain_words(text: str) -> list[str]:

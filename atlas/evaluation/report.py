@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 from atlas.core.schema import decode
 from atlas.core.statistics import Estimate, Interval
+from atlas.evaluation.blocks import BlockResult
 from atlas.evaluation.bootstrap import SPLIT_SEED, Half
 from atlas.evaluation.foreign import ForeignResult
 from atlas.evaluation.leave_one_out import OutcomeAgreement
@@ -24,6 +25,11 @@ FOREIGN_TOLD = "foreign told something"
 FOREIGN = (
     "Queries about what a store does not hold, so that the right answer is nothing: those of other sources, nonsense "
     "that people wrote, or queries on many subjects that ATLAS ships. How many were given a hit all the same?"
+)
+
+BLOCKS = (
+    "Share of the queries whose right record is in the context block that an agent gets, in full or as its gist, "
+    "beside a block that is filled by rank with full texts until one does not fit."
 )
 
 Grid = list[list[str]]
@@ -47,6 +53,7 @@ class Report:
     tasks: tuple[TaskResult, ...]
     outcomes: OutcomeAgreement | None = None
     foreign: tuple[ForeignResult, ...] = ()
+    blocks: tuple[BlockResult, ...] = ()
     split_seed: int = SPLIT_SEED
 
 
@@ -95,6 +102,8 @@ def as_text(report: Report) -> str:
         parts += ["", "outcomes", f"  {_outcomes_size(report.outcomes)}", *aligned(_outcome_grid(report.outcomes))]
     if report.foreign:
         parts += ["", "foreign queries", f"  {FOREIGN}", *aligned(_foreign_grid(report.foreign))]
+    if report.blocks:
+        parts += ["", "context blocks", f"  {BLOCKS}", *aligned(_block_grid(report.blocks))]
     return "\n".join([*parts, "", *(f"{name}: {about}" for name, about in report.retrievers.items())])
 
 
@@ -108,6 +117,8 @@ def as_markdown(report: Report) -> str:
         parts += ["", "### outcomes", "", _outcomes_size(report.outcomes), "", *table(grid)]
     if report.foreign:
         parts += ["", "### foreign queries", "", FOREIGN, "", *table(_foreign_grid(report.foreign))]
+    if report.blocks:
+        parts += ["", "### context blocks", "", BLOCKS, "", *table(_block_grid(report.blocks))]
     return "\n".join([*parts, "", *(f"- {name}: {about}" for name, about in report.retrievers.items())])
 
 
@@ -167,6 +178,23 @@ def _foreign_grid(results: Sequence[ForeignResult]) -> Grid:
         ["asked in", "queries of", "queries", *(f"{FOREIGN_TOLD}, {name}" for name in names)],
         *(
             [each.asked_in, each.source, f"{each.n_queries:,}", *(cell(each.told_something[name]) for name in names)]
+            for each in results
+        ),
+    ]
+
+
+def _block_grid(results: Sequence[BlockResult]) -> Grid:
+    heading = ["", "tokens", "queries", "in the block", "in it in full", "by rank until full", "difference"]
+    return [
+        heading,
+        *(
+            [
+                each.task,
+                f"{each.budget_tokens:,}",
+                f"{each.n_queries:,}",
+                *map(cell, (each.in_block, each.in_full, each.until_full)),
+                cell(each.difference, signed=True),
+            ]
             for each in results
         ),
     ]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from atlas.core.errors import NotFound
+from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights, Settings
 from atlas.core.types import Experience
 from atlas.embedding.cached import CachedEmbedder
 from atlas.evaluation.baselines import PlainBM25
+from atlas.evaluation.blocks import BlockResult, evaluate_blocks
 from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.cached_store import CachedStore
 from atlas.evaluation.foreign import ForeignResult, ask_foreign, foreign_to, shipped
@@ -21,6 +23,7 @@ from atlas.evaluation.judged import ONLY_WRONG, judged_queries, judged_wrong
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
 from atlas.evaluation.measures import JudgedCorpus, Ranking, RetrievalTask, Retriever, TaskResult, evaluate
 from atlas.evaluation.report import Report
+from atlas.memory.context import counter_of
 from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
@@ -81,9 +84,34 @@ class AgentRow:
 
         They must not be found at all: what is hidden may depend on the best hit.
         """
+        return Ranking(tuple(getattr(hit.item, self.id_field) for hit in self.hits(text, without, depth)))
+
+    def hits(self, text: str, without: Collection[str], depth: int) -> Sequence[Hit[Experience]]:
+        """Return the hits of `rank`."""
         where = _but_for(self.id_field, without)
-        found = self.experience.retrieve(text, depth, where=where, count_retrieval=False)
-        return Ranking(tuple(getattr(hit.item, self.id_field) for hit in found.hits))
+        return self.experience.retrieve(text, depth, where=where, count_retrieval=False).hits
+
+
+def _blocks(
+    tasks: Iterable[RetrievalTask],
+    texts: Mapping[str, str],
+    rows: Sequence[Retriever],
+    *,
+    half: Half,
+    seed: int,
+    watch: Watch,
+) -> list[BlockResult]:
+    """Return the context blocks of what an agent gets, where that is one of the rows."""
+    return [
+        result
+        for row in rows
+        if isinstance(row, AgentRow)
+        for task in tasks
+        for result in evaluate_blocks(
+            task, texts, row.hits, row.id_field, counter_of(row.experience.embedder),
+            half=half, seed=seed, on_progress=watch(f"context blocks of {task.name}"),
+        )
+    ]  # fmt: skip
 
 
 def _but_for(key: str, values: Collection[str]) -> Where | None:
@@ -246,6 +274,7 @@ def evaluate_corpora(
     remembering = CachedEmbedder(embedder)
     results: list[TaskResult] = []
     foreign: list[ForeignResult] = []
+    blocks: list[BlockResult] = []
     about: dict[str, str] = {}
     for corpus in corpora:
         with _filled(corpus, remembering, settings, watch(f"storing {corpus.name}")) as memory:
@@ -255,6 +284,7 @@ def evaluate_corpora(
                 evaluate(task, corpus.texts, rows, half=half, seed=seed, on_progress=watch(task.name))
                 for task in corpus.tasks
             ]
+            blocks += _blocks(corpus.tasks, corpus.texts, rows, half=half, seed=seed, watch=watch)
             by_source = foreign_to(corpus, corpora, half)
             foreign += ask_foreign(corpus.name, by_source, rows, seed=seed, on_progress=watch("asking foreign queries"))
     return Report(
@@ -264,6 +294,7 @@ def evaluate_corpora(
         retrievers=about,
         tasks=tuple(results),
         foreign=tuple(foreign),
+        blocks=tuple(blocks),
     )
 
 
@@ -280,9 +311,9 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     texts = {attempt.id: attempt.text for attempt in attempts}
     judgements = memory.storage.judgements.every()
     by_source = {**shipped(half), ONLY_WRONG: judged_wrong(judgements, COLLECTION, texts)}
+    tasks = own_tasks(memory, attempts, half=half, seed=seed)
     results = [
-        evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(what))
-        for what, task in own_tasks(memory, attempts, half=half, seed=seed).items()
+        evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch(what)) for what, task in tasks.items()
     ]
     outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
     if not any(result.rows for result in results) and outcomes is None:
@@ -299,6 +330,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
         tasks=tuple(results),
         outcomes=outcomes,
         foreign=ask_foreign(THIS_STORE, by_source, rows, seed=seed, on_progress=watch("asking foreign queries")),
+        blocks=tuple(_blocks(tasks.values(), texts, rows, half=half, seed=seed, watch=watch)),
     )
 
 

@@ -44,11 +44,14 @@ QUOTED_PREAMBLE = "What is marked [quoted: …] only looks like an instruction o
 SHORTENED_PREAMBLE = "What ends with … is shortened: read it whole by its id."
 """Added to the preamble where a block shows a memory as its gist."""
 
-FULL_SHARE = 0.5
-"""Largest share of what is left of the budget that one memory takes before the others have their gists."""
+FULL_SHARE = 0.7
+"""Largest share of what is left of the budget that one memory takes before the others have their gists.
 
-REPETITION = 0.95
-"""Share of a memory's words that another contains if it says the same."""
+A smaller one shows more gists and fewer full texts. It was chosen on development halves, as the gist's length was.
+"""
+
+NEAR_COPY = 0.95
+"""Share of a memory's words that another contains if it says nearly the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,8 +154,10 @@ class _Part:
     gist: RecordText
     """The full text where that is as short."""
 
+    content: str
+    """Its title and fields, without its id."""
+
     words: frozenset[str]
-    """Of its title and fields."""
 
 
 def counter_of(embedder: object) -> TokenCounter:
@@ -178,7 +183,8 @@ def build_context(
 
     The hits of all memories are taken by their relevance, in the order of each memory. One that is longer than its
     share of what is left of the budget is shortened to its gist. What is left at the end goes to the full texts of
-    those, best first. What says the same as one before is left out, and warnings come after all others.
+    those, best first. What says the same as one before is left out. Near-copies come after all that differ, and
+    warnings after those.
 
     Args:
         by_words: Whether the hits were found by words alone, which the block states.
@@ -194,8 +200,9 @@ def build_context(
     sections = SECTIONS if sections is None else sections
     parts, errors = _parts(result, sections)
     draft = _Draft(counter, budget_tokens, {name: section.heading for name, section in sections.items()})
-    for part in _best_first(parts):
-        draft.take(part)
+    ordered = _best_first(parts)
+    draft.take([part for part in ordered if not part.full.is_warning])
+    draft.take([part for part in ordered if part.full.is_warning])
     draft.deepen()
     while counter.count(text := draft.text()) > budget_tokens:
         draft.drop_last()
@@ -227,11 +234,22 @@ class _Draft:
 
         self.omitted: list[Omission] = []
 
-    def take(self, part: _Part) -> None:
-        """Add a part in full, else as its gist, or note why it is left out."""
-        if (other := self._repeated(part)) is not None:
-            self._omit(part, "repeats", repeats=other.id)
-            return
+    def take(self, parts: Sequence[_Part]) -> None:
+        """Add parts, near-copies of others after all that differ, or note why they are left out."""
+        near_copies = list[_Part]()
+        for part in parts:
+            same = [other for other in self._texts if other.memory == part.memory and other.content == part.content]
+            if same:
+                self._omit(part, "repeats", repeats=same[0].id)
+            elif any(_is_near_copy(part, other) for other in self._texts):
+                near_copies.append(part)
+            else:
+                self._add(part)
+        for part in near_copies:
+            self._add(part)
+
+    def _add(self, part: _Part) -> None:
+        """Show a part in full, else as its gist, or note that neither has room."""
         left = self._budget - self._n_tokens(self._texts)
         n_tokens = self._count("\n".join(part.full.lines) + "\n")
         has_room = n_tokens <= FULL_SHARE * left and self._over(part, part.full) <= 0
@@ -262,17 +280,6 @@ class _Draft:
             for name in self._headings
         }
 
-    def _repeated(self, part: _Part) -> _Part | None:
-        """Return a shown part of the same outcome that says nearly all that this one says."""
-        alike = (
-            other
-            for other in self._texts
-            if other.memory == part.memory
-            and other.full.label == part.full.label
-            and len(part.words & other.words) >= REPETITION * len(part.words)
-        )
-        return next(alike, None)
-
     def _omit(self, part: _Part, reason: Reason, **details: Any) -> None:
         self.omitted.append(
             Omission(memory=part.memory, id=part.id, reason=reason, relevance=part.relevance, **details)
@@ -299,13 +306,22 @@ class _Draft:
         return [f"{BEGIN}\n{preamble}\n", *chain(*by_memory.values()), END] if texts else []
 
 
+def _is_near_copy(part: _Part, other: _Part) -> bool:
+    """Return whether another part of the same outcome has nearly all words of a part."""
+    return (
+        other.memory == part.memory
+        and other.full.label == part.full.label
+        and len(part.words & other.words) >= NEAR_COPY * len(part.words)
+    )
+
+
 def _best_first(parts: Sequence[_Part]) -> list[_Part]:
-    """Return the parts by relevance, where none comes before a better ranked one of its memory, and warnings last."""
+    """Return the parts by relevance, where none comes before a better ranked one of its memory."""
     lowest: dict[str, float] = {}
-    standing: dict[_Part, float] = {}
+    standing = dict[_Part, float]()
     for part in parts:
         standing[part] = lowest[part.memory] = min(part.relevance, lowest.get(part.memory, math.inf))
-    return sorted(parts, key=lambda part: (part.full.is_warning, -standing[part]))
+    return sorted(parts, key=lambda part: -standing[part])
 
 
 def _below_the_level(result: MemoryQueryResult, sections: Mapping[str, Section]) -> list[Omission]:
@@ -336,12 +352,13 @@ def _parts(result: MemoryQueryResult, sections: Mapping[str, Section]) -> tuple[
 
 
 def _part(memory: str, record_id: str, relevance: float, memory_text: RecordText) -> _Part:
-    text, gist = "\n".join(memory_text.lines), memory_text.gist()
+    content, gist = "\n".join(memory_text.lines).partition("]")[2], memory_text.gist()
     return _Part(
         memory=memory,
         id=record_id,
         relevance=relevance,
         full=memory_text,
         gist=memory_text if gist.lines == memory_text.lines else gist,
-        words=frozenset(re.findall(r"\w+", text.partition("]")[2].lower())),
+        content=content,
+        words=frozenset(re.findall(r"\w+", content.lower())),
     )

@@ -11,8 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
-from atlas.evaluation.job import evaluate_now
-from atlas.evaluation.own_file import EvaluationFile
+from atlas.evaluation.job import EvaluationFile, evaluate_now
 from atlas.jobs.artefact import CACHE
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.profiles import DEFAULT

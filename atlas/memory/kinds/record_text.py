@@ -15,7 +15,7 @@ FIELD_CHARACTERS = 1_200
 
 CODE_CHARACTERS = 4_000
 
-GIST_CHARACTERS = 120
+GIST_CHARACTERS = 80
 """Of each text of a memory that is shortened to its gist."""
 
 FURTHER = "  | "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from atlas.evaluation.job import EvaluationFile
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
 from atlas.evaluation.measures import evaluate
-from atlas.evaluation.own_file import EvaluationFile
 from atlas.evaluation.report import OwnEvaluation, Report, as_json, as_text, from_json
 from tests.support.retrievers import ScriptedRetriever
 
@@ -74,6 +74,6 @@ def test_a_damaged_file_is_as_none(tmp_path, damage):
 
 def test_a_report_of_another_form_is_as_none(tmp_path, monkeypatch):
     file = EvaluationFile(tmp_path, "atlas_experiences")
-    monkeypatch.setattr("atlas.evaluation.own_file.as_json", lambda report: '{"tasks": [], "outcomes": {"rows": [{}]}}')
+    monkeypatch.setattr("atlas.evaluation.job.as_json", lambda report: '{"tasks": [], "outcomes": {"rows": [{}]}}')
     file.save(evaluation())
     assert file.load() is None

@@ -183,6 +183,17 @@ def test_what_repeats_another_names_it_unless_it_ended_otherwise():
     assert [(omission.id, omission.sentence) for omission in block.omitted] == [("e2", "says what [e1] says")]
 
 
+def test_a_near_copy_comes_after_what_differs_and_is_left_out_only_without_room():
+    many = " ".join(f"word{n}" for n in range(40))
+    first, copy = strategy("s1", f"{many} today"), strategy("s2", f"{many} now")
+    other = strategy("s3", "a matter of luggage")
+    result = MemoryQueryResult(strategy_hits=(hit(first, 0.9), hit(copy, 0.8), hit(other, 0.4)))
+    block = build_context(result, BY_WORDS, 500)
+    assert block.shown["strategies"] == ("s1", "s3", "s2")
+    cramped = build_context(result, BY_WORDS, block.n_tokens - 40)
+    assert [(omission.id, omission.reason) for omission in cramped.omitted] == [("s2", "too long")]
+
+
 def test_what_is_below_the_level_is_counted_by_memory():
     result = replace(RESULT, n_hidden={"experience": 12, "journal": 0}, thresholds={"experience": 0.21})
     block = build_context(result, BY_WORDS, 500)

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import atlas
-from atlas.evaluation.job import evaluate_now
-from atlas.evaluation.own_file import EvaluationFile
+from atlas.evaluation.job import EvaluationFile, evaluate_now
 from atlas.evaluation.report import OwnEvaluation, as_json
 from atlas.jobs.artefact import save_artefact
 from atlas.testing import HashEmbedder

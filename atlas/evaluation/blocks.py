@@ -1,0 +1,120 @@
+"""Context blocks as answers: how often the right record is in what an agent is told, within a budget of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from atlas.core.hits import Hit, MemoryQueryResult
+from atlas.core.statistics import Estimate, estimates
+from atlas.core.types import Experience
+from atlas.evaluation.bootstrap import Half
+from atlas.evaluation.measures import RetrievalTask, answerable_queries, relevant_ids
+from atlas.memory.context import BEGIN, EACH, END, PREAMBLE, TokenCounter, build_context
+from atlas.memory.kinds.sections import SECTIONS
+from atlas.protocols.infra import Progress
+
+BUDGETS = (500, 1_000, 2_000)
+MEMORY = "experience"
+COUNTS_KEPT = 10_000
+"""Numbers of tokens that are remembered, as the same records are shown for many queries."""
+
+HitsFor = Callable[[str, Collection[str], int], Sequence[Hit[Experience]]]
+"""From a query, the records that are taken out for it, and a number of hits, as an agent gets them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockResult:
+    """Context blocks for the queries of one task, made of experiences alone."""
+
+    task: str
+    budget_tokens: int
+    n_queries: int
+    in_block: Estimate
+    """Share of the queries with a right record in the block, in full or as its gist, or with exactly the same text."""
+
+    in_full: Estimate
+    """Share of the queries with a right record in full."""
+
+    until_full: Estimate
+    """Share of the queries with a right record in full if hits are taken by rank until one does not fit."""
+
+    difference: Estimate
+    """Mean over the queries of the first − the last."""
+
+
+def evaluate_blocks(
+    task: RetrievalTask,
+    texts: Mapping[str, str],
+    hits_for: HitsFor,
+    id_field: str,
+    counter: TokenCounter,
+    *,
+    half: Half,
+    seed: int,
+    on_progress: Progress | None = None,
+) -> tuple[BlockResult, ...]:
+    """Build the block of each query of one half, within each of `BUDGETS`.
+
+    Args:
+        texts: The description of each record, by its id.
+        id_field: The field that identifies an experience in judgements.
+        counter: Of tokens.
+        seed: Of the intervals.
+        on_progress: Called after each query.
+    """
+    queries = answerable_queries(task, texts, half)
+    if not queries:
+        return ()
+    kept = TokenCounter(count=lru_cache(COUNTS_KEPT)(counter.count), name=counter.name)
+    values = np.zeros((len(queries), len(BUDGETS), 4))
+    for row, query in enumerate(queries):
+        hits = hits_for(query.text, query.without, EACH)
+        right = {*relevant_ids(query, texts)}
+        right_ids = {hit.item.id for hit in hits if getattr(hit.item, id_field) in right}
+        values[row] = [_values(hits, right_ids, kept, budget) for budget in BUDGETS]
+        if on_progress:
+            on_progress(row + 1, len(queries))
+    groups = [query.group for query in queries]
+    return tuple(
+        BlockResult(
+            task=task.name,
+            budget_tokens=budget,
+            n_queries=len(queries),
+            **dict(
+                zip(
+                    ("in_block", "in_full", "until_full", "difference"),
+                    estimates(values[:, at], groups, seed=seed),
+                    strict=True,
+                )
+            ),
+        )
+        for at, budget in enumerate(BUDGETS)
+    )
+
+
+def _values(
+    hits: Sequence[Hit[Experience]], right_ids: Collection[str], counter: TokenCounter, budget: int
+) -> tuple[float, float, float, float]:
+    block = build_context(MemoryQueryResult(experience_hits=tuple(hits)), counter, budget)
+    shown, shortened = {*block.shown[MEMORY]}, {*block.shortened[MEMORY]}
+    said_twice = {omission.id for omission in block.omitted if omission.reason == "repeats"}
+    in_block = float(not (shown | said_twice).isdisjoint(right_ids))
+    until_full = float(not {*ids_until_full(hits, counter, budget)}.isdisjoint(right_ids))
+    return in_block, float(not (shown - shortened).isdisjoint(right_ids)), until_full, in_block - until_full
+
+
+def ids_until_full(hits: Sequence[Hit[Experience]], counter: TokenCounter, budget: int) -> list[str]:
+    """Return the hits of a block that is filled by rank with full texts, until one does not fit."""
+    section = SECTIONS[MEMORY]
+    left = budget - counter.count("\n".join([BEGIN, PREAMBLE, "", section.heading, END]))
+    ids = list[str]()
+    for hit in hits:
+        left -= counter.count("\n".join(section.text(hit.item).lines) + "\n")
+        if left < 0:
+            break
+        ids.append(hit.item.id)
+    return ids
