@@ -161,7 +161,7 @@ def _step_as_json(step: Step) -> dict[str, Any]:
 
 
 def _act(step: Step) -> str:
-    """Return what a step does, whatever its spaces; or its thought where it does nothing."""
+    """Return the action of a step, or its thought without one, with single spaces."""
     return " ".join((step.action if step.action.strip() else step.thought).split())
 
 
