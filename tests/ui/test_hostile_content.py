@@ -70,7 +70,8 @@ def test_it_is_shown_as_text_in_what_ask_finds_and_in_the_block(dashboard: Dashb
         memory.storage.profiles.use("all")
     app = dashboard(tmp_path, "ask", ask_text="another", ask_budget="8000")
     assert len(cards(app)) == 4
-    assert {"bidi_component", "code"} <= {element.type for element in showing(app)}
+    drawn = [element.proto.component_name for element in showing(app) if element.type == "bidi_component"]
+    assert {name.rpartition(".")[2] for name in drawn} == {"hit_card", "ask_block"}
     assert_only_text(app)
 
 

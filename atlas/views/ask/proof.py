@@ -32,7 +32,7 @@ class Trace:
     heading: str
     experience: Experience
     used: tuple[str, ...]
-    """What it used: `strategy: Rebuild in batches`. Empty without memory."""
+    """Memories that it used: `strategy: Rebuild in batches`. Empty without memory."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -161,7 +161,7 @@ def _step_as_json(step: Step) -> dict[str, Any]:
 
 
 def _act(step: Step) -> str:
-    """Return what a step does, whatever its spaces; or its thought where it does nothing."""
+    """Return the action of a step, or its thought without one, with single spaces."""
     return " ".join((step.action if step.action.strip() else step.thought).split())
 
 

@@ -31,7 +31,12 @@ export default function ({ data, parentElement }) {
   const root = made('div', data.is_low ? 'atlas-block low' : 'atlas-block', ...pieces)
   const whole = made('div', 'whole')
   if (pieces.length) whole.append(root)
-  if (data.left_out.length) whole.append(made('h6', '', 'Left out'), made('ul', '', ...data.left_out.map(leftOut)))
+  if (data.left_out.length) {
+    const list = made('ul', '', ...data.left_out.map(leftOut))
+    list.tabIndex = 0
+    list.setAttribute('aria-label', 'Left out')
+    whole.append(made('h6', '', 'Left out'), list)
+  }
   root.tabIndex = 0
   root.setAttribute('role', 'region')
   root.setAttribute('aria-label', 'What an agent is told')
