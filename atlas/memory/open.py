@@ -50,9 +50,9 @@ def open_memory(
 
     Args:
         path: The store directory; `ATLAS_STORE`, or `.atlas`, where it is None.
-        embedder: Embeds texts, by its method `encode` alone. If it is None, the model that the store is bound
-            to; for a new store `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or `confirm` agrees to fetch it, else the
-            bundled MiniLM.
+        embedder: Embeds texts, by its method `encode` alone. If it is None, the model that the store is bound to; for a
+            new store `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or `confirm` agrees to fetch it, else
+            the bundled MiniLM.
         llm: A language model: it names and describes the concepts that compression finds, composes concepts,
             abstracts strategies, and sums up what a journal forgets. Without one, names are derived, concepts are
             composed by their types, strategies are made by pattern, and summaries of sentences of the entries.

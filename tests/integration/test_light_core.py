@@ -74,6 +74,6 @@ def test_a_command_of_an_extra_says_what_to_install(core: Installation, command:
     ("command", "extra"), [("dashboard", "dashboard"), ("demo", "dashboard"), ("serve", "server"), ("mcp", "mcp")]
 )
 def test_a_command_of_an_extra_that_is_installed_by_halves_says_so_too(half: Installation, command: str, extra: str):
-    missing = "the package starlette, which is not installed"
-    line = half.refused(command).splitlines()[-1]
-    assert line.endswith(f" needs {missing}; install it: pip install 'atlas-agent-memory[{extra}]'")
+    last = half.refused(command).splitlines()[-1]
+    install = f"install it: pip install 'atlas-agent-memory[{extra}]'"
+    assert last.endswith(f" needs the package starlette, which is not installed; {install}")
