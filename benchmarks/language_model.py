@@ -19,11 +19,13 @@ import re
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -46,9 +48,13 @@ from tests.support.real_model import CONTEXT_TOKENS, MISSING, serving_model
 SMALL = "smollm2"
 SAMPLES = Path(__file__).parent.parent / "sample_data" / "customer_support.jsonl"
 N_ATTEMPTS = int(os.environ.get("ATLAS_BENCHMARK_COPIES", "3"))
+MOST_TOKENS = 128
+"""Of an answer of the small model, which goes on for as long as it may."""
+
 OF_ATTEMPTS = ("attempt_summary", "strategy", "warning")
 
 REASONS: Mapping[str, str] = {
+    "does not fit into": "it is wrong, and leaves no room for a repair",
     "cut off": "it was cut off",
     "did not answer within|nothing answers|does not answer": "it was not there in time",
     "no JSON object|have the form|is empty$": "it has another form",
@@ -119,19 +125,20 @@ def figures() -> Iterator[Figure]:
     with _model() as client:
         if client is None:
             return
-        every = defaultdict[str, Replies](Replies)
-        for path, ask in _questions():
-            _ask(client, ask, every[path])
-    for path, replies in every.items():
-        yield from _figures(path, replies)
-    yield from _figures("all", _together([*every.values()]))
+        every: list[Replies] = []
+        for path, questions in groupby(_questions(), key=itemgetter(0)):
+            every.append(Replies())
+            for _, ask in questions:
+                _ask(client, ask, every[-1])
+            yield from _figures(path, every[-1])
+        yield from _figures("all", _together(every))
 
 
 @contextmanager
 def _model() -> Iterator[ModelClient | None]:
     settings = Settings.from_environment()
     if settings.llm_model == SMALL and not settings.llm_base_url and not MISSING:
-        with serving_model() as served:
+        with serving_model(MOST_TOKENS) as served:
             small = replace(
                 settings,
                 llm_base_url=served.url,
@@ -155,11 +162,14 @@ Asking = Callable[[MeasuredLLM], str]
 
 
 def _questions() -> Iterator[tuple[str, Asking]]:
+    """Yield the questions with the name of their path, path by path."""
     attempts = [decode_trajectory(json.loads(line)["trajectory"]) for line in SAMPLES.read_text("utf-8").splitlines()]
-    for success in (True, False):
-        for trajectory in [attempt for attempt in attempts if attempt.outcome.success is success][:N_ATTEMPTS]:
-            yield OF_ATTEMPTS[0], partial(_summarise, trajectory)
-            yield OF_ATTEMPTS[1 if success else 2], partial(_abstract, trajectory)
+    succeeded = [attempt for attempt in attempts if attempt.outcome.success is True][:N_ATTEMPTS]
+    failed = [attempt for attempt in attempts if attempt.outcome.success is False][:N_ATTEMPTS]
+    summary, strategy, warning = OF_ATTEMPTS
+    yield from ((summary, partial(_summarise, attempt)) for attempt in (*succeeded, *failed))
+    yield from ((strategy, partial(_abstract, attempt)) for attempt in succeeded)
+    yield from ((warning, partial(_abstract, attempt)) for attempt in failed)
     for name in PATHS:
         if name not in OF_ATTEMPTS:
             yield name, partial(_follow, name)

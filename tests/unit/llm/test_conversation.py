@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable
+from atlas.core.errors import InvalidInput, LLMBudgetExceeded, LLMReplyInvalid, LLMUnavailable
 from atlas.infra.bridge import run
 from atlas.llm.budget import operation
 from atlas.llm.structured_output import DATA_RULE, FAULT_INTRODUCTION, Question, as_data, ask, split_data
@@ -48,6 +48,12 @@ def test_a_model_is_shown_its_own_answer_with_what_was_wrong_with_it():
     assert run(ask(llm, question())) == "Ada"
     assert llm.corrected == [{"name": " "}]
     assert split_data(llm.prompts[1])[1] == ["name should say something in words, but is empty"]
+
+
+def test_the_fault_is_reported_where_there_is_no_room_to_ask_again():
+    llm = ScriptedLLM([{"name": " "}, LLMBudgetExceeded("the question does not fit")])
+    with pytest.raises(LLMReplyInvalid, match=r"for: name should say .*; it could not be asked again: the question"):
+        run(ask(llm, question()))
 
 
 @pytest.mark.parametrize("words", [DATA_RULE[50:160], FAULT_INTRODUCTION])
