@@ -130,7 +130,8 @@ class _Reading:
             self.verb = f"{self.verb} {word}"
         elif word in PREPOSITIONS:
             self.verb = ""
-        self.link = word
+        if self.link != "of" or word not in DETERMINERS:  # `area of a cube`
+            self.link = word
 
     def end_run(self, word: str) -> Iterator[Clause]:
         """Read the word with which a run ends, and yield what it is."""
