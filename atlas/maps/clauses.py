@@ -29,6 +29,7 @@ EMPTY = word_set("""
 """Nouns that name a subject only together with other words."""
 
 ADVERBS = word_set("anyway earlier sooner today tomorrow tonight twice yesterday")
+ORDINALS = word_set("second third fourth fifth")
 QUANTITIES = word_set("amount count half kind majority minimum maximum number rest total type")
 """Nouns before `of` that say only how much of something is meant."""
 
@@ -173,6 +174,7 @@ def _may_name(word: str, excluded: Container[str]) -> bool:
         or lower in excluded
         or lower in CODE_WORDS
         or lower in ADVERBS
+        or lower in ORDINALS
         or (lower in STOP_WORDS and lower != "case")  # `snake case strings`
         or lower in FUNCTION_WORDS
         or lower.endswith("ly")
