@@ -55,9 +55,9 @@ def draw(memory: MemorySystem, sheet: Sheet) -> None:
             draw_difference(memory, sheet)
             if not has_domain:
                 draw_domains(memory, sheet)
-            draw_refit(memory, sheet.map)
         else:
             draw_opened(ROOM, memory, opened)
+        draw_refit(memory, sheet.map)
 
 
 def draw_nothing(memory: MemorySystem) -> None:

@@ -29,6 +29,7 @@ EMPTY = word_set("""
 """Nouns that name a subject only together with other words."""
 
 ADVERBS = word_set("anyway earlier sooner today tomorrow tonight twice yesterday")
+ORDINALS = word_set("second third fourth fifth")
 QUANTITIES = word_set("amount count half kind majority minimum maximum number rest total type")
 """Nouns before `of` that say only how much of something is meant."""
 
@@ -130,7 +131,8 @@ class _Reading:
             self.verb = f"{self.verb} {word}"
         elif word in PREPOSITIONS:
             self.verb = ""
-        self.link = word
+        if self.link != "of" or word not in DETERMINERS:  # `area of a cube`
+            self.link = word
 
     def end_run(self, word: str) -> Iterator[Clause]:
         """Read the word with which a run ends, and yield what it is."""
@@ -172,6 +174,7 @@ def _may_name(word: str, excluded: Container[str]) -> bool:
         or lower in excluded
         or lower in CODE_WORDS
         or lower in ADVERBS
+        or lower in ORDINALS
         or (lower in STOP_WORDS and lower != "case")  # `snake case strings`
         or lower in FUNCTION_WORDS
         or lower.endswith("ly")

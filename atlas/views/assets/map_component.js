@@ -23,7 +23,7 @@ function holdHeight(parent, signal) {
   const hold = () => {
     if (!row.isConnected) return
     const top = row.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop
-    const height = Math.max(LEAST, Math.round(main.getBoundingClientRect().height - top))
+    const height = Math.max(LEAST, Math.floor(main.getBoundingClientRect().height - top))
     page.style.setProperty('--atlas-map-height', `${height}px`)
   }
   const watcher = new ResizeObserver(hold)

@@ -1,0 +1,40 @@
+"""Word forms in names of domains, and the phrases that are read off tasks."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.maps.clauses import clauses
+from atlas.maps.grammar import gerund, plural, singular
+
+
+@pytest.mark.parametrize(
+    ("verb", "form"),
+    [("cancel", "cancelling"), ("change", "changing"), ("tie", "tying"), ("free", "freeing"), ("sort", "sorting")],
+)
+def test_verbs_take_ing_as_they_are_spelled(verb, form):
+    assert gerund(verb) == form
+
+
+@pytest.mark.parametrize(
+    ("noun", "form"), [("query", "queries"), ("box", "boxes"), ("flight", "flights"), ("day", "days"), ("bus", "buses")]
+)
+def test_a_plural_and_its_singular(noun, form):
+    assert plural(noun) == form
+    if noun != "bus":  # its plural cannot be told from that of "buse" by its ending
+        assert singular(form) == noun
+
+
+@pytest.mark.parametrize(
+    ("task", "read"),
+    [
+        ("Cancel the upcoming flight to Boston", [("cancel", "upcoming flight", ""), ("", "Boston", "")]),
+        ("Find the area of a cube", [("find", "area", ""), ("find", "area", "cube"), ("find", "cube", "")]),
+        ("Count the number of vowels", [("count", "vowels", "")]),
+        ("API clients hammer the endpoint", [("", "API clients", ""), ("", "endpoint", "")]),
+        ("The order was delayed", [("", "order", "")]),
+        ("Do not cancel the flight", []),
+    ],
+)
+def test_phrases_are_read_with_their_verbs(task, read):
+    assert [(of.verb, " ".join(of.phrase.words), of.phrase.of) for of in clauses(task, ())] == read
