@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from atlas.core.errors import AtlasError as AtlasError
     from atlas.core.errors import EmbeddingModelMismatch as EmbeddingModelMismatch
     from atlas.core.errors import EmbeddingUnavailable as EmbeddingUnavailable
+    from atlas.core.errors import ExtraMissing as ExtraMissing
     from atlas.core.errors import ImportFailed as ImportFailed
     from atlas.core.errors import InvalidInput as InvalidInput
     from atlas.core.errors import LLMBudgetExceeded as LLMBudgetExceeded
@@ -67,6 +68,7 @@ __all__, __getattr__, __dir__ = lazy_names(
             "AtlasError",
             "EmbeddingModelMismatch",
             "EmbeddingUnavailable",
+            "ExtraMissing",
             "ImportFailed",
             "InvalidInput",
             "LLMBudgetExceeded",

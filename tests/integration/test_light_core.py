@@ -33,6 +33,12 @@ def core(tmp_path_factory) -> Installation:
 
 
 @pytest.fixture(scope="module")
+def half(tmp_path_factory) -> Installation:
+    """ATLAS with its extras, as a package that others need was uninstalled."""
+    return lend(tmp_path_factory.mktemp("half"), closure(["server"]) - {"starlette"})
+
+
+@pytest.fixture(scope="module")
 def printed(core: Installation) -> str:
     """What an agent printed that used each of its memories in the directory `store`."""
     return core.python(AGENT)
@@ -62,3 +68,12 @@ def test_a_command_of_an_extra_says_what_to_install(core: Installation, command:
     printed = core.refused(command)
     assert f"pip install 'atlas-agent-memory[{extra}]'" in printed
     assert "Traceback" not in printed
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"), [("dashboard", "dashboard"), ("demo", "dashboard"), ("serve", "server"), ("mcp", "mcp")]
+)
+def test_a_command_of_an_extra_that_is_installed_by_halves_says_so_too(half: Installation, command: str, extra: str):
+    last = half.refused(command).splitlines()[-1]
+    install = f"install it: pip install 'atlas-agent-memory[{extra}]'"
+    assert last.endswith(f" needs the package starlette, which is not installed; {install}")

@@ -44,5 +44,4 @@ def _demo(options: argparse.Namespace, settings: Settings) -> int:
 
 def _show(settings: Settings, port: int) -> NoReturn:
     """Serve the dashboard on 127.0.0.1 until it is stopped. Streamlit prints the address."""
-    program = str(dashboard_directory() / "app.py")
-    run_program(settings, "-m", "streamlit", "run", program, "--server.port", str(port))
+    run_program(settings, str(dashboard_directory() / "pages" / "alone"), "--server.port", str(port))

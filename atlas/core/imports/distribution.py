@@ -52,7 +52,10 @@ def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Ite
     try:
         yield
     except ModuleNotFoundError as missing:
-        raise error(_sentence(name, feature, str(missing.name).partition(".")[0])) from missing
+        package = str(missing.name).partition(".")[0]
+        if package in ("atlas", "pages"):  # a bug of ours, which no installation mends
+            raise
+        raise error(_sentence(name, feature, package)) from missing
 
 
 def require(name: str, feature: str, error: type[Exception] = ExtraMissing) -> None:
