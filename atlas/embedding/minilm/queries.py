@@ -1,4 +1,4 @@
-"""What the bundled model gives for the queries that stores are calibrated with, so that no store has to embed them."""
+"""Vectors of the calibration queries by the bundled model, so that no store has to embed them."""
 
 from __future__ import annotations
 
