@@ -253,7 +253,7 @@ def _decode_vectors(value: Any) -> Vectors | None:
     if len({len(row) for row in value}) != 1:
         raise InvalidInput("vectors should be rows of one length, but their lengths differ")
     if not all(type(number) in (int, float) for row in value for number in row):
-        raise InvalidInput("vectors should hold numbers only")
+        raise InvalidInput("vectors should have numbers only")
     return _checked(value)
 
 

@@ -144,7 +144,7 @@ def test_a_full_disk_is_told_as_such(ring: KeyRing, tmp_path: Path):
     before, (_, hard) = (tmp_path / KEYS).read_text(), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before), hard))
     try:
-        with pytest.raises(StoreUnavailable, match=r"cannot be reached now .* see to its disk"):
+        with pytest.raises(StoreUnavailable, match=r"cannot be reached now .* check its disk"):
             ring.add("another", Role.WRITER, created_by="ada")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
