@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -103,10 +102,8 @@ def draw_block_difference(left: Answer, right: Answer) -> None:
             st.code(lines, language="diff", wrap_lines=True)
 
 
-def draw_choice(answers: Sequence[Answer]) -> str:
-    """Draw which memory's hits are shown where several gave some: all of one, or the first of every memory."""
-    if len({part.name for answer in answers for part in answer.parts if part.hits}) < 2:
-        return ALL
+def draw_choice() -> str:
+    """Draw which memory's hits are shown: all of one, or the first of every memory."""
     shown = st.segmented_control(
         "Hits of", [ALL, *TITLES.values()], default=ALL, required=True, key="ask_shown", bind=URL,
         label_visibility="collapsed", wrap=True,

@@ -104,7 +104,7 @@ def _draw_one(memory: MemorySystem, text: str, side: Side, answer: Answer, budge
     if answer.n_hits:
         hits, place = st.columns(2, gap="medium")
         with hits:
-            draw_parts(memory, text, side.name, side.configuration.weights, answer, draw_choice([answer]))
+            draw_parts(memory, text, side.name, side.configuration.weights, answer, draw_choice())
     with place, st.container(key="ask_block_place"):
         draw_block(side.name, answer, _call(memory, side, budget))
     draw_proof(memory, answer)
@@ -124,7 +124,7 @@ def _draw_two(memory: MemorySystem, text: str, sides: list[Side], answers: list[
     draw_block_difference(*answers)
     if not any(answer.n_hits for answer in answers):
         return
-    part = draw_choice(answers)
+    part = draw_choice()
     for column, side, answer in zip(st.columns(2, gap="medium"), sides, compared(*answers), strict=True):
         with column:
             draw_parts(memory, text, side.name, side.configuration.weights, answer, part)
