@@ -48,9 +48,6 @@ from tests.support.real_model import CONTEXT_TOKENS, MISSING, serving_model
 SMALL = "smollm2"
 SAMPLES = Path(__file__).parent.parent / "sample_data" / "customer_support.jsonl"
 N_ATTEMPTS = int(os.environ.get("ATLAS_BENCHMARK_COPIES", "3"))
-MOST_TOKENS = 128
-"""Of an answer of the small model, which goes on for as long as it may."""
-
 OF_ATTEMPTS = ("attempt_summary", "strategy", "warning")
 
 REASONS: Mapping[str, str] = {
@@ -138,7 +135,7 @@ def figures() -> Iterator[Figure]:
 def _model() -> Iterator[ModelClient | None]:
     settings = Settings.from_environment()
     if settings.llm_model == SMALL and not settings.llm_base_url and not MISSING:
-        with serving_model(MOST_TOKENS) as served:
+        with serving_model() as served:
             small = replace(
                 settings,
                 llm_base_url=served.url,

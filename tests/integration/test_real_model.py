@@ -13,12 +13,11 @@ import pytest
 
 import atlas
 from atlas.llm.check import check_model
-from atlas.llm.client import ModelClient
 from atlas.llm.substance import Basis
 from atlas.testing import HashEmbedder
 from tests.support.memories import attempt
 from tests.support.model_paths import PATHS, TASK, contents, prepared
-from tests.support.real_model import CONTEXT_TOKENS, MISSING, serving_model
+from tests.support.real_model import CONTEXT_TOKENS, MISSING, BriefModel, serving_model
 
 pytestmark = [
     pytest.mark.slow,
@@ -46,7 +45,7 @@ def client(url, api, **options):
         llm_retries=0,
         llm_timeout_seconds=300.0,
     )
-    with closing(ModelClient(settings, api_key="", **options)) as made:
+    with closing(BriefModel(settings, api_key="", **options)) as made:
         yield made
 
 

