@@ -17,13 +17,15 @@ from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import HashEmbedder
 from tests.support.contract.plain import REFUND, FiveMethods, PlainExperience, SixMethods, attempt, concept
+from tests.support.waiting import GIVE_UP_SECONDS
 
 N_THREADS = 16
 """More than an event loop has for what blocks, on a machine of few processors."""
 
 
 def test_sync_memories_that_ask_one_of_ours_are_asked_from_many_threads_at_once():
-    inner, all_there = ChromaExperienceMemory(HashEmbedder(), FiveMethods()), threading.Barrier(N_THREADS, timeout=30)
+    inner = ChromaExperienceMemory(HashEmbedder(), FiveMethods())
+    all_there = threading.Barrier(N_THREADS, timeout=GIVE_UP_SECONDS)
 
     class Delegating(PlainExperience):
         def store(self, trajectory):

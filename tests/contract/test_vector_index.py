@@ -20,6 +20,7 @@ from atlas.storage.vectors.chroma import ChromaIndex
 from atlas.storage.vectors.exact import ExactIndex
 from atlas.storage.vectors.remote.opening import RemoteIndexes
 from tests.support.storage.pinecone_server import KEY, serving
+from tests.support.waiting import GIVE_UP_SECONDS
 
 DIMENSION = 32
 
@@ -151,7 +152,7 @@ def test_closed_chroma_clients_let_go_of_their_files(tmp_path):
     for _ in range(10):
         assert keys_of(chroma.query(vectors[0], 5)) == ["a"]
         chroma.close()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + GIVE_UP_SECONDS
     while open_files(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.05)  # ChromaDB closes its database in a thread of its own
     assert open_files(tmp_path) == []

@@ -12,9 +12,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
-from tests.support.browser.server import ELSEWHERE, GIVE_UP_SECONDS, Serve, dashboard
+from tests.support.browser.server import ELSEWHERE, Serve, dashboard
 from tests.support.browser.tabs import WINDOW, no_failures, people
 from tests.support.stores import MODEL
+from tests.support.waiting import GIVE_UP_SECONDS
 
 expect.set_options(timeout=GIVE_UP_SECONDS * 1000)
 

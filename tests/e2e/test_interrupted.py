@@ -11,11 +11,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.browser.page import settle
-from tests.support.browser.server import GIVE_UP_SECONDS, Serve, free_port, launch, wait_until_healthy
+from tests.support.browser.server import Serve, free_port, launch, wait_until_healthy
 from tests.support.browser.tables import rows, tick
 from tests.support.programs import dozen
 from tests.support.records import attempts
 from tests.support.stores import make_store, opened_store
+from tests.support.waiting import GIVE_UP_SECONDS
 
 N = 40
 

@@ -18,9 +18,10 @@ from playwright.sync_api import Page, expect
 from atlas.access.keys import KeyRing
 from atlas.infra.actor import Role
 from tests.support.browser.page import settle, shoot
-from tests.support.browser.server import ELSEWHERE, GIVE_UP_SECONDS, atlas_serve, run_atlas
+from tests.support.browser.server import ELSEWHERE, atlas_serve, run_atlas
 from tests.support.mcp_clients import Connection, said
 from tests.support.repository import REPOSITORY
+from tests.support.waiting import GIVE_UP_SECONDS
 
 TASK = "rotate the logs of the crawler before its disk is full"
 

@@ -18,10 +18,11 @@ from atlas.infra.actor import Role
 from atlas.views.settings.links import make_link
 from tests.support.browser.axe import found_in, found_now
 from tests.support.browser.page import THEMES, settle, shoot
-from tests.support.browser.server import GIVE_UP_SECONDS, run_atlas
+from tests.support.browser.server import run_atlas
 from tests.support.browser.signin import sign_in, signing_in
 from tests.support.records import attempt
 from tests.support.repository import REPOSITORY
+from tests.support.waiting import GIVE_UP_SECONDS
 
 USERS = tuple(
     User(sub=name.lower(), claims={"name": name, "groups": groups})

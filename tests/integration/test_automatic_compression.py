@@ -16,8 +16,7 @@ from atlas.jobs.compression.automatic import compress_store
 from atlas.memory.concepts.automatic import MODULE, RESULT, begin_search, search_environment, search_lock
 from atlas.testing import HashEmbedder
 from tests.support.stores import MODEL
-
-PATIENCE_SECONDS = 300
+from tests.support.waiting import GIVE_UP_SECONDS
 
 
 def attempt(n):
@@ -43,11 +42,11 @@ def opened(store, every=6, **options):
 
 def wait_for_result(memory):
     """Return what the search left, once it has ended."""
-    until = time.monotonic() + PATIENCE_SECONDS
+    until = time.monotonic() + GIVE_UP_SECONDS
     while not (result := memory.storage.ledger.notes.read(RESULT).get("")):
         assert time.monotonic() < until, "the search did not end"
         time.sleep(0.1)
-    with search_lock(memory.storage.path).locked(PATIENCE_SECONDS) as is_over:
+    with search_lock(memory.storage.path).locked(GIVE_UP_SECONDS) as is_over:
         assert is_over
     return result
 
@@ -72,7 +71,7 @@ def test_a_second_search_beside_the_first_does_nothing(tmp_path):
         memory.store(attempt(1))
         with search_lock(memory.storage.path).locked():
             command = [sys.executable, "-W", "ignore", "-m", MODULE, str(memory.storage.path)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=GIVE_UP_SECONDS)
         assert (done.returncode, done.stderr) == (0, "")
         assert memory.storage.ledger.notes.read(RESULT) == {}
 
@@ -106,7 +105,7 @@ def search_with(memory, **options):
     """Return the status of the process that searches with other options than the store has."""
     command = module_command(MODULE, str(memory.storage.path))
     environment = {**search_environment(memory.storage), **options}
-    return subprocess.run(command, env=environment, capture_output=True, timeout=PATIENCE_SECONDS).returncode
+    return subprocess.run(command, env=environment, capture_output=True, timeout=GIVE_UP_SECONDS).returncode
 
 
 def test_the_status_says_why_a_search_could_not_open_the_store(tmp_path):

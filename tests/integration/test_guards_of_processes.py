@@ -15,8 +15,9 @@ import pytest
 
 from atlas.access.keys import KeyRing
 from atlas.infra.actor import Role
-from tests.support.browser.server import GIVE_UP_SECONDS, dashboard, free_port, wait_until_healthy
+from tests.support.browser.server import dashboard, free_port, wait_until_healthy
 from tests.support.repository import REPOSITORY
+from tests.support.waiting import GIVE_UP_SECONDS
 
 PATHS = {
     "/enter": 200,

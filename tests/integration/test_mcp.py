@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -32,12 +33,19 @@ MODEL = "all-MiniLM-L6-v2"
 SETTINGS = atlas.Settings(actor="owner")
 
 
-@pytest.fixture
-def store(tmp_path):
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
     """A store of thirty attempts, bound to the model that `atlas mcp` opens it with."""
-    with atlas.open_memory(tmp_path / "store", settings=atlas.Settings(embedding_model=MODEL)) as memory:
+    path = tmp_path_factory.mktemp("template") / "store"
+    with atlas.open_memory(path, settings=atlas.Settings(embedding_model=MODEL)) as memory:
         memory.experience.store_many(attempts(30))
-    return tmp_path / "store"
+    return path
+
+
+@pytest.fixture
+def store(template, tmp_path):
+    """A copy of that store."""
+    return shutil.copytree(template, tmp_path / "store")
 
 
 @pytest.fixture(params=["command", "http", "relay"])

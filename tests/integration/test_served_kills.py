@@ -17,9 +17,10 @@ from collections.abc import Iterator
 import pytest
 
 import atlas
-from tests.support.browser.server import GIVE_UP_SECONDS, free_port
+from tests.support.browser.server import free_port
 from tests.support.processes.served import memory_at
 from tests.support.repository import REPOSITORY
+from tests.support.waiting import GIVE_UP_SECONDS
 
 SEED = 20_261_123
 N_AGENTS, N_WRITERS = 4, 2

@@ -32,8 +32,8 @@ from atlas.storage.store import LABEL, Store
 from atlas.testing import HashEmbedder
 from tests.support.processes.jobs import SlowSearch, begun
 from tests.support.repository import REPOSITORY
+from tests.support.waiting import GIVE_UP_SECONDS
 
-PATIENCE_SECONDS = 60
 WORDS = ("cancel the flight", "sort numbers", "rotate the grid", "mend the pipeline", "draw a chart")
 
 COUNTER = """
@@ -110,7 +110,7 @@ def slow_search(memory: MemorySystem, gate: Path) -> SlowSearch:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + GIVE_UP_SECONDS
     while not condition():
         assert time.monotonic() < deadline, "it took too long"
         time.sleep(0.02)
@@ -309,5 +309,5 @@ def test_what_is_looked_up_and_then_written_is_not_mixed_up_by_another_machine(t
         )
         for number in range(3)
     ]
-    assert [process.wait(PATIENCE_SECONDS) for process in counting] == [0, 0, 0]
+    assert [process.wait(GIVE_UP_SECONDS) for process in counting] == [0, 0, 0]
     assert two[0].storage.ledger.notes.read("counted") == {"": "120"}

@@ -16,11 +16,12 @@ from atlas.access.server_token import endpoint, token_file_name
 from atlas.infra.actor import Role
 from atlas.storage.place.audit import AuditLog
 from tests.support.bare_proxy import bare_proxy
-from tests.support.browser.server import GIVE_UP_SECONDS, atlas_serve
+from tests.support.browser.server import atlas_serve
 from tests.support.mcp_clients import Connection, said
 from tests.support.records import attempt
 from tests.support.repository import REPOSITORY
 from tests.support.stores import MODEL
+from tests.support.waiting import GIVE_UP_SECONDS
 
 TASK = "rotate the logs of the crawler before its disk is full"
 ATTEMPT = {"task": {"description": TASK}, "steps": [{"action": "logrotate -f"}], "outcome": {"success": True}}

@@ -18,8 +18,8 @@ from atlas.jobs.map import MapFile, MapJob
 from atlas.jobs.worker import JobStatus, Worker
 from atlas.memory.experience.memory import COLLECTION
 from atlas.testing import HashEmbedder
+from tests.support.waiting import GIVE_UP_SECONDS
 
-PATIENCE_SECONDS = 60
 WORDS = ("cancel the flight", "sort numbers", "rotate the grid", "mend the pipeline", "draw a chart")
 
 
@@ -46,7 +46,7 @@ def worker():
 
 
 def wait_for(condition):
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + GIVE_UP_SECONDS
     while not condition():
         assert time.monotonic() < deadline, "it took too long"
         time.sleep(0.01)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
 
-from tests.support.browser.server import GIVE_UP_SECONDS, free_port, wait_until_healthy
+from tests.support.browser.server import free_port, wait_until_healthy
 from tests.support.repository import REPOSITORY
 from tests.support.stores import MODEL
+from tests.support.waiting import GIVE_UP_SECONDS
 
 
 @dataclass(frozen=True)

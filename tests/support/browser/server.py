@@ -21,10 +21,7 @@ import pytest
 import atlas.cli
 from tests.support.repository import REPOSITORY
 from tests.support.stores import MODEL
-
-GIVE_UP_SECONDS = 120
-"""How long anything may take before a test calls it broken; far above what it takes on a busy machine."""
-
+from tests.support.waiting import GIVE_UP_SECONDS
 
 ELSEWHERE = "memory.example"
 """Name of another machine. The test's browser takes it for this one."""

@@ -14,8 +14,9 @@ from typing import IO
 from oidc_provider_mock import User, run_server_in_thread
 from playwright.sync_api import Page, expect
 
-from tests.support.browser.server import GIVE_UP_SECONDS, free_port, wait_until_healthy
+from tests.support.browser.server import free_port, wait_until_healthy
 from tests.support.repository import REPOSITORY
+from tests.support.waiting import GIVE_UP_SECONDS
 
 
 @contextmanager

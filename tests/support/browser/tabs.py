@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from playwright.sync_api import Browser, BrowserContext, Error, Page
 
 from tests.support.browser.page import REST
-from tests.support.browser.server import GIVE_UP_SECONDS
+from tests.support.waiting import GIVE_UP_SECONDS
 
 WINDOW = {"width": 1440, "height": 900}
 

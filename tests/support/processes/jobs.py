@@ -14,8 +14,7 @@ from atlas.jobs.job import Job
 from atlas.jobs.worker import Worker
 from atlas.maps.duplicates import Duplicates
 from atlas.maps.map import OnProgress
-
-GIVE_UP_SECONDS = 60.0
+from tests.support.waiting import GIVE_UP_SECONDS
 
 
 def kill_when_opening(job: Job) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from atlas.core.errors import BlockingCall
 from atlas.infra.bridge import call, in_thread, run
+from tests.support.waiting import GIVE_UP_SECONDS
 
 
 async def raising(error):
@@ -139,7 +140,7 @@ def test_a_sync_call_within_a_sync_call_within_an_awaited_one_does_not_wait_for_
 
 def test_more_calls_may_wait_than_a_loop_has_threads():
     n_calls = 100
-    barrier = threading.Barrier(n_calls, timeout=60)
+    barrier = threading.Barrier(n_calls, timeout=GIVE_UP_SECONDS)
 
     async def every():
         return await asyncio.gather(*[in_thread(barrier.wait) for _ in range(n_calls)])

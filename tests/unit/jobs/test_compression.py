@@ -25,8 +25,7 @@ from atlas.memory.concepts.memory import COLLECTION
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.support.programs import compress, compress_store, make_programs
 from tests.support.stores import opened_store
-
-GIVE_UP_SECONDS = 120
+from tests.support.waiting import GIVE_UP_SECONDS
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from atlas.learning.search.engines import Corpus, Engine, Proposal
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
 from tests.support.learning.patterns import term_of
+from tests.support.waiting import GIVE_UP_SECONDS
 
 COUNTING = (
     "def {name}({arg}):\n    n = 0\n    for x in {arg}:\n        if x {test}:\n            n += 1\n    return n + {k}"
@@ -183,7 +184,7 @@ def _worker(directory: Path, seconds: float, before: str = "", cpu_seconds: int 
     code = (
         f"import sys, time, types; sys.path[:0] = {sys.path!r}\n{before}\n"
         "def compress(programs, **options):\n"
-        "    print('searching', flush=True); time.sleep(60)\n"
+        "    print('searching', flush=True); time.sleep(3600)\n"
         "sys.modules['stitch_core'] = types.SimpleNamespace(compress=compress, StitchException=OSError)\n"
         f"import os, runpy; os.chdir({str(directory)!r}); sys.argv = ['x', {str(directory)!r}]\n"
         f"runpy.run_path({stitch_worker.__file__!r}, run_name='__main__')"
@@ -197,14 +198,15 @@ def test_a_search_ends_by_itself_in_the_end_and_where_memory_cannot_be_limited(t
         "sys.modules['resource'] = types.SimpleNamespace("
         "RLIMIT_AS=0, RLIMIT_CPU=1, setrlimit=refuse, getrlimit=lambda what: (1, 1))"
     )
-    ended = subprocess.run(_worker(tmp_path, 2, refusing), stdout=subprocess.PIPE, timeout=40, check=False)
+    ended = subprocess.run(_worker(tmp_path, 2, refusing), stdout=subprocess.PIPE, timeout=GIVE_UP_SECONDS, check=False)
     assert ended.returncode == -signal.SIGALRM
 
 
 def test_a_search_ends_where_it_has_computed_for_as_long_as_it_may(tmp_path: Path) -> None:
     computing = "def compute(_):\n    while True: pass\ntime.sleep = compute"
     command = _worker(tmp_path, 600, computing, cpu_seconds=1)
-    assert subprocess.run(command, stdout=subprocess.PIPE, timeout=60, check=False).returncode == -signal.SIGXCPU
+    ended = subprocess.run(command, stdout=subprocess.PIPE, timeout=GIVE_UP_SECONDS, check=False)
+    assert ended.returncode == -signal.SIGXCPU
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux ends a process with its parent")
@@ -214,7 +216,7 @@ def test_a_search_ends_with_its_parent(tmp_path: Path) -> None:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"searching\n"
         parent.kill()
-        parent.communicate(timeout=20)  # the search holds the pipe for as long as it lives
+        parent.communicate(timeout=GIVE_UP_SECONDS)  # the search holds the pipe for as long as it lives
 
 
 def _children() -> list[str]:

@@ -227,7 +227,7 @@ def test_writing_what_was_retrieved_leaves_the_event_loop_free(open_store):
         return n_ticks
 
     with locked(opened.store.path):
-        assert asyncio.run(count_ticks()) > 20
+        assert asyncio.run(count_ticks()) > 3  # a loop that is held up counts one
 
 
 def test_a_half_written_file_of_a_crashed_process_does_no_harm(marked, open_store):

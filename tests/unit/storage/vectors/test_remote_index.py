@@ -24,6 +24,7 @@ from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.indexes import FEW, IDS, await_followed, filled, missed, nearest_of
 from tests.support.storage.ledgers import DIMENSION, THINGS
 from tests.support.storage.pinecone_server import KEY, Trouble, listening, serving
+from tests.support.waiting import GIVE_UP_SECONDS
 
 engine = every_engine
 pytestmark = pytest.mark.usefixtures("no_rest")
@@ -46,7 +47,7 @@ def paths_of(server):
 
 def await_no_fault(opened):
     """Ask on until the service is found to answer again."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + GIVE_UP_SECONDS
     while opened.store.indexes.fault and time.monotonic() < until:
         opened.nearest("r3")
         time.sleep(0.02)
@@ -148,10 +149,10 @@ def test_a_service_that_is_gone_is_done_without_and_caught_up_with_when_it_is_ba
 
 
 def test_a_service_that_is_slow_is_not_waited_for(open_store, pinecone):
-    opened = filled(open_store, pinecone.address, index_timeout_seconds=0.2)
-    pinecone.troubles = [Trouble(seconds=1.5)]
+    opened = filled(open_store, pinecone.address, index_timeout_seconds=1.5)
+    pinecone.troubles = [Trouble(seconds=6.0)]
     assert opened.nearest("r3") == ["r3"]
-    assert opened.store.indexes.fault == f"{pinecone.address} did not answer within 0.2 s"
+    assert opened.store.indexes.fault == f"{pinecone.address} did not answer within 1.5 s"
     opened.store.close()
 
 
@@ -214,10 +215,10 @@ def test_what_the_service_refuses_is_not_asked_again(open_store, pinecone, statu
 
 
 def test_a_service_that_asks_for_a_long_rest_is_done_without(open_store, pinecone):
-    opened = filled(open_store, pinecone.address, index_timeout_seconds=0.3)
-    pinecone.troubles = [Trouble(status=429, headers={"retry-after": "2"})] * 2
+    opened = filled(open_store, pinecone.address, index_timeout_seconds=1.5)
+    pinecone.troubles = [Trouble(status=429, headers={"retry-after": "9"})] * 2
     assert opened.nearest("r3") == ["r3"]
-    assert opened.store.indexes.fault == f"{pinecone.address} did not answer within 0.3 s"
+    assert opened.store.indexes.fault == f"{pinecone.address} did not answer within 1.5 s"
     opened.store.close()
 
 
