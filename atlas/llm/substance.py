@@ -113,7 +113,7 @@ def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str
     unknown = [name for name in named if _normalised(name) not in data]
     if unknown:
         raise InvalidInput(f"it names what is not in the data: {', '.join(unknown[:5])}; name only what is there")
-    words, source_words = telling_words(written), telling_words("\n".join(basis.sources))
+    words, source_words = significant_words(written), significant_words("\n".join(basis.sources))
     if words and source_words and words.isdisjoint(source_words):
         raise InvalidInput("it shares no words with the data; write about what the data show")
 
@@ -180,7 +180,7 @@ def _normalised(text: str) -> str:
     return text.casefold().replace(",", "")
 
 
-def telling_words(text: str) -> set[str]:
+def significant_words(text: str) -> set[str]:
     """Return the beginnings of the longer words of a text, which carry its meaning."""
     return {word[:_STEM] for word in _LONG_WORD.findall(text.casefold()) if word not in _COMMON}
 

@@ -11,7 +11,7 @@ from atlas.core.types import CodeConcept, Strategy
 from atlas.core.unseen import shown_id
 from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.ask.answer import Configuration, answered, block_of, counts, found_for
+from atlas.views.ask.answer import Configuration, answered, block_of, counts, hits_for
 from atlas.views.ask.missing import NamedRecord, Question, explained, named_records
 from tests.support.memories import attempt
 
@@ -26,7 +26,7 @@ def memory(tmp_path):
 
 def asked(memory, budget=2_000, text=REFUND, **options):
     configuration = Configuration(**options)
-    result = found_for(memory, text, configuration)
+    result = hits_for(memory, text, configuration)
     answer = answered(result, block_of(memory, result, budget), configuration, counts(memory))
     return Question(text=text, configuration=configuration, answer=answer)
 

@@ -11,7 +11,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Step, Strategy
 from atlas.memory.strategy_effects import Tries
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.ask.answer import Configuration, answered, block_of, counts, found_for
+from atlas.views.ask.answer import Configuration, answered, block_of, counts, hits_for
 from atlas.views.ask.examples import demonstrations, neighbour
 from atlas.views.ask.proof import among_sentence, parting_step, proof_as_json, proof_of, went
 
@@ -55,7 +55,7 @@ def both_ways(memory):
 
 def asked(memory, text):
     configuration = Configuration()
-    result = found_for(memory, text, configuration)
+    result = hits_for(memory, text, configuration)
     return answered(result, block_of(memory, result, 2_000), configuration, counts(memory))
 
 

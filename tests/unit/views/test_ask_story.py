@@ -10,7 +10,7 @@ from atlas.core.types import CodeConcept, Strategy, Task
 from atlas.core.unseen import shown_id
 from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.ask.answer import Configuration, answered, block_as_json, block_of, counts, found_for
+from atlas.views.ask.answer import Configuration, answered, block_as_json, block_of, counts, hits_for
 from atlas.views.ask.block import forms_of, pieces_of, places_of, reasons_of
 from atlas.views.ask.folding import folded_sentence
 from tests.support.memories import attempt
@@ -37,7 +37,7 @@ def full(memory):
 
 def asked(memory, text=REFUND, budget=2_000, **options):
     configuration = Configuration(**options)
-    result = found_for(memory, text, configuration)
+    result = hits_for(memory, text, configuration)
     block = block_of(memory, result, budget)
     return answered(result, block, configuration, counts(memory))
 
@@ -94,7 +94,7 @@ def test_a_store_of_experiences_alone_names_what_it_lacks(memory):
 
 def test_a_memory_that_failed_is_not_folded(full):
     configuration = Configuration()
-    result = replace(found_for(full, REFUND, configuration), strategy_hits=(), errors={"strategies": "gone"})
+    result = replace(hits_for(full, REFUND, configuration), strategy_hits=(), errors={"strategies": "gone"})
     answer = answered(result, block_of(full, result, 2_000), configuration, counts(full))
     assert folded_sentence(answer) == ""
     assert [part.absence for part in answer.parts] == ["failed", None, None, None]
