@@ -38,7 +38,7 @@ from atlas.infra.bridge import run
 from atlas.llm.budget import TokenUsage
 from atlas.llm.client import ModelClient, is_configured
 from atlas.llm.structured_output import split_data
-from atlas.llm.substance import telling_words
+from atlas.llm.substance import significant_words
 from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
 from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor
 from benchmarks.measuring import Figure
@@ -110,10 +110,10 @@ class MeasuredLLM:
             raise
 
     def _counted(self, prompt: str, answer: Any) -> Any:
-        written = telling_words(" ".join(_texts(answer)))
+        written = significant_words(" ".join(_texts(answer)))
         words, data = split_data(prompt)
         if written:
-            self.shares.append(len(written & telling_words(" ".join(data or [words]))) / len(written))
+            self.shares.append(len(written & significant_words(" ".join(data or [words]))) / len(written))
         return answer
 
 

@@ -57,7 +57,11 @@ def blocks(text: str, language: str) -> list[str]:
 
 def calls(text: str) -> list[list[str]]:
     """Return the arguments of every call of `atlas` in the shell examples."""
-    lines = [shlex.split(line, comments=True) for block in blocks(text, "sh") for line in block.splitlines()]
+    lines = [
+        shlex.split(line, comments=True)
+        for block in blocks(text, "sh")
+        for line in block.replace("\\\n", " ").splitlines()
+    ]
     return [words[1:] for words in lines if words and Path(words[0]).name == "atlas"]
 
 
