@@ -106,6 +106,7 @@ $(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/.created
 $(VENV)/.dev: $(VENV)/.run
 	@echo "==> installing the tools for development"
 	@$(INSTALL) --no-build-isolation --editable '.[all,dev]'
+	@$(BIN)/python -c 'import umap'  # its first import compiles for 15 seconds, in each test program that is first
 	@touch $@
 
 browser:
