@@ -155,7 +155,7 @@ def _model() -> Iterator[ModelClient | None]:
 
 
 Asking = Callable[[MeasuredLLM], str]
-"""Asks one question, and returns the reason of its refusal, or an empty text."""
+"""Asks one question, and returns the reason of its refusal, or an empty string."""
 
 
 def _questions() -> Iterator[tuple[str, Asking]]:

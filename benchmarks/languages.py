@@ -46,11 +46,11 @@ STORES: Mapping[str, Sequence[str]] = {
 DRAWN: Mapping[int, int] = {5: 6, 20: 3, 100: 1, 1_000: 1}
 """Stores of each size. A size that a language has too few pages for becomes all of them."""
 
-MOST_OWN = 60
+MAX_OWN = 60
 """Pages of a store that are asked for."""
 
 FOLDS = 4
-LEAST_CHARACTERS, MOST_CHARACTERS = 60, 600
+MIN_CHARACTERS, MAX_CHARACTERS = 60, 600
 """Of a description that is stored. A shorter one says little."""
 
 _HEADING = re.compile(r'^\.S[HS] *"?([^"\n]*)"?', re.MULTILINE)
@@ -112,7 +112,7 @@ def _outcome(pages: Sequence[Page], languages: Sequence[str], embedder: CachedEm
             ]
         )
         experience.calibrate()
-        asked = [page.summary for page in pages[:MOST_OWN]]
+        asked = [page.summary for page in pages[:MAX_OWN]]
         foreign = calibration_queries_in(languages)
         measured = experience._retriever._calibration.now()
         shown = _is_told(memory, asked)
@@ -178,8 +178,8 @@ def _page(source: str) -> Page | None:
     parts = _HEADING.split(source)[1:]
     sections = [_plain(text) for text in parts[1::2]]
     _, _, summary = sections[0].partition(" - ") if sections else ("", "", "")
-    description = max(sections[1:4], key=len, default="")[:MOST_CHARACTERS]
-    return Page(summary.strip(), description) if len(summary) > 5 and len(description) >= LEAST_CHARACTERS else None
+    description = max(sections[1:4], key=len, default="")[:MAX_CHARACTERS]
+    return Page(summary.strip(), description) if len(summary) > 5 and len(description) >= MIN_CHARACTERS else None
 
 
 def _plain(source: str) -> str:

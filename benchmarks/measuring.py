@@ -37,7 +37,7 @@ class Figure:
 
     unit: str
     aim: str
-    """The value it should have, in words. Empty where there is no aim."""
+    """The value it should have, in words. Empty if there is no aim."""
 
     @property
     def ratio(self) -> float | None:

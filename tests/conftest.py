@@ -41,7 +41,7 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def real_data(pytestconfig: pytest.Config) -> Path:
-    """The directory of real agent runs; its tests are skipped where it is absent, but not in CI."""
+    """The directory of real agent runs; its tests are skipped if it is absent, but not in CI."""
     directory = Path(os.environ.get("ATLAS_REAL_DATA") or pytestconfig.rootpath.parent / "shared" / "data")
     if directory.is_dir():
         return directory

@@ -55,7 +55,7 @@ class Key:
         return Actor(self.name, self.role, self.is_reviewed)
 
     def problem(self, now: datetime) -> str:
-        """Return the reason why the key is refused now, or an empty text."""
+        """Return the reason why the key is refused now, or an empty string."""
         if self.revoked_at is not None:
             return f"was revoked on {self.revoked_at:%Y-%m-%d %H:%M} UTC"
         if self.expires_at is not None and self.expires_at <= now:

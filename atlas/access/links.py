@@ -41,7 +41,7 @@ class Link:
         return Actor(f"link {self.name}")
 
     def problem(self, now: datetime) -> str:
-        """Return the reason why the link is not open now, or an empty text."""
+        """Return the reason why the link is not open now, or an empty string."""
         if self.revoked_at is not None:
             return f"was ended on {self.revoked_at:%Y-%m-%d %H:%M} UTC"
         return f"ended on {self.ends_at:%Y-%m-%d %H:%M} UTC" if self.ends_at <= now else ""

@@ -52,7 +52,7 @@ class Provider:
         return urlsplit(self.public_url).scheme == "https"
 
     def warning(self, proxies: Collection[str]) -> str:
-        """Return a warning for the person who starts the server, or an empty text.
+        """Return a warning for the person who starts the server, or an empty string.
 
         Args:
             proxies: Addresses of the proxies that are believed.

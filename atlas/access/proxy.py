@@ -54,7 +54,7 @@ class Proxy:
         """Return the user named in the proxy's headers, or None.
 
         Args:
-            header: Returns a header's value by its name, or an empty text.
+            header: Returns a header's value by its name, or an empty string.
         """
         subject = header(self.user) if self.user else ""
         if not subject:

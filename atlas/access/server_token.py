@@ -108,7 +108,7 @@ def endpoint(address: str, key: str = "") -> Endpoint:
 
     Args:
         address: Such as `http://127.0.0.1:8501`.
-        key: A key of the server, or an empty text.
+        key: A key of the server, or an empty string.
     """
     try:
         parts, port = urlsplit(address), urlsplit(address).port or 80
@@ -125,7 +125,7 @@ def _running(port: int) -> _Server | None:
     """Return the server of this user on a port, or None if no server with a token runs there."""
     with suppress(OSError, ValueError, TypeError, KeyError, OverflowError):
         entry = json.loads(_entry(port).read_text(encoding="utf-8"))
-        os.kill(entry["pid"], 0)  # raises OSError where there is no such process of this user's
+        os.kill(entry["pid"], 0)  # raises OSError if there is no such process of this user's
         token = Path(entry["token_file"]).read_text(encoding="utf-8")
         if _SECRET.fullmatch(token) and entry["host"] in LOOPBACK:
             return _Server(entry["host"], token)

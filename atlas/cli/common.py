@@ -1,6 +1,6 @@
 """Parts that commands share: declaring one, opening the memory, and text that is safe to print.
 
-What takes long to import is imported where it is used: `atlas mcp` answers its client before.
+What takes long to import is imported if it is used: `atlas mcp` answers its client before.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def counts(operation: Operation) -> str:
 
 
 def how_to_undo(operation_id: str | None) -> str:
-    """Return the sentence on how to undo an operation, or an empty text without one."""
+    """Return the sentence on how to undo an operation, or an empty string without one."""
     return f"To undo it: atlas undo {operation_id[:8]}" if operation_id else ""
 
 

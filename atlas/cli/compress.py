@@ -122,7 +122,7 @@ def _show(memory: MemorySystem, found: CompressionResult, concept_id: str) -> No
 
 
 def _hint(rows: Sequence[FunctionRow]) -> str:
-    """Return how to add what was found, or an empty text if the store has all of it."""
+    """Return how to add what was found, or an empty string if the store has all of it."""
     new = {row.is_proven for row in rows if row.is_new}
     if True in new:
         return "Nothing was added. To add those that are proven: atlas compress --apply"

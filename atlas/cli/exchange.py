@@ -34,7 +34,7 @@ from atlas.views.shared.wording import counted, in_words
 NOUNS = {"entry": "journal line", "turn": "conversation turn"}
 """Words for records that mean little without the name of their memory."""
 
-MOST_CHANGES = 20
+MAX_CHANGES = 20
 """Changes of marks that are printed."""
 
 
@@ -101,10 +101,10 @@ def _import_marks(paths: Sequence[Path], options: argparse.Namespace, settings: 
     with opened(settings, read_only=options.dry_run) as memory:
         for path in paths:
             report = plan_marks(memory, path) if options.dry_run else import_marks(memory, path)
-            for change in report.changes[:MOST_CHANGES]:
+            for change in report.changes[:MAX_CHANGES]:
                 print(safe(f"{change.id[:8]} {change.title}: {_marks(change.before)} → {_marks(change.after)}"))
-            if len(report.changes) > MOST_CHANGES:
-                print(f"and {len(report.changes) - MOST_CHANGES:,} more")
+            if len(report.changes) > MAX_CHANGES:
+                print(f"and {len(report.changes) - MAX_CHANGES:,} more")
             done = "would change" if options.dry_run else "changed"
             missing = f", {counted(report.n_missing, 'record')} not in the store" if report.n_missing else ""
             print(f"marks of {counted(report.n_listed, 'record')} read, {len(report.changes):,} {done}{missing}")

@@ -93,7 +93,7 @@ def encode_line(exported: Any, lines: Mapping[str, LineKind] | None = None) -> s
     """Return it as one JSON object on one line, without the line break. `decode_line` gives it back equal.
 
     Args:
-        lines: The kinds of lines by name; `LINES` where it is None.
+        lines: The kinds of lines by name; `LINES` if it is None.
 
     Raises:
         InvalidInput: Something in it is not JSON, such as NaN or a lone surrogate; the message names the field.
@@ -127,7 +127,7 @@ def decode_line(obj: Json, lines: Mapping[str, LineKind] | None = None) -> Expor
     `turn` of a conversation.
 
     Args:
-        lines: The kinds of lines by name; `LINES` where it is None.
+        lines: The kinds of lines by name; `LINES` if it is None.
 
     Raises:
         InvalidInput: A field is missing, of the wrong type or impossible; the message names it.
@@ -251,7 +251,7 @@ def _decode_vectors(value: Any) -> Vectors | None:
     if not isinstance(value, list) or not all(isinstance(row, list) and row for row in value):
         raise InvalidInput(f"vectors should be a list of lists of numbers, but is {value!r:.60}")
     if len({len(row) for row in value}) != 1:
-        raise InvalidInput("vectors should be rows of one length, but their lengths differ")
+        raise InvalidInput("vectors should be rows of the same length, but their lengths differ")
     if not all(type(number) in (int, float) for row in value for number in row):
         raise InvalidInput("vectors should have numbers only")
     return _checked(value)

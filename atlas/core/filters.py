@@ -38,7 +38,7 @@ NEAR = 0.82
 """Similarity of two names (`difflib`), from which one is taken for a misspelling: `sucess`, and `created` for
 `created_at`, but not `main` for `domain`."""
 
-FEWEST_CHARACTERS = 4
+MIN_CHARACTERS = 4
 """Shorter names differ too much by one character to be misspellings."""
 
 Scalar = str | int | float | bool
@@ -171,7 +171,7 @@ def nearest_name(name: str, existing: Iterable[str]) -> str | None:
     }
     if bare in by_bare:
         return by_bare[bare]
-    if len(bare) < FEWEST_CHARACTERS:
+    if len(bare) < MIN_CHARACTERS:
         return None
     similar = [other for other in by_bare if sorted(other) == sorted(bare)]
     similar += get_close_matches(bare, by_bare, n=3, cutoff=NEAR)
@@ -187,7 +187,7 @@ def _names(tree: Filter) -> Iterator[str]:
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """Return the prefix of marks or usage, or an empty text, and the name as it is compared."""
+    """Return the prefix of marks or usage, or an empty string, and the name as it is compared."""
     folded = name.casefold().removeprefix(METADATA)
     prefix = next((prefix for prefix in ("marks.", "usage.") if folded.startswith(prefix)), "")
     return prefix, re.sub(r"[-_\s]", "", folded.removeprefix(prefix))

@@ -39,7 +39,7 @@ class IndexAddress:
     """None for that of https."""
 
     is_secure: bool = True
-    """True where it is asked over https."""
+    """True if it is asked over https."""
 
     tenant: str = DEFAULT_TENANT
     database: str = DEFAULT_DATABASE

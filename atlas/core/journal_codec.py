@@ -14,7 +14,7 @@ from atlas.core.types import JournalEntry, Link
 TIERS = ("hot", "warm", "cold", "archived")
 """Stages of an entry on the way to being forgotten."""
 
-MOST_GENERATIONS = 2**53
+MAX_GENERATIONS = 2**53
 """Largest generation. Charts and filters do not hold a larger number exactly, and no agent gets there."""
 
 LINK_TYPES = ("caused_by", "fixed_by", "related", "summarises", "refers_to")
@@ -49,9 +49,9 @@ def checked_entry(entry: JournalEntry) -> JournalEntry:
     _check_not_blank("id", entry.id)
     if isinstance(entry.generation, bool) or not isinstance(entry.generation, int):
         raise InvalidInput(f"an entry's generation should be a whole number, but is {entry.generation!r}")
-    if not -MOST_GENERATIONS <= entry.generation <= MOST_GENERATIONS:
+    if not -MAX_GENERATIONS <= entry.generation <= MAX_GENERATIONS:
         raise InvalidInput(
-            f"an entry's generation should be between -{MOST_GENERATIONS:,} and {MOST_GENERATIONS:,}, "
+            f"an entry's generation should be between -{MAX_GENERATIONS:,} and {MAX_GENERATIONS:,}, "
             f"but has {len(f'{abs(entry.generation):x}')} hexadecimal digits; give the number that the agent counts"
         )
     check_importance(entry.importance)

@@ -50,7 +50,7 @@ def check_json(value: Any, where: str) -> None:
 
 
 def text_problem(text: str) -> str:
-    """Return why the ledger cannot store a text, or an empty text if it can."""
+    """Return why the ledger cannot store a text, or an empty string if it can."""
     if "\x00" in text:
         return "holds a NUL character; remove it"
     if not text.isascii():

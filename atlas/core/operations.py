@@ -112,7 +112,7 @@ class UndoneMany:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operations:
-    """The operations that are wanted of a history. Empty texts stand for any."""
+    """The operations that are wanted of a history. Empty strings stand for any."""
 
     actor: str = ""
     kind: str = ""

@@ -70,10 +70,10 @@ class Settings:
     """ATLAS_STORE: the store directory."""
 
     server: str = ""
-    """ATLAS_STORE, where it is the address of a server that has the store, such as `http://memory.example:8501`."""
+    """ATLAS_STORE, if it is the address of a server that has the store, such as `http://memory.example:8501`."""
 
     address: str = field(default="", repr=False)
-    """ATLAS_STORE, where it is the address of a store in PostgreSQL: `postgresql://user@host/database?schema=team`."""
+    """ATLAS_STORE, if it is the address of a store in PostgreSQL: `postgresql://user@host/database?schema=team`."""
 
     index: str = ""
     """ATLAS_INDEX: the address of a service that keeps the index: `pinecone://INDEX-HOST`, `chroma+http://HOST:PORT` or
@@ -176,7 +176,7 @@ class Settings:
     """ATLAS_LLM_RETRIES: number of times a question is repeated if the service is overloaded or fails."""
 
     llm_concurrency: int = 2
-    """ATLAS_LLM_CONCURRENCY: number of questions that may be under way at once where they are independent."""
+    """ATLAS_LLM_CONCURRENCY: number of questions that may be under way at once if they are independent."""
 
     llm_thinking_tokens: int = 4_096
     """ATLAS_LLM_THINKING_TOKENS: room for a model's thinking, which counts as part of its reply, beside the answer."""

@@ -82,7 +82,7 @@ def wilson_interval(n_succeeded: int, n: int) -> Interval:
 _CLOSE = 1e-15
 """Relative change of a continued fraction, or width of a bracket, at which it has converged."""
 
-_MOST_TERMS = 100_000
+_MAX_TERMS = 100_000
 """Of a continued fraction. About the root of the larger parameter are needed: thousands for millions of tries."""
 
 
@@ -133,7 +133,7 @@ def _beta_fraction(x: float, alpha: float, beta: float) -> float:
     """Return the value of the continued fraction of the incomplete beta function, 1/(1 + d₁/(1 + d₂/(1 + …)))."""
     numerator, denominator = 1.0, 1 / (1 - (alpha + beta) * x / (alpha + 1))
     value = denominator
-    for m in range(1, _MOST_TERMS):
+    for m in range(1, _MAX_TERMS):
         even = m * (beta - m) * x / ((alpha + 2 * m - 1) * (alpha + 2 * m))
         odd = -(alpha + m) * (alpha + beta + m) * x / ((alpha + 2 * m) * (alpha + 2 * m + 1))
         before = value

@@ -21,7 +21,7 @@ _VIRAMA = 9
 
 
 SHORT_ID = 8
-"""Characters of an id that are shown, where it is one of ours."""
+"""Characters of an id that are shown, if it is one of ours."""
 
 _NO_PART_OF_AN_ID = "[]<>≮&\\‹⟨〈«"  # noqa: RUF001
 """Characters that could end the brackets or the block that an id is shown in, or that stand for such."""

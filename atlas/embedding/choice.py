@@ -69,7 +69,7 @@ def choose_model(
 def _fetched(
     model: str, timeout_seconds: float, announce: Callable[[str], None], confirm: Callable[[str], bool] | None
 ) -> str:
-    """Fetch a model if a person wants it, and return why it was not, or an empty text."""
+    """Fetch a model if a person wants it, and return why it was not, or an empty string."""
     if confirm is None:
         return f"its {FETCHED_SIZE} are fetched only if a person at a terminal agrees"
     if not _hub_answers(model, timeout_seconds):

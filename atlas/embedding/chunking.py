@@ -52,7 +52,7 @@ class EncodedText:
     """As `encode_documents` gives them."""
 
     tokens: bytes | None = None
-    """Its packed token vectors. None where they were not made."""
+    """Its packed token vectors. None if they were not made."""
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Vectors:
         """Return its vectors."""

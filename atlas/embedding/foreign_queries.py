@@ -25,7 +25,7 @@ def evaluation_queries() -> tuple[str, ...]:
 def calibration_queries_in(languages: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the queries that a store with texts in these languages is measured with, by language.
 
-    English ones where there are none in any of them.
+    English ones if there are none in any of them.
     """
     by_language = {language: queries_in(language) for language in languages if language in OTHERS}
     return ({ENGLISH: calibration_queries()} if ENGLISH in languages or not by_language else {}) | by_language

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from atlas.core.ranking.tuned import BITS, MOST_PIECES, SHARE
+from atlas.core.ranking.tuned import BITS, MAX_PIECES, SHARE
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.foreign_queries import calibration_queries
 
-LEAST_TOLD = 0.01
+MIN_TOLD = 0.01
 """Smallest difference between the match of a text in itself and in an unrelated text. With MiniLM it is .46."""
 
 _BYTES = BITS // 8
@@ -29,7 +29,7 @@ _BYTES = BITS // 8
 _TOGETHER = (1, 2, 4, 8, 16, 32)
 """Texts that are put together to see how much is found by chance in longer ones."""
 
-_LEAST_SHARED = 2**17
+_MIN_SHARED = 2**17
 """Multiplications of a product of matrices up to which OpenBLAS works it out in one thread."""
 
 
@@ -54,10 +54,10 @@ class WordVectors:
 
 
 NO_WORDS = WordVectors((), np.zeros((0, 0), np.float32))
-"""The words of an empty text, or of a model without word vectors."""
+"""The words of an empty string, or of a model without word vectors."""
 
 NO_TOKENS = TokenVectors(np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
-"""The word pieces of an empty text."""
+"""The word pieces of an empty string."""
 
 
 def distinct(ids: npt.NDArray[np.int64], vectors: Vectors) -> TokenVectors:
@@ -111,13 +111,13 @@ class Projection:
         """Return word pieces as they are kept: the signs of their vectors along the directions."""
         if not len(tokens.ids):
             return b""
-        return np.packbits(product(tokens.vectors[-MOST_PIECES:], self.directions) > 0, axis=1).tobytes()
+        return np.packbits(product(tokens.vectors[-MAX_PIECES:], self.directions) > 0, axis=1).tobytes()
 
     def projected(self, tokens: TokenVectors) -> Vectors:
         """Return the word pieces of a query, as they are compared: exactly, of unit length, shape (n, BITS)."""
         if not len(tokens.ids):
             return np.zeros((0, BITS), np.float32)
-        return _unit(product(tokens.vectors[-MOST_PIECES:], self.directions))
+        return _unit(product(tokens.vectors[-MAX_PIECES:], self.directions))
 
     def similarities(self, query: Vectors, texts: Sequence[bytes], cosines: Sequence[float]) -> Vector:
         """Return similarities of a query and texts, on the scale of the pooled vectors' cosine, shape (n,).
@@ -149,7 +149,7 @@ class Projection:
     @property
     def is_usable(self) -> bool:
         """True where a text is found in itself clearly more than by chance, however long texts are."""
-        return bool(self.same > self.unrelated + self.growth * np.log(MOST_PIECES) + LEAST_TOLD)
+        return bool(self.same > self.unrelated + self.growth * np.log(MAX_PIECES) + MIN_TOLD)
 
     def as_text(self) -> str:
         """Return the projection as text, for `projection_of`."""
@@ -259,7 +259,7 @@ def product(rows: Vectors, columns: Vectors) -> Vectors:
         rows: Shape (n, k), beside each other in memory.
         columns: Shape (k, m).
     """
-    n_together = max(1, _LEAST_SHARED // columns.size)
+    n_together = max(1, _MIN_SHARED // columns.size)
     n_whole = len(rows) - len(rows) % n_together
     result = np.empty((len(rows), columns.shape[1]), np.float32)
     blocks = rows[:n_whole].reshape(-1, n_together, rows.shape[1])

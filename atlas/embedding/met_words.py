@@ -22,8 +22,8 @@ words has one so near in an unrelated text, such as numbers and times."""
 UNRELATED = 8
 """Texts whose words are compared to see how near words of unrelated texts usually are."""
 
-LEAST_LETTERS = 3
-MOST_SHOWN = 6
+MIN_LETTERS = 3
+MAX_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
         met = MetWords(query_words.words[row], text_words.words[column], float(near[row, column]))
         if met.similarity - usual >= NEAR and met.similarity > pairs.get(met.query_word.casefold(), _NONE).similarity:
             pairs[met.query_word.casefold()] = met
-    return sorted(pairs.values(), key=lambda met: -met.similarity)[:MOST_SHOWN]
+    return sorted(pairs.values(), key=lambda met: -met.similarity)[:MAX_SHOWN]
 
 
 _NONE = MetWords("", "", -1.0)
@@ -81,7 +81,7 @@ def _telling(words: WordVectors, shared: set[str]) -> list[int]:
     return [
         place
         for place, word in enumerate(words.words)
-        if len(word) >= LEAST_LETTERS
+        if len(word) >= MIN_LETTERS
         and any(letter.isalpha() for letter in word)
         and word.casefold() not in FUNCTION_WORDS
         and word.casefold() not in shared

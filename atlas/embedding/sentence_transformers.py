@@ -1,4 +1,4 @@
-"""The embedder over a model of sentence-transformers, run by onnxruntime where it can be."""
+"""The embedder over a model of sentence-transformers, run by onnxruntime if it can be."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ def _lines(report: ModelReport, drawn_as: Callable[[list[list[str]]], list[str]]
 
 
 def _difference(row: RowResult) -> str:
-    """Return `+0.020 [+0.004, +0.036]`, or an empty text for the store's own model."""
+    """Return `+0.020 [+0.004, +0.036]`, or an empty string for the store's own model."""
     estimate: Estimate | None = next((by_metric[METRICS[-1]] for by_metric in row.differences.values()), None)
     if estimate is None:
         return ""

@@ -22,7 +22,7 @@ def as_object(value: Any, name: str) -> Json:
 
 
 def as_list(value: Any, name: str) -> list[Any]:
-    """Return the value as a list, an empty one where it is null."""
+    """Return the value as a list, an empty one if it is null."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -31,7 +31,7 @@ def as_list(value: Any, name: str) -> list[Any]:
 
 
 def as_text(value: Any, name: str) -> str:
-    """Return the value as a text, an empty one where it is null."""
+    """Return the value as a text, an empty one if it is null."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -66,7 +66,7 @@ def as_number(value: Any, name: str) -> float | int | None:
 
 
 def as_instant(value: Any, name: str) -> datetime | None:
-    """Return an ISO 8601 time, in UTC if it names no zone, or None where it is null or empty."""
+    """Return an ISO 8601 time, in UTC if it names no zone, or None if it is null or empty."""
     if not value:
         return None
     try:
@@ -77,7 +77,7 @@ def as_instant(value: Any, name: str) -> datetime | None:
 
 
 def without_blobs(text: str) -> str:
-    """Return the text with every base64 data URL replaced by its kind, such as `[image]`."""
+    """Return the string with every base64 data URL replaced by its kind, such as `[image]`."""
     return _BASE64.sub(r"[\1]", text) if ";base64," in text else text
 
 
@@ -95,7 +95,7 @@ def storable(value: Any) -> Any:
 
 
 def present(**values: Any) -> Json:
-    """Return the values without None and empty texts."""
+    """Return the values without None and empty strings."""
     return {name: value for name, value in values.items() if value is not None and value != ""}
 
 

@@ -28,7 +28,7 @@ class Record:
     """Bytes of the file up to its end."""
 
     problem: str = ""
-    """Reason why it was not read, empty where it was."""
+    """Reason why it was not read, empty if it was."""
 
     def value(self) -> Any:
         """Return the JSON value.

@@ -54,7 +54,7 @@ class Row:
 
     item: Item | None
     reason: str = ""
-    """Reason why the row was refused, on one line, empty where there is an item."""
+    """Reason why the row was refused, on one line, empty if there is an item."""
 
     offset: int = 0
     """Bytes of the file up to the end of this row."""
@@ -87,7 +87,7 @@ def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes
 
 
 def refusal(act: Callable[[], object]) -> str:
-    """Return the reason, on one line, why an import fails on a row, or an empty text."""
+    """Return the reason, on one line, why an import fails on a row, or an empty string."""
     try:
         act()
     except InvalidInput as error:

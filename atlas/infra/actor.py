@@ -114,7 +114,7 @@ def look_up_actors(finder: Finder) -> None:
 
 
 def store_choices() -> Mapping[str, Actor]:
-    """Return the current actor in each store that they may see, by the store's name. Empty where there is no choice."""
+    """Return the current actor in each store that they may see, by the store's name. Empty if there is no choice."""
     return next((finder.choices() for finder in _finders), {})
 
 

@@ -1,6 +1,6 @@
 """Permissions of files and directories: for their owner alone, and for a group where the directory is shared with one.
 
-A directory is shared where its group may write into it, or where it has the set-group-ID bit. Then its files are for
+A directory is shared if its group may write into it, or if it has the set-group-ID bit. Then its files are for
 the group, too, and never for others. Bits are only ever taken away from what is there. The process's umask is left
 alone, as all threads have it in common.
 """

@@ -68,7 +68,7 @@ _ASSIGNED = (
 _VARIABLE = r"\$(?:\{|(?-i:[A-Z_][A-Z0-9_]{1,100})(?![A-Za-z0-9_./+~!@#$%^&*=-]))"
 _ATTRIBUTE = r"(?-i:[a-z_]{1,30}(?:\.[a-z_][a-z0-9_]{0,30}){1,9})(?![A-Za-z0-9_./+~!@#$%^&*=-])"
 _WORDS = r"string|str|text|none|null|true|false|required|optional|missing|invalid|redacted|hidden"
-"""Words that stand for a secret where no secret is."""
+"""Words that stand for a secret if no secret is."""
 
 _AZURE_NAMES = r"(?:account|storage|shared[ _-]?access)[ _-]?key"
 _NAME = r"[^\s/\\\"'<>:|*?,;)\]]{1,100}"
@@ -236,7 +236,7 @@ def counting_secrets() -> Iterator[Counter[str]]:
 
 
 def describe_counts(counts: Mapping[str, int]) -> str:
-    """Return for example `Secrets replaced: API keys 1, tokens 2.`, or an empty text without secrets."""
+    """Return for example `Secrets replaced: API keys 1, tokens 2.`, or an empty string without secrets."""
     kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(counts.items()))
     return f"Secrets replaced: {kinds}." if kinds else ""
 

@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 VERSION = 1
 
-MOST_BYTES = 200_000_000
+MAX_BYTES = 200_000_000
 """Size up to which a result is published. A larger one stays on the machine that made it."""
 
 _UNREADABLE = (
@@ -110,11 +110,11 @@ class ArtefactFile(ABC, Generic[T]):
 
     def _publish(self, shared: SharedState, file: Path, *, ledger_id: str) -> None:
         """Publish a file that is about to be put in place, and give it the time of its version."""
-        is_small = file.stat().st_size <= MOST_BYTES
+        is_small = file.stat().st_size <= MAX_BYTES
         if not is_small:
             logger.warning(
                 "%s has %.0f MB, over %.0f, so other servers do not get it and show what they had",
-                *(self.name, file.stat().st_size / 1e6, MOST_BYTES / 1e6),
+                *(self.name, file.stat().st_size / 1e6, MAX_BYTES / 1e6),
             )
         content = file.read_bytes() if is_small else b""
         version = shared.publish(self.name, content, job=self._job, ledger_id=ledger_id)
@@ -205,7 +205,7 @@ def save_artefact(path: Path, header: Mapping[str, Any], **arrays: npt.NDArray[A
 
 @contextmanager
 def server_of(directory: Path, *, read_only: bool = False) -> Iterator[Store | None]:
-    """Yield the store whose files on this machine are in a directory. None where it is that directory itself."""
+    """Yield the store whose files on this machine are in a directory. None if it is that directory itself."""
     if (directory / LEDGER).exists() or not (directory / LABEL).exists():
         yield None
         return
@@ -217,7 +217,7 @@ def server_of(directory: Path, *, read_only: bool = False) -> Iterator[Store | N
 
 
 def _ledger_of(header: Mapping[str, Any]) -> str:
-    """Return the id of the ledger that a result was worked out from. Empty where it is unknown."""
+    """Return the id of the ledger that a result was worked out from. Empty if it is unknown."""
     return str(header.get("ledger_id") or header.get("moment", {}).get("ledger_id", ""))
 
 

@@ -22,7 +22,7 @@ class CompactionFile(ArtefactFile[CompactPlan]):
         return {**encode(replace(artefact, moves=(), evictions=())), **tables}
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> CompactPlan:
-        """Return the plan of a header. Raise `TypeError` or `ValueError` where it is not one that was saved."""
+        """Return the plan of a header. Raise `TypeError` or `ValueError` if it is not one that was saved."""
         plan = decode(CompactPlan, {**header, "moves": [], "evictions": []}, "plan", strict=True)
         return replace(
             plan, moves=tuple(_rows(Move, header["moves"])), evictions=tuple(_rows(Eviction, header["evictions"]))

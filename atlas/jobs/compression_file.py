@@ -74,7 +74,7 @@ class CompressionFile(ArtefactFile[CompressionResult]):
         return encode(artefact)
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> CompressionResult:
-        """Return the result of a header. Raise `ValueError` where it is not one that was saved."""
+        """Return the result of a header. Raise `ValueError` if it is not one that was saved."""
         result = decode(CompressionResult, header, "compression", strict=True)
         for learned in result.learned:
             if not learned.is_known and learned.concept.source != "learned":

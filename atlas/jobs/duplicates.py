@@ -1,4 +1,4 @@
-"""Near-duplicates as the store is now: found at once where it is small, by a worker where it is large.
+"""Near-duplicates as the store is now: found at once if it is small, by a worker if it is large.
 
 They are attempts at the same task with the same outcome, the same solution and the same actions. Attempts that ended
 alike by another way are repeated attempts: merging them would lose a solution.

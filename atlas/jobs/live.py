@@ -22,7 +22,7 @@ class SavedResult(Generic[T]):
     """Content of a result's file when it was read last."""
 
     result: T | None = None
-    """None where there is no file, or it cannot be read."""
+    """None if there is no file, or it cannot be read."""
 
     written_at: int = 0
     """Time of the file, in nanoseconds since 1970. 0 without a file."""
@@ -52,7 +52,7 @@ class LiveResult(ABC, Generic[T]):
         return self.saved().result
 
     def saved(self) -> SavedResult[T]:
-        """Return the latest saved result. The file is read only where it has been written since it was read."""
+        """Return the latest saved result. The file is read only if it has been written since it was read."""
         with self._lock:
             scratch = [Path(self._scratch.name)] if self._scratch is not None else []
             files = [self._stored_file(), *map(self.file, scratch)]
@@ -63,7 +63,7 @@ class LiveResult(ABC, Generic[T]):
             return self._saved
 
     def status(self) -> JobStatus | None:
-        """Return how far the worker is. None where it was never asked, or not any more."""
+        """Return how far the worker is. None if it was never asked, or not any more."""
         return self.worker.status(self._job.key) if self._job else None
 
     def cancel(self) -> None:

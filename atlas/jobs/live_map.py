@@ -163,7 +163,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return memory_map
 
     def _updated(self, memory_map: MemoryMap) -> MemoryMap | None:
-        """Return the map as the store is now. No vector is read where no experience was added, changed or deleted."""
+        """Return the map as the store is now. No vector is read if no experience was added, changed or deleted."""
         if not self._is_behind(memory_map):
             return memory_map
         embedded = self._read()

@@ -63,7 +63,7 @@ class MapFile(ArtefactFile[MemoryMap]):
             )
         }
         if len(lengths) != 1 or memory_map.coordinates.shape[1:] != (2,):
-            raise ValueError("its columns are not of one length")
+            raise ValueError("its columns are not of the same length")
         return memory_map
 
 
@@ -105,7 +105,7 @@ class MapDrawing:
 def draw_now(
     memory: MemorySystem, *, engine: str = "umap", min_domain_size: int = 0, on_progress: OnProgress | None = None
 ) -> MapDrawing:
-    """Return the map of all experiences: the one that the dashboard shows, where it is of this kind, else a new one.
+    """Return the map of all experiences: the one that the dashboard shows, if it is of this kind, else a new one.
 
     Args:
         memory: Only read.
@@ -129,7 +129,7 @@ def draw_now(
 
 
 def kept_places(directory: Path, collection: str) -> Places:
-    """Return the positions of a collection's records on the stored map. None where there is no map."""
+    """Return the positions of a collection's records on the stored map. None if there is no map."""
     file, names = MapFile(directory / CACHE, collection), DomainNames(directory, collection)
     with server_of(directory, read_only=True) as server:
         if server is not None:
@@ -146,7 +146,7 @@ def places_on(memory_map: MemoryMap) -> Places:
 
 
 def _reuse(saved: MemoryMap | None, embedded: EmbeddedRecords, engine: str, min_domain_size: int) -> MemoryMap | None:
-    """Return a map that was saved, with what came since. None where it should be fitted again."""
+    """Return a map that was saved, with what came since. None if it should be fitted again."""
     if saved is None or (saved.recipe.engine, saved.recipe.model) != (engine, embedded.model):
         return None
     updated = extend(saved, embedded)

@@ -51,7 +51,7 @@ class Reembedding:
         return self.worker.submit(self._job)
 
     def status(self) -> JobStatus | None:
-        """Return how far it is. None where it was never asked for, or was cancelled."""
+        """Return how far it is. None if it was never asked for, or was cancelled."""
         return self.worker.status(self._job.key) if self._job else None
 
     def cancel(self) -> None:

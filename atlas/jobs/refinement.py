@@ -35,7 +35,7 @@ class RefinementFile(ArtefactFile[RefinePlan]):
         return encode(artefact)
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> RefinePlan:
-        """Return the plan of a header. Raise `ValueError` where it is not one that was saved."""
+        """Return the plan of a header. Raise `ValueError` if it is not one that was saved."""
         plan = decode(RefinePlan, header, "plan", strict=True)
         staying = {decision.id for decision in plan.decisions if not decision.goes}
         if any(decision.into not in staying for decision in plan.merged):
@@ -77,7 +77,7 @@ def plan_now(
     llm: LLMClient | None = None,
     on_progress: OnProgress = lambda done, total, message: None,
 ) -> RefinePlan:
-    """Plan how to refine the newest experiences that pass a filter, by rules where there is no model."""
+    """Plan how to refine the newest experiences that pass a filter, by rules if there is no model."""
     where = dict(where or {})
     ids = newest_ids(memory, where)
     plan = memory.experience.plan_refine(

@@ -56,7 +56,7 @@ class Worker:
         self._may_retry = False  # the child that has the job was there before, and has not said a word about it
 
     def submit(self, job: Job) -> JobStatus:
-        """Have a job done, unless it is under way already. It is done again where it was done before."""
+        """Have a job done, unless it is under way already. It is done again if it was done before."""
         with self._lock:
             status = self._states.get(job.key)
             if status is not None and status.state in ("queued", "running"):
@@ -68,7 +68,7 @@ class Worker:
             return self._states[job.key]
 
     def status(self, key: str) -> JobStatus | None:
-        """Return how far the job with this key is. None where it was never submitted."""
+        """Return how far the job with this key is. None if it was never submitted."""
         with self._lock:
             return self._states.get(key)
 

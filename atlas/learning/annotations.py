@@ -51,7 +51,7 @@ class TypedConcept:
 
 
 def typed_concept(concept: CodeConcept) -> TypedConcept:
-    """Return the types in a concept's signature, or, where there is none, in its code.
+    """Return the types in a concept's signature, or, if there is none, in its code.
 
     Raises:
         InvalidInput: The code does not parse, or defines no function.
@@ -133,7 +133,7 @@ def _contents_fit(actual: ast.expr, expected: ast.expr) -> bool:
 
 
 def _members(annotation: ast.expr) -> list[ast.expr]:
-    """Return the members of a union, or the type itself where it is none."""
+    """Return the members of a union, or the type itself if it is none."""
     match annotation:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             return [*_members(left), *_members(right)]

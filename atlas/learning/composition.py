@@ -112,7 +112,7 @@ def call_closure(concepts: Iterable[CodeConcept], find: Find) -> list[CodeConcep
 
 
 def composition_problem(concepts: Sequence[CodeConcept], find: Find) -> str:
-    """Return why these concepts cannot be composed, or an empty text."""
+    """Return why these concepts cannot be composed, or an empty string."""
     together = call_closure(concepts, find)
     foreign = [concept.name for concept in together if concept.language != "python"]
     if foreign:
@@ -130,7 +130,7 @@ def composition_problem(concepts: Sequence[CodeConcept], find: Find) -> str:
 
 
 def _conflict_problem(concepts: Iterable[CodeConcept]) -> str:
-    """Return which two concepts define one name differently, or an empty text."""
+    """Return which two concepts define one name differently, or an empty string."""
     defined: dict[str, tuple[str, str]] = {}
     for concept in concepts:
         for name, meaning in _meanings(concept.code):
@@ -142,7 +142,7 @@ def _conflict_problem(concepts: Iterable[CodeConcept]) -> str:
 
 
 def _undefined_name_problem(concepts: Sequence[CodeConcept]) -> str:
-    """Return which concept reads an undefined name, or an empty text."""
+    """Return which concept reads an undefined name, or an empty string."""
     defined = {name for concept in concepts for name, _ in _meanings(concept.code)}
     for concept in concepts:
         lacking = sorted(outer_names(strip(concept.code)) - defined - set(dir(builtins)) - MODULE_NAMES)

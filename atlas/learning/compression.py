@@ -169,7 +169,7 @@ def compress(
 
     Args:
         programs: Each with its tests, or its source alone, which is then a task of its own.
-        engine: The search. By default Stitch where it is installed.
+        engine: The search. By default Stitch if it is installed.
         sandbox: Provides `verify` and `star_names` where these are not given.
         verify: Runs a program and its rewritten source. Without it nothing is run.
         star_names: Returns the names of star imports. Without it, programs with star imports are excluded.
@@ -241,7 +241,7 @@ def _compile(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None
 
 
 def default_engine() -> Engine:
-    """Return Stitch where it is installed, the plain search where it is not."""
+    """Return Stitch if it is installed, the plain search if it is not."""
     return AntiUnificationEngine() if absence("learning", "Stitch") else StitchEngine()
 
 

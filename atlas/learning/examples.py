@@ -198,7 +198,7 @@ def _calls(run: RunResult, called_by: str, name: str) -> list[tuple[str, str]]:
 
 
 def _rename_call(call: object, called_by: str, name: str) -> str:
-    """Return a call with the function renamed, or an empty text if it is not such a call."""
+    """Return a call with the function renamed, or an empty string if it is not such a call."""
     tree = try_parse(call) if isinstance(call, str) else None
     node = tree.body[0].value if tree and len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) else None
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != called_by:

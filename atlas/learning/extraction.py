@@ -88,7 +88,7 @@ def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
 
 
 def tests_of(task: Task, source: str) -> str:
-    """Return the task's tests as Python that follows a program and raises where it is wrong, empty without tests.
+    """Return the task's tests as Python that follows a program and raises if it is wrong, empty without tests.
 
     They may be text, or a list of assertions (as MBPP has them), in the context's `test`, `tests` or `test_list`, or
     in the verification's `tests`. Where they define `check(candidate)` and never call it (as HumanEval's do), a call
@@ -183,7 +183,7 @@ def _in_steps(attempt: Attempt) -> Iterator[str]:
 
 
 def _whole_program(text: str) -> str | None:
-    """Return the text as a program without blank lines around it, or None if it is not Python or has no effect."""
+    """Return the string as a program without blank lines around it, or None if it is not Python or has no effect."""
     if len(text) > MAX_CHARACTERS:
         return None
     source = textwrap.dedent(text).strip("\r\n") + "\n"

@@ -51,7 +51,7 @@ def _explain(n_programs: int, refused: Mapping[str, int]) -> str:
 
 
 def _describe_own_checks(n_lines: int) -> str:
-    """Return the end of a sentence that names the lines which were not searched, empty where there are none."""
+    """Return the end of a sentence that names the lines which were not searched, empty if there are none."""
     if not n_lines:
         return ""
     lines = (

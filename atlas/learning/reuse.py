@@ -48,7 +48,7 @@ class Reuse:
 
     @property
     def ratio(self) -> float:
-        """The factor by which the programs are shorter, 1 where no function fits."""
+        """The factor by which the programs are shorter, 1 if no function fits."""
         return self.tokens_before / self.tokens_after if self.tokens_after else 1.0
 
 

@@ -114,7 +114,7 @@ class ProvenCompression:
 
         Args:
             documenter: Names what is found. Without it names are derived from code and uses.
-            engine: What searches; Stitch where it is installed.
+            engine: What searches; Stitch if it is installed.
             limits: Of the search.
             run_limits: Of each program that is run to prove that it still does the same.
             path: Directories of modules that the programs import.

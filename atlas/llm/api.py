@@ -14,7 +14,7 @@ PATH_UNKNOWN = {404, 405, 501}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """The content of one request: a question, and where it was answered wrongly, that answer and why."""
+    """The content of one request: a question, and if it was answered wrongly, that answer and why."""
 
     system: str
     prompt: str
@@ -52,7 +52,7 @@ class ApiError(Exception):
     ) -> None:
         super().__init__(message)
         self.status = status
-        """HTTP status, or None where nothing answered."""
+        """HTTP status, or None if nothing answered."""
 
         self.retry_after = retry_after
         """Seconds after which the server wants to be asked again, or None."""

@@ -187,11 +187,11 @@ class Account:
 
     @property
     def seconds_left(self) -> float | None:
-        """Time that is left for the next question, or None where it is not limited. Never negative."""
+        """Time that is left for the next question, or None if it is not limited. Never negative."""
         return None if self._until is None else max(0.0, self._until - time.monotonic())
 
     def check_available(self, model: object) -> None:
-        """Raise `LLMUnavailable` for a model that could not be asked before, or where no time is left."""
+        """Raise `LLMUnavailable` for a model that could not be asked before, or if no time is left."""
         if reason := self._stopped.get(id(model)):
             raise LLMUnavailable(f"it was not asked again, as it could not be asked before: {reason}")
         if self.seconds_left == 0.0:

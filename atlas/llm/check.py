@@ -41,7 +41,7 @@ class ModelCheck:
     """Why there is no answer. Empty otherwise."""
 
     fault: str = ""
-    """Why the answer has not the form that was asked for. Empty where it has, or where there is none."""
+    """Why the answer has not the form that was asked for. Empty if it has, or if there is none."""
 
     spent: TokenUsage = field(default_factory=TokenUsage)
     seconds: float = 0.0

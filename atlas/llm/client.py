@@ -212,7 +212,7 @@ class _Service:
 
         Args:
             exchange: The question.
-            seconds: Time that is left for it, or None where it is not limited.
+            seconds: Time that is left for it, or None if it is not limited.
         """
         timeout = min(self._settings.llm_timeout_seconds, seconds or self._settings.llm_timeout_seconds)
         attempt, until = 0, math.inf

@@ -149,7 +149,7 @@ _LEFT_OUT = frozenset(("Mn", "Me", "Cf", "Cc", "Cs", "Co", "Cn"))
 
 
 def reads_like(text: str) -> str:
-    """Return `an instruction` or `a closing tag` for a text that reads like one, else an empty text."""
+    """Return `an instruction` or `a closing tag` for a text that reads like one, else an empty string."""
     lines = fold(text)
     forms = {lines} if lines.isascii() else {lines, latin(text)}
     views = [view for form in forms for view in (form, " ".join(form.split()))]
@@ -160,12 +160,12 @@ def reads_like(text: str) -> str:
 
 
 def latin(text: str) -> str:
-    """Return a text as `fold` gives it, with letters that look like Latin ones as those."""
+    """Return a string as `fold` gives it, with letters that look like Latin ones as those."""
     return fold(text).translate(_LOOK_ALIKES)
 
 
 def fold(text: str) -> str:
-    """Return a text as forms are compared with it, line by line.
+    """Return a string as forms are compared with it, line by line.
 
     Without case, accents, invisible characters, full-width and other compatible forms, entities and escapes.
     """

@@ -176,7 +176,7 @@ def _runs(text: str, n: int) -> set[tuple[str, ...]]:
 
 
 def _normalised(text: str) -> str:
-    """Return a text as names and numbers are looked for in it: without case, and without commas in numbers."""
+    """Return a string as names and numbers are looked for in it: without case, and without commas in numbers."""
     return text.casefold().replace(",", "")
 
 

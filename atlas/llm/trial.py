@@ -12,7 +12,7 @@ from atlas.llm.prompts.demonstration import DEMONSTRATION
 from atlas.llm.structured_output import DATA_RULE, as_data, model_name
 from atlas.protocols.infra import LLMClient
 
-MOST_TOKENS = 1_500
+MAX_TOKENS = 1_500
 """Of either answer."""
 
 BLOCK_CHARACTERS = 60_000
@@ -64,7 +64,7 @@ async def _run_trial(llm: LLMClient, text: str, block: str) -> Trial:
 async def _reply(llm: LLMClient, system: str, prompt: str) -> Reply:
     with operation() as account:
         try:
-            text, problem = str(await llm.complete(system, prompt, max_tokens=MOST_TOKENS)), ""
+            text, problem = str(await llm.complete(system, prompt, max_tokens=MAX_TOKENS)), ""
         except LLMReplyInvalid as error:  # what came of it was paid for
             text, problem = error.reply, str(error)
         except AtlasError as error:

@@ -13,7 +13,7 @@ from atlas.memory.system import MemorySystem
 ReadColumn = Callable[[str], Mapping[str, Any]]
 """Gives the values of a metadata key by id."""
 
-MOST_CHANGED = 5_000
+MAX_CHANGED = 5_000
 """Changed records up to which they are read one by one. Of more, the whole column is quicker."""
 
 
@@ -52,8 +52,8 @@ class LiveColumns:
             return values
 
     def _update(self, key: str, cached: _Column) -> Mapping[str, Any]:
-        changed = self.memory.storage.ledger.changed_ids(COLLECTION, cached.revision, limit=MOST_CHANGED + 1)
-        if len(changed) > MOST_CHANGED:
+        changed = self.memory.storage.ledger.changed_ids(COLLECTION, cached.revision, limit=MAX_CHANGED + 1)
+        if len(changed) > MAX_CHANGED:
             return self.memory.experience.column(key)
         values = dict(cached.values)
         for record_id in changed:

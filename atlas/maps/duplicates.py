@@ -20,7 +20,7 @@ KEPT_DIRECTIONS = 64
 
 BLOCK = 2_048
 REPORT_EVERY = 1_000
-MOST_PAIRS = 256
+MAX_PAIRS = 256
 """Near-duplicates of one vector that are looked at. A larger clump comes out as several groups."""
 
 ROUNDING = 1e-5
@@ -131,8 +131,8 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
         for other in range(start, n, BLOCK):
             near = short[rows] @ short[other : other + BLOCK].T >= threshold - ROUNDING
             near = np.triu(near, 1) if other == start else near
-            if np.count_nonzero(near) > MOST_PAIRS:
-                near[n_found[rows] >= MOST_PAIRS] = False
+            if np.count_nonzero(near) > MAX_PAIRS:
+                near[n_found[rows] >= MAX_PAIRS] = False
                 _thin_out(near, vectors[rows], vectors[other : other + BLOCK], threshold)
             left, right = np.divmod(np.flatnonzero(near), near.shape[1])
             pairs = _confirmed(vectors, np.stack([left + start, right + other], axis=1), threshold)
@@ -144,14 +144,14 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
 
 
 def _thin_out(near: npt.NDArray[np.bool_], rows: Vectors, candidates: Vectors, threshold: float) -> None:
-    """Leave each row that has more than `MOST_PAIRS` the first of those that are similar indeed.
+    """Leave each row that has more than `MAX_PAIRS` the first of those that are similar indeed.
 
     The first rather than the nearest, so that the rows of a clump do not all choose the same few.
     """
-    crowded = np.flatnonzero(np.count_nonzero(near, axis=1) > MOST_PAIRS)
+    crowded = np.flatnonzero(np.count_nonzero(near, axis=1) > MAX_PAIRS)
     if len(crowded):
         similar = near[crowded] & (rows[crowded] @ candidates.T >= threshold)
-        near[crowded] = similar & (np.cumsum(similar, axis=1, dtype=np.int32) <= MOST_PAIRS)
+        near[crowded] = similar & (np.cumsum(similar, axis=1, dtype=np.int32) <= MAX_PAIRS)
 
 
 def _reduce(vectors: Vectors) -> Vectors:
@@ -182,7 +182,7 @@ def _gather(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple
     is_taken = np.zeros(len(vectors), np.bool_)
     groups = []
     for leader in np.argsort(-degrees, kind="stable")[: np.count_nonzero(degrees)].tolist():
-        candidates = near[leader][~is_taken[near[leader]]][:MOST_PAIRS].tolist()
+        candidates = near[leader][~is_taken[near[leader]]][:MAX_PAIRS].tolist()
         if is_taken[leader] or not candidates:
             continue
         group, lowest = _around(vectors[[leader, *candidates]], [leader, *candidates], threshold)

@@ -10,7 +10,7 @@ from atlas.core.statistics import SuccessRate
 
 G = TypeVar("G", bound=Hashable)
 
-FEWEST_KNOWN = 5
+MIN_KNOWN = 5
 """Smallest number of known outcomes for a statement about a group."""
 
 
@@ -44,6 +44,6 @@ def worst_first(rates: Mapping[G, SuccessRate]) -> tuple[G, ...]:
 def is_failing(rate: SuccessRate, overall: SuccessRate) -> bool:
     """Return whether a group is clearly worse than all records: their rate lies above the group's 95 % interval."""
     interval = rate.interval
-    if interval is None or overall.share is None or rate.n_known < FEWEST_KNOWN:
+    if interval is None or overall.share is None or rate.n_known < MIN_KNOWN:
         return False
     return interval.high < overall.share

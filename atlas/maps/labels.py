@@ -144,7 +144,7 @@ class DomainNames:
         self._text.change(rewrite)
 
     def _every(self, text: bytes | None) -> dict[str, Any]:
-        """Return the names in a text, by collection. Nothing where it is damaged, after putting that aside."""
+        """Return the names in a text, by collection. Nothing if it is damaged, after putting that aside."""
         if text is None:
             return {}
         try:

@@ -113,7 +113,7 @@ class MemoryMap:
 
     recipe: MapRecipe
     trustworthiness: float
-    """At 15 neighbours, in [0, 1]. Of a sample where there are many."""
+    """At 15 neighbours, in [0, 1]. Of a sample if there are many."""
 
     revision: int
     """The store's revision that it shows."""
@@ -233,7 +233,7 @@ def regroup(memory_map: MemoryMap, embedded: EmbeddedRecords, min_domain_size: i
 
 
 def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap | None = None) -> MemoryMap:
-    """Return the map after the store has changed: newcomers placed, the rest where it was, what is gone left out.
+    """Return the map after the store has changed: newcomers placed, the rest if it was, what is gone left out.
 
     Args:
         memory_map: A map of an earlier state.
@@ -308,7 +308,7 @@ def _near(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept_rows: _R
 
 
 def _group(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, previous: MemoryMap | None) -> MemoryMap:
-    """Return the map with its domains, numbered and named as the previous map's where they are the same."""
+    """Return the map with its domains, numbered and named as the previous map's if they are the same."""
     clusters = find_domains(fitted.coordinates, min_size)
     rows = {record_id: row for row, record_id in enumerate(embedded.ids)}
     order = [rows[record_id] for record_id in fitted.ids]

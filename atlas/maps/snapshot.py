@@ -39,12 +39,12 @@ class EmbeddedRecords:
 
 
 def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = None) -> EmbeddedRecords:
-    """Return the live records of a collection, as they were added. Only those of these ids, where they are given.
+    """Return the live records of a collection, as they were added. Only those of these ids, if they are given.
 
     Raises:
         NotFound: The store is not bound to an embedding model yet.
     """
-    store.collection(collection)  # refused where there is no model, and so no dimension of the vectors
+    store.collection(collection)  # refused if there is no model, and so no dimension of the vectors
     with store.reading():  # one state of the store
         begun = _nothing(store, collection)
         seqs = np.sort(store.ledger.matching(collection))

@@ -34,7 +34,7 @@ TOGETHER = 4
 GAP = 1.5
 """Width of the empty space between islands, in the curve's units. Gathering keeps this gap."""
 
-MOST_ISLANDS = 200
+MAX_ISLANDS = 200
 """Islands that are drawn up. More of them fill the plane by themselves."""
 
 EXTENT = 10.0
@@ -153,9 +153,9 @@ def gather(points: Floats, parts: Numbers) -> Floats:
 
     moved = points.copy()
     middle = points[parts == 0].mean(axis=0)
-    rows = {part: np.flatnonzero(parts == part) for part in range(1, min(int(parts.max()) + 1, MOST_ISLANDS))}
+    rows = {part: np.flatnonzero(parts == part) for part in range(1, min(int(parts.max()) + 1, MAX_ISLANDS))}
     away = {part: points[of].mean(axis=0) - middle for part, of in rows.items()}
-    settled = [_thinned(points[(parts == 0) | (parts >= MOST_ISLANDS)])]
+    settled = [_thinned(points[(parts == 0) | (parts >= MAX_ISLANDS)])]
     for part in sorted(rows, key=lambda part: float(np.linalg.norm(away[part]))):
         island, tree = _thinned(points[rows[part]]), cKDTree(np.concatenate(settled))
         shifts = (share * away[part] for share in np.linspace(-1, 0, 41))

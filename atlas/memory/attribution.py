@@ -21,7 +21,7 @@ from atlas.storage.store import Store
 
 logger = logging.getLogger(__name__)
 
-MOST_TASKS = 1_000
+MAX_TASKS = 1_000
 
 NAMES: Mapping[Any, str] = {
     "experience": "experience",
@@ -56,7 +56,7 @@ class Attribution:
 class TrajectoryAttribution:
     """Memories that were retrieved for the tasks that are being worked on in this process, the last so many of them."""
 
-    def __init__(self, most_tasks: int = MOST_TASKS) -> None:
+    def __init__(self, most_tasks: int = MAX_TASKS) -> None:
         self._most_tasks = most_tasks
         self._retrieved: OrderedDict[tuple[str, str], Ids] = OrderedDict()
         self._lock = threading.Lock()
@@ -241,7 +241,7 @@ class StoredBefore:
 
     record_id: str
     operation_id: str | None
-    """The operation that stored it, or None where it was imported."""
+    """The operation that stored it, or None if it was imported."""
 
 
 def stored_before(experience: Memory[Any], storage: Store, trajectory: Trajectory) -> StoredBefore | None:

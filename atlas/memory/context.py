@@ -165,7 +165,7 @@ class _Part:
 
 
 def counter_of(embedder: object) -> TokenCounter:
-    """Return a counter with an embedder's own tokenizer where it has one, else one that goes by characters."""
+    """Return a counter with an embedder's own tokenizer if it has one, else one that goes by characters."""
     count = getattr(embedder, "count_tokens", None)
     if count is not None and count("a") is not None:
         return TokenCounter(count=count, name=f"the tokenizer of {getattr(embedder, 'model_name', 'the embedder')}")
@@ -210,8 +210,8 @@ def build_context(
 
     Args:
         by_words: Whether the hits were found by words alone, which the block states.
-        sections: The sections of the block, by memory. Those of ATLAS where it is None.
-        tools: The tools that the agent has, None where it is unknown. Concepts that need others come last.
+        sections: The sections of the block, by memory. Those of ATLAS if it is None.
+        tools: The tools that the agent has, None if it is unknown. Concepts that need others come last.
 
     Raises:
         InvalidInput: The budget is negative.
@@ -339,7 +339,7 @@ def _is_near_copy(part: _Part, other: _Part) -> bool:
 
 
 def _best_first(parts: Sequence[_Part]) -> list[_Part]:
-    """Return the parts by relevance, where none comes before a better ranked one of its memory."""
+    """Return the parts by relevance, if none comes before a better ranked one of its memory."""
     lowest: dict[str, float] = {}
     standing = dict[_Part, float]()
     for part in parts:

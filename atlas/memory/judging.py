@@ -34,7 +34,7 @@ class JudgedMemories(ABC):
             record_id: The id of a hit.
             right: True if the query should find it, False if it should not, None to take back a judgement.
             memory: The memory that has the record: `experience`, `concepts`, `strategies` or `journal`. It is needed
-                only where several have the id.
+                only if several have the id.
 
         Raises:
             NotFound: There is no such record. A judgement of a deleted one can be taken back all the same.

@@ -34,10 +34,10 @@ class JudgedAttempt:
     """True if it used a memory, False if no use of it is known."""
 
     experience_id: str = ""
-    """The experience of this attempt, or empty where it was merged into that of another."""
+    """The experience of this attempt, or empty if it was merged into that of another."""
 
     used: tuple[Used, ...] = ()
-    """The memories that it used, where they are known."""
+    """The memories that it used, if they are known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,22 +49,22 @@ def open_memory(
     """Open an agent's memory, creating it if it does not exist.
 
     Args:
-        path: The store directory; `ATLAS_STORE`, or `.atlas`, where it is None.
+        path: The store directory; `ATLAS_STORE`, or `.atlas`, if it is None.
         embedder: Embeds texts, by its method `encode` alone. If it is None, the model that the store is bound to; for a
-            new store `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or `confirm` agrees to fetch it, else
+            new store `ATLAS_EMBEDDING_MODEL`, else bge-base if it is at hand or `confirm` agrees to fetch it, else
             the bundled MiniLM.
         llm: A language model: it names and describes the concepts that compression finds, composes concepts,
             abstracts strategies, and sums up what a journal forgets. Without one, names are derived, concepts are
             composed by their types, strategies are made by pattern, and summaries of sentences of the entries.
         success_updater: Estimates the success rates of strategies, from all recorded outcomes, so that it may be
-            another one each time; that of `ATLAS_SUCCESS_UPDATER` where it is None.
+            another one each time; that of `ATLAS_SUCCESS_UPDATER` if it is None.
         extractor: Returns the text of an attempt to embed from now on, such as `LLMSummarizingExtractor(llm)`. Its
-            task where it is None.
+            task if it is None.
         read_only: Open without writing anything, not even what was retrieved.
         create: Whether it may be created if it does not exist.
-        settings: Options; those of the ATLAS_* variables where it is None.
-        announce: Told which model a new store uses, and before anything that takes long; a warning where it is None.
-        confirm: Asked before a model of hundreds of MB is fetched for a new store; none is where it is None.
+        settings: Options; those of the ATLAS_* variables if it is None.
+        announce: Told which model a new store uses, and before anything that takes long; a warning if it is None.
+        confirm: Asked before a model of hundreds of MB is fetched for a new store; none is fetched if it is None.
 
     Raises:
         EmbeddingModelMismatch: The embedder is not the one that the store's vectors were made with.

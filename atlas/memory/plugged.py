@@ -21,7 +21,7 @@ class PluggedMemory:
     """A memory with its protocol's methods alone: without signals, marks and history.
 
     What it finds is held to be found, in its own order: weights and thresholds are not asked of it. A use is counted by
-    its `update_stats` where it has that.
+    its `update_stats` if it has that.
     """
 
     noun: ClassVar[str]

@@ -168,7 +168,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         Args:
             memory: An open memory.
             task: A task or its description, or what makes it of a decorated function's arguments; that function's first
-                argument where it is None.
+                argument if it is None.
             domain: Domain of tasks that are given as descriptions.
             judge: Returns the outcome from the answer, unless the run reported one itself.
         """
@@ -299,7 +299,7 @@ def _task_id(description: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value as text: JSON where it is no text, and as Python shows it where JSON cannot hold it."""
+    """Return a value as text: JSON if it is no text, and as Python shows it where JSON cannot hold it."""
     try:
         text = value if isinstance(value, str) else to_text(value)
     except Exception:  # noqa: BLE001 - agents hand over anything
@@ -317,7 +317,7 @@ def _plain(value: Any) -> Any:
 
 
 def _representation(value: Any, show: Callable[[Any], str] = repr) -> str:
-    """Return a value as it shows itself, or by its type where it cannot."""
+    """Return a value as it shows itself, or by its type if it cannot."""
     try:
         return show(value)
     except Exception:  # noqa: BLE001 - as above

@@ -60,7 +60,7 @@ class StrategyEffect:
 
     @property
     def verdict(self) -> str:
-        """`helps` or `hurts` where the intervals do not meet, `unclear` where they do.
+        """`helps` or `hurts` where the intervals do not meet, `unclear` if they do.
 
         `not used` without a try; `unplaced` where some tries may be on both sides.
         """

@@ -32,7 +32,7 @@ class Attempt:
     """`succeeded`, `failed` or `unknown`: how the attempt itself went."""
 
     trajectory_id: str
-    """Its own id, or empty where it is not known."""
+    """Its own id, or empty if it is not known."""
 
 
 def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) -> dict[str, Attempt]:
@@ -71,7 +71,7 @@ def tasks_without(
 def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRate:
     """Return how those of the attempts went that are no tries of a strategy.
 
-    A try that names its task alone is taken for an attempt at that task which went alike, where there is one; one that
+    A try that names its task alone is taken for an attempt at that task which went alike, if there is one; one that
     names neither may be any of them, and takes none away.
     """
     named = {use.trajectory_id for use in tries if use.trajectory_id}

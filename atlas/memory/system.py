@@ -255,7 +255,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
     @property
     def token_counter(self) -> TokenCounter:
-        """The counter of a context's tokens: the embedder's tokenizer where it has one."""
+        """The counter of a context's tokens: the embedder's tokenizer if it has one."""
         embedders = (memory.embedder for memory in self._memories.values())
         return counter_of(next((embedder for embedder in embedders if embedder is not None), None))
 
@@ -338,7 +338,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
         It asks like `query`. The shown records, rather than all that were found, then count as used for the task, but
         for those that the block warns of.
-        Tokens are counted with the embedder's tokenizer where it has one.
+        Tokens are counted with the embedder's tokenizer if it has one.
 
         Args:
             by_words: Whether words alone are looked for, so that no embedding model is needed.
@@ -377,8 +377,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
         Returns:
             `experience` and `strategies`, each with an id, where they hold it now; `concepts`, the ids of those that
-            were added at once, where there are any; `compression`, `started` where a search began in the background;
-            `used`, the ids by memory that the outcome was counted for, where there are any; `errors`, by memory, where
+            were added at once, if there are any; `compression`, `started` where a search began in the background;
+            `used`, the ids by memory that the outcome was counted for, if there are any; `errors`, by memory, where
             something failed, or a language model took longer than `Settings.llm_store_seconds` and a strategy or a
             summary is written in the background; `scrubbed`, the number of secrets that were replaced, by kind, where
             there were any.

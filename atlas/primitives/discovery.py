@@ -6,7 +6,7 @@ that makes a `PrimitiveLoader` from no arguments.
     [project.entry-points."atlas.primitives"]
     chess = "my_package.primitives:ChessPrimitiveLoader"
 
-This package's own are listed here rather than as entry points, so that they are there too where it is not installed, or
+This package's own are listed here rather than as entry points, so that they are there too if it is not installed, or
 an older version of it is.
 """
 

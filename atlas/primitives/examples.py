@@ -37,7 +37,7 @@ class ExampleGrids:
 
     inputs: tuple[Grid, ...]
     outputs: tuple[Grid, ...]
-    """Grids of the result: one where it is a grid, several for a list of them, None for anything else."""
+    """Grids of the result: one if it is a grid, several for a list of them, None for anything else."""
 
 
 def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> list[ExampleResult]:

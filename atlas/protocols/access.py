@@ -31,7 +31,7 @@ class AccessText(Protocol):
     """A text that many servers may read and replace at once. Its `str` is its place."""
 
     def read(self, seen: StoredText | None = None) -> StoredText | None:
-        """Return the text as it is now, or None before the first one.
+        """Return the string as it is now, or None before the first one.
 
         Args:
             seen: The value read before, which is returned if the file was not replaced since.

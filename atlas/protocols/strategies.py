@@ -28,7 +28,7 @@ class ExtractedText:
 
     text: str
     made_by: str = ""
-    """The model and the version of its prompt. Empty where no model wrote the text."""
+    """The model and the version of its prompt. Empty if no model wrote the text."""
 
 
 @runtime_checkable
@@ -73,7 +73,7 @@ class ComposedConcept:
 
     concept: CodeConcept | None = None
     why_not: str = ""
-    """With names of concepts and a model's words in it: untrusted. Empty where there is a concept."""
+    """With names of concepts and a model's words in it: untrusted. Empty if there is a concept."""
 
 
 @runtime_checkable

@@ -110,8 +110,8 @@ def connect(
     """Return the memory that a server of ATLAS holds.
 
     Args:
-        address: Such as `http://memory.example:8501`. `ATLAS_STORE` where it is None.
-        key: A key of that server. `ATLAS_KEY` where it is None. A server of yours on this machine needs no key.
+        address: Such as `http://memory.example:8501`. `ATLAS_STORE` if it is None.
+        key: A key of that server. `ATLAS_KEY` if it is None. A server of yours on this machine needs no key.
         timeout_seconds: Longest wait for an answer.
 
     Raises:

@@ -42,7 +42,7 @@ class Doors:
         """Return the actor of a request, in the store of its key. The token is for the first store.
 
         Args:
-            authorization: The header of that name, or an empty text.
+            authorization: The header of that name, or an empty string.
 
         Raises:
             NotAllowed: The key is missing, unknown, revoked or has expired.
@@ -229,15 +229,15 @@ async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) 
 
 
 def peer(scope: Scope) -> str:
-    """Return the address that a request comes from, or an empty text if it is unknown."""
+    """Return the address that a request comes from, or an empty string if it is unknown."""
     client = scope.get("client")
     return str(client[0]) if client else ""
 
 
 def header(scope: Scope, name: bytes) -> str:
-    """Return the value of a header, or an empty text if it is missing or repeated.
+    """Return the value of a header, or an empty string if it is missing or repeated.
 
-    It is read as UTF-8, which proxies write names in, or as Latin-1 where it is not.
+    It is read as UTF-8, which proxies write names in, or as Latin-1 if it is not.
     """
     values = [value for key, value in scope["headers"] if key == name]
     if len(values) != 1:

@@ -189,10 +189,10 @@ class _Browser(TypedDict):
     """A browser, as sessions know it."""
 
     token: str
-    """The token of its session until now, or an empty text."""
+    """The token of its session until now, or an empty string."""
 
     vouched_id: str
-    """Id of the person for whom a proxy vouches, or an empty text."""
+    """Id of the person for whom a proxy vouches, or an empty string."""
 
 
 def rights(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
@@ -222,7 +222,7 @@ def _browser(scope: Scope, cookie: str) -> _Browser:
 
 
 def _token(scope: Scope, cookie: str) -> str:
-    """Return the browser's token, or an empty text."""
+    """Return the browser's token, or an empty string."""
     for name, value in scope["headers"]:
         if name == b"cookie":
             try:

@@ -17,14 +17,14 @@ from atlas.infra.actor import Actor
 from atlas.storage.place.audit import ENTERED, LINK_OPENED, TOKEN_ENTERED
 
 COOKIE = "atlas_session"
-MOST_SESSIONS = 10_000
-MOST_OF_ONE = 100
+MAX_SESSIONS = 10_000
+MAX_OF_ONE = 100
 """Browsers that one key, link or person may have at once. One more ends the oldest of them."""
 
 SESSION_SECONDS = 12 * 3_600.0
 """Time after which somebody has to enter again."""
 
-MOST_HOURS = 8_784
+MAX_HOURS = 8_784
 
 
 def session_seconds(text: str) -> float:
@@ -39,10 +39,8 @@ def session_seconds(text: str) -> float:
         hours = float(text)
     except ValueError:
         hours = 0.0
-    if not 0 < hours <= MOST_HOURS:
-        raise InvalidInput(
-            f"ATLAS_SESSION_HOURS should be a number up to {MOST_HOURS:,}, like 12, but is {text!r:.100}"
-        )
+    if not 0 < hours <= MAX_HOURS:
+        raise InvalidInput(f"ATLAS_SESSION_HOURS should be a number up to {MAX_HOURS:,}, like 12, but is {text!r:.100}")
     return hours * 3_600
 
 
@@ -96,7 +94,7 @@ class Sessions:
         return self._begin(f"key {key.id}", partial(store.key, key.id), token, vouched_id)
 
     def follow(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
-        """Return a token for a browser that opens a link, the same as before where it has opened it already.
+        """Return a token for a browser that opens a link, the same as before if it has opened it already.
 
         Args:
             token: See `begin`.
@@ -112,7 +110,7 @@ class Sessions:
         return self._begin(_guest_of(link), partial(store.link, link.id), token, vouched_id)
 
     def ended_by(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
-        """Return the name of the person whom opening a link would sign out, or an empty text.
+        """Return the name of the person whom opening a link would sign out, or an empty string.
 
         Args:
             token: See `begin`.
@@ -169,8 +167,8 @@ class Sessions:
         with self._lock:
             self._visits.pop(before, None)
             self._drop([token for token, visit in self._visits.items() if visit.until <= now])
-            self._drop([token for token, visit in self._visits.items() if visit.guest == guest][: 1 - MOST_OF_ONE])
-            self._drop([*self._visits][: 1 - MOST_SESSIONS])
+            self._drop([token for token, visit in self._visits.items() if visit.guest == guest][: 1 - MAX_OF_ONE])
+            self._drop([*self._visits][: 1 - MAX_SESSIONS])
             self._visits[token] = started
         return token
 

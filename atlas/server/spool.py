@@ -118,7 +118,7 @@ class Spool:
             return sum(self._close(memory, path) for path in self._files())
 
     def close_quiet_of(self, open_memory: Callable[[], MemorySystem]) -> None:
-        """Make attempts of traces that are over, in a memory that is opened where there are any."""
+        """Make attempts of traces that are over, in a memory that is opened if there are any."""
         if self.n_waiting() or self.n_refused():
             self.close_quiet(open_memory())
 

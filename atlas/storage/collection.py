@@ -307,7 +307,7 @@ class Collection(ABC):
     def similarities(self, n: int) -> tuple[Vector, Vector]:
         """Return cosines of pairs of some n records, and of each with the nearest record of other content.
 
-        Empty where they are not measured: the values that are usual with the model serve then.
+        Empty if they are not measured: the values that are usual with the model serve then.
         """
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
 

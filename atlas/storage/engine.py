@@ -107,7 +107,7 @@ class MarkTables(Protocol):
         """Return the live records whose last mark was lost with its file, until somebody marks them again."""
 
     def state(self) -> str:
-        """Return a text that differs after every change of records, marks or uses."""
+        """Return a string that differs after every change of records, marks or uses."""
 
 
 class UsageTables(Protocol):
@@ -254,7 +254,7 @@ class Publication:
     """The job that made it. Empty without a job."""
 
     is_whole: bool
-    """False where it is too large to be held, so that only its maker has it."""
+    """False if it is too large to be held, so that only its maker has it."""
 
 
 class SharedState(Protocol):
@@ -289,7 +289,7 @@ class LedgerEngine(Protocol):
 
     @property
     def is_file(self) -> bool:
-        """True where it is a file of the store's directory, which others beside it follow: marks, and an index."""
+        """True if it is a file of the store's directory, which others beside it follow: marks, and an index."""
 
     @property
     def words(self) -> KeywordSearch:

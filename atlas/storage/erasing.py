@@ -62,7 +62,7 @@ UNDER_WAY = (
 
 
 def finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
-    """Finish purges. Return the reason why one is unfinished, and the remedy, or an empty text.
+    """Finish purges. Return the reason why one is unfinished, and the remedy, or an empty string.
 
     Args:
         path: The store's directory.

@@ -36,10 +36,10 @@ class Seal:
     ledger_id: str = ""
     revision: int = 0
     files: str = ""
-    """A digest over the files, where there are any. Opening other ones could crash the process."""
+    """A digest over the files, if there are any. Opening other ones could crash the process."""
 
     n_keys: int = 0
-    """How many keys it held, where they are counted."""
+    """How many keys it held, if they are counted."""
 
     change: int = 0
     """The newest change of the ledger then."""
@@ -58,7 +58,7 @@ class Seal:
 
 
 def read_seal(text: str) -> Seal:
-    """Return the seal of a JSON text. An empty one where no writer leaves such a text."""
+    """Return the seal of a JSON text. An empty one if no writer leaves such a text."""
     try:
         seal = Seal(**json.loads(text))
     except (ValueError, TypeError, RecursionError):
@@ -94,7 +94,7 @@ class FollowingIndex(Protocol):
 
     @property
     def fault(self) -> str:
-        """The reason why it could not be asked or written last. Empty where it could, or was not tried."""
+        """The reason why it could not be asked or written last. Empty if it could, or was not tried."""
 
     @property
     def is_due(self) -> bool:

@@ -28,7 +28,7 @@ class Removal:
     id: str
     title: str
     is_live: bool
-    """True where it is in its memory. Else it was deleted."""
+    """True if it is in its memory. Else it was deleted."""
 
     n_earlier: int
     """States of it, and of its marks, that the history holds."""

@@ -67,7 +67,7 @@ class LedgerCollection(Collection):
 
     @property
     def problem(self) -> str:
-        """The sentence that the index is out of reach. Empty where it is not, or is not needed."""
+        """The sentence that the index is out of reach. Empty if it is not, or is not needed."""
         return self.parts.nearest.problem
 
     def within(

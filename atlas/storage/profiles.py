@@ -175,7 +175,7 @@ class ProfileBook:
 
 
 def problem_in_use(profile: Profile) -> str:
-    """Return the problem of the profile in use, and its replacement, or an empty text."""
+    """Return the problem of the profile in use, and its replacement, or an empty string."""
     if not profile.problem:
         return ""
     return (

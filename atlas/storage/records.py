@@ -46,10 +46,10 @@ class Record:
     """The text that was embedded."""
 
     vectors: Vectors | None
-    """Shape (n_windows, dim). None where it was read without them."""
+    """Shape (n_windows, dim). None if it was read without them."""
 
     tokens: bytes | None = None
-    """Packed vectors of the text's word pieces, where they were made with it. None leaves those that are kept."""
+    """Packed vectors of the text's word pieces, if they were made with it. None leaves those that are kept."""
 
     search_text: str = ""
     """Further text for keyword search, beside the document."""
@@ -245,7 +245,7 @@ class Check:
 
     name: str
     look: Callable[[], str]
-    """Returns the problem, or an empty text."""
+    """Returns the problem, or an empty string."""
 
     mend: Callable[[], None] | None = None
     """None if only a person can decide on the remedy."""
@@ -305,7 +305,7 @@ def as_row(record: Record) -> dict[str, Any]:
 
 
 def as_metadata(record: Record) -> dict[str, Any]:
-    """Return a record's metadata with what the ledger keeps apart, where it was read."""
+    """Return a record's metadata with what the ledger keeps apart, if it was read."""
     apart = {name: getattr(record, name) for name in APART}
     return {**record.metadata, **{name: value for name, value in apart.items() if value}}
 

@@ -184,7 +184,7 @@ class Store:
 
     @property
     def address_with_password(self) -> str:
-        """Its address in PostgreSQL, for a child's environment. Empty where it is a directory."""
+        """Its address in PostgreSQL, for a child's environment. Empty if it is a directory."""
         return self._address.with_password if self._address else ""
 
     @property
@@ -346,7 +346,7 @@ class Store:
         return self._follow_with_indexes()
 
     def finish_purges(self) -> str:
-        """Finish purges. Return the reason why one is unfinished, and the remedy, or an empty text."""
+        """Finish purges. Return the reason why one is unfinished, and the remedy, or an empty string."""
         if not self.ledger.purges.unfinished():
             return ""
         problem = erasing.finish(self.path, self.ledger, self.marks_files, self._drop_index)

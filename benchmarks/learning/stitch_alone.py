@@ -48,7 +48,7 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inputs(request: dict[str, Any]) -> dict[str, Any]:
-    """Return the programs as Stitch takes them, with their tasks where they have any."""
+    """Return the programs as Stitch takes them, with their tasks if they have any."""
     import stitch_core
 
     if "dreamcoder" not in request:

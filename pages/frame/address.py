@@ -88,7 +88,7 @@ def end_address() -> None:
 
 
 def page_hash() -> str:
-    """Return Streamlit's hash of the page, or an empty text outside a run."""
+    """Return Streamlit's hash of the page, or an empty string outside a run."""
     run = get_script_run_ctx()
     return run.page_script_hash if run is not None else ""
 

@@ -76,7 +76,7 @@ class _CheckedSocket:
         rights = self._rights()
         has_kept_rights = bool(rights) and rights == self._drawn_with
         if kind == "rerun_script" and not (message.rerun_script.fragment_id and has_kept_rights):
-            # The whole page looks its person up, and says so where they are let in no more.
+            # The whole page looks its person up, and says so if they are let in no more.
             message.rerun_script.fragment_id = ""
             self._drawn_with = rights
         elif kind in ("file_urls_request", "backend_operation_request") and not has_kept_rights:

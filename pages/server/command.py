@@ -85,7 +85,7 @@ def serve() -> None:
 
 
 def _own_names(host: str) -> list[str]:
-    """Return the names and addresses that this machine has, where it is served on all of them."""
+    """Return the names and addresses that this machine has, if it is served on all of them."""
     if host not in ("0.0.0.0", "::"):
         return []
     name = socket.gethostname()

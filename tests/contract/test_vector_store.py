@@ -12,7 +12,7 @@ MANY = [f"r{i}" for i in range(24)]
 
 
 def add_many(store, *, follow_after=12):
-    """24 records whose cosine with the first axis falls from 1 to 0; where there is an index, it holds half of them."""
+    """24 records whose cosine with the first axis falls from 1 to 0; if there is an index, it holds half of them."""
     vectors = [near(0, 1, 1 - i / 24) for i in range(24)]
     for start, end in ((0, follow_after), (follow_after, 24)):
         metadatas = [{"n": i, "even": i % 2 == 0} for i in range(start, end)]

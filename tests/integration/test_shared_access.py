@@ -105,7 +105,7 @@ def test_files_of_an_older_version_are_taken_over_from_each_machine_once(machine
     directories = [machine(name) for name in ("first", "second")]
     secrets = []
     for directory in directories:
-        old = directory.parent / "old"  # where nothing tells of an address, keys are a file
+        old = directory.parent / "old"  # if nothing tells of an address, keys are a file
         old.mkdir()
         secrets.append(KeyRing(old).add(f"agent of {directory.parent.name}", Role.WRITER, created_by="ada")[1])
         for name in (KEYS, AUDIT):

@@ -278,12 +278,12 @@ def test_what_was_worked_out_before_a_restore_is_not_kept(two, tmp_path):
 def test_a_result_that_is_too_large_stays_where_it_was_made(two, monkeypatch, caplog):
     first, second = two
     made = make_map(read_embedded(first.storage, COLLECTION))
-    monkeypatch.setattr(artefact, "MOST_BYTES", 100)
+    monkeypatch.setattr(artefact, "MAX_BYTES", 100)
     map_file(first).save(made)
     assert "so other servers do not get it" in caplog.text
     assert map_file(first).load() is not None
     assert map_file(second).load() is None
-    monkeypatch.setattr(artefact, "MOST_BYTES", 10**6)
+    monkeypatch.setattr(artefact, "MAX_BYTES", 10**6)
     map_file(second).save(made)
     assert map_file(first).written_at == map_file(second).written_at
     assert map_file(first).load() is not None

@@ -154,7 +154,7 @@ def _result(getter: Any) -> str:
 
 
 def is_awaitable(owner: type, name: str) -> bool:
-    """Whether a method is a coroutine: by its name where it is a twin, since a twin may be any callable."""
+    """Whether a method is a coroutine: by its name if it is a twin, since a twin may be any callable."""
     is_twin = name.startswith("a") and callable(getattr(owner, name[1:], None))
     return is_twin or inspect.iscoroutinefunction(getattr(owner, name))
 

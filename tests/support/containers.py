@@ -157,6 +157,6 @@ def _local_packages() -> list[Path]:
 
 
 def missing() -> str:
-    """Return what this machine lacks to build, or an empty text."""
+    """Return what this machine lacks to build, or an empty string."""
     lacks = [name for name in ("debootstrap", "unshare", "chroot", "ip") if shutil.which(name) is None]
     return ", ".join([*lacks, *([] if os.geteuid() == 0 else ["root"])])

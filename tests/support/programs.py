@@ -84,7 +84,7 @@ def dozen() -> list[atlas.Trajectory]:
 
 
 def programs(*, tested: bool = True, **given: Any) -> list[atlas.Trajectory]:
-    """Four attempts whose programs count words, each with its test where they are tested."""
+    """Four attempts whose programs count words, each with its test if they are tested."""
     return [
         attempt(
             f"Count the {what}",

@@ -92,7 +92,7 @@ def badges(app: AppTest) -> str:
 
 
 def blocks(app: AppTest) -> list[str]:
-    """The blocks of the page: in numbered pieces where there is one, and as text where there are two."""
+    """The blocks of the page: in numbered pieces if there is one, and as text if there are two."""
     drawn = [node for node in of_type(app, "bidi_component") if node.proto.component_name.endswith("ask_block")]
     pieces = ["\n".join(piece["text"] for piece in json.loads(node.proto.json)["pieces"]) for node in drawn]
     return pieces + [element.value for element in app.main.code]

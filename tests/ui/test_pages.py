@@ -1,4 +1,4 @@
-"""Every page opens on every kind of store, and says what to do where there is nothing to show."""
+"""Every page opens on every kind of store, and says what to do if there is nothing to show."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Plugin:
     """Name and version of its distribution."""
 
     summary: str
-    """One line on its distribution, or an empty text."""
+    """One line on its distribution, or an empty string."""
 
     point: EntryPoint = field(repr=False, compare=False)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 ENGLISH = "en"
 
-LEAST_SHARE = 0.05
+MIN_SHARE = 0.05
 """Share of texts that have to be in a language for it to be one of theirs. A name or a quotation makes none."""
 
 _SCRIPTS = {
@@ -20,7 +20,7 @@ _SCRIPTS = {
 }
 """A character that tells a language, which is looked for in this order: Japanese has Chinese characters as well."""
 
-_LEAST_OF_SCRIPT = 0.2
+_MIN_OF_SCRIPT = 0.2
 """Share of a text's letters that have to be of a script. A Chinese word has fewer letters than an English one."""
 
 _FUNCTION_WORDS = {
@@ -51,17 +51,17 @@ _LATIN = re.compile(r"[^\W\d_]+")
 
 
 def languages_of(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the languages of some texts, the most frequent first. English where none is recognised."""
+    """Return the languages of some texts, the most frequent first. English if none is recognised."""
     counts = Counter(filter(None, map(language_of, texts)))
-    least = LEAST_SHARE * sum(counts.values())
+    least = MIN_SHARE * sum(counts.values())
     return tuple(language for language, n in counts.most_common() if n >= least) or (ENGLISH,)
 
 
 def language_of(text: str) -> str:
-    """Return the code of a text's language, such as `de`, or an empty text where it is not recognised."""
+    """Return the code of a text's language, such as `de`, or an empty string if it is not recognised."""
     n_letters = sum(map(str.isalpha, text))
     for language, script in _SCRIPTS.items():
-        if len(script.findall(text)) > _LEAST_OF_SCRIPT * n_letters:
+        if len(script.findall(text)) > _MIN_OF_SCRIPT * n_letters:
             return language
     words = [word.lower() for word in _LATIN.findall(text)]
     counts = {language: sum(word in known for word in words) for language, known in _FUNCTION_WORDS.items()}

@@ -72,7 +72,7 @@ SHARE = 0.7
 In one of the query's length, none does: there the pooled vectors are better. With a half for texts of any length, of
 the nine sets of the development half three were worse by more than chance."""
 
-MOST_PIECES = 512
+MAX_PIECES = 512
 """Different word pieces of a text that are kept. It bounds what a search reads of long texts.
 
 Of more, those with the highest numbers are kept: vocabularies are in the order of how common a piece is, and the rare
@@ -96,7 +96,7 @@ ABOVE_USUAL = 0.1
 BELOW_USUAL = 0.15
 """How far below what is usual with its model the cosine of a store's neighbours may be: few texts are no neighbours."""
 
-LEAST_SPAN = 0.1
+MIN_SPAN = 0.1
 """Cosine between unrelated and near, at least: a store of one text alone has no scale."""
 
 # --- Relevance and nudges.
@@ -110,13 +110,13 @@ WORKED = {True: 1.0, None: 0.5, False: 0.0}
 
 # --- Order. Set by hand.
 
-FEWEST_RANKED = 100
+MIN_RANKED = 100
 """Candidates of either kind that are ranked at least."""
 
 RANKED_PER_HIT = 4
 """Candidates of either kind that are ranked for each wanted hit, so that the nudges find the best among them."""
 
-MOST_CANDIDATES = 2_000
+MAX_CANDIDATES = 2_000
 """Candidates of either kind among which distinct ones are looked for."""
 
 ALIKE = 0.03
@@ -149,7 +149,7 @@ ITSELF = 0.2
 """Part that the record itself has in what its first sentence shows of own queries, beside the best other record. Chosen
 on manual pages in German: it costs the least on those in Chinese too."""
 
-MOST_ASKED = 200
+MAX_ASKED = 200
 """Characters of a first sentence that is asked. Set by hand."""
 
 LOOKED_AT = 20

@@ -16,10 +16,10 @@ from atlas.importers.corpora.records import entry
 
 CUSTOMER, AGENT = "Customer", "Agent"
 
-LEAST_WORDS = 8
+MIN_WORDS = 8
 """Words of a message that is asked with: a shorter one fits any conversation."""
 
-MOST_ASKED = 3
+MAX_ASKED = 3
 """Messages of one conversation that are asked with."""
 
 
@@ -36,7 +36,7 @@ class _Dialogue:
     def questions(self) -> list[str]:
         """Messages of the customer that serve as queries, without the first one."""
         messages = [text for speaker, text in self.turns if speaker == CUSTOMER][1:]
-        return [text for text in messages if len(text.split()) >= LEAST_WORDS][:MOST_ASKED]
+        return [text for text in messages if len(text.split()) >= MIN_WORDS][:MAX_ASKED]
 
 
 def corpora(name: str, runs: Sequence[Trajectory]) -> list[JudgedCorpus]:

@@ -62,7 +62,7 @@ def _corpora(files: dict[str, list[Path]], limits: Limits) -> list[JudgedCorpus]
 
 
 def _kind(path: Path, limits: Limits) -> str:
-    """Return the kind of a file that can be evaluated on, or an empty text."""
+    """Return the kind of a file that can be evaluated on, or an empty string."""
     try:
         head = read_head(path, limits)
     except (ImportFailed, OSError):

@@ -37,7 +37,7 @@ class Message:
 
     @property
     def speaker(self) -> str:
-        """The role, and the tool where it is one: `user`, `tool search`."""
+        """The role, and the tool if it is one: `user`, `tool search`."""
         return f"{self.role} {self.tool}".strip()
 
     @property

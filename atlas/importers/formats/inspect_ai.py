@@ -1,6 +1,6 @@
 """Inspect's evaluation logs, as JSON and as `.eval` (zip): one trajectory per sample.
 
-Pictures and other blobs are not kept, only that they were there. Inspect's logs may hold NaN: where it is kept at all,
+Pictures and other blobs are not kept, only that they were there. Inspect's logs may hold NaN: if it is kept at all,
 it becomes an absent value.
 
 Source:

@@ -243,7 +243,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.close()
         if error.sqlite_errorcode in _LOCKED or Path(f"{path}-wal").exists():
             raise
-        # In WAL mode, where nobody has it open and nothing may be written beside it, it is as good as a plain file.
+        # In WAL mode, if nobody has it open and nothing may be written beside it, it is as good as a plain file.
         connection = sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None)
     connection.text_factory = bytes
     return connection

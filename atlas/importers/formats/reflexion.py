@@ -1,7 +1,7 @@
 """Reflexion's logs: programming attempts (HumanEval, MBPP, LeetCode) as JSONL, ALFWorld trials as a JSON list.
 
 The logs hold the agent's reflections and its last solution, not the solutions in between: each reflection becomes a
-step with that thought, and the solution, where there is one, the action of the last step.
+step with that thought, and the solution, if there is one, the action of the last step.
 
 Source:
     https://github.com/noahshinn/reflexion
@@ -81,7 +81,7 @@ def _attempt(
 
 
 def _benchmark(row: Json) -> str:
-    """Return `mbpp`, `humaneval` or `leetcode` by the row's id or keys, else an empty text."""
+    """Return `mbpp`, `humaneval` or `leetcode` by the row's id or keys, else an empty string."""
     name = str(row.get("name", row.get("task_id"))).lower()
     from_name = next((benchmark for benchmark in ("mbpp", "humaneval", "leetcode") if name.startswith(benchmark)), "")
     return from_name or ("leetcode" if "cannonical_solution" in row else "")  # spelt so in that log only

@@ -80,7 +80,7 @@ def compress_now(
     """Return the functions that the programs of matching successful attempts share. Nothing is added.
 
     Args:
-        strategy: That of `strategy_of` without a model where it is None.
+        strategy: That of `strategy_of` without a model if it is None.
 
     Raises:
         Cancelled: `cancelled` returned True. EngineFailed, LLMError: The search ended without an answer.

@@ -24,7 +24,7 @@ class Parameter:
 
     hole: int
     takes: tuple[int, ...] | None = None
-    """Holes of the variables that it is called with where it is a function, None where it is a value."""
+    """Holes of the variables that it is called with if it is a function, None if it is a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ FRAME_READERS = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "
 
 
 def pattern_problem(pattern: Pattern) -> str:
-    """Return why a pattern cannot be a function in any use, or an empty text."""
+    """Return why a pattern cannot be a function in any use, or an empty string."""
     for term in pattern.body.walk():
         if term.head.startswith(("#", "&")) or is_call(term):
             continue
@@ -141,7 +141,7 @@ class _Use:
         self.positions = positions(nodes, self.holes, self.flows, self.program.purity)
 
     def with_called_hole(self, hole: int) -> _Use:
-        """Return the use with a hole passed as a function, which is evaluated where it is called."""
+        """Return the use with a hole passed as a function, which is evaluated if it is called."""
         holes = {node: number for node, number in self.holes.items() if number != hole}
         return replace(self, holes=holes)
 
@@ -217,7 +217,7 @@ def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
 
 
 def _site_problem(use: _Use) -> str:
-    """Return why an occurrence cannot be replaced by a call, or an empty text where it can."""
+    """Return why an occurrence cannot be replaced by a call, or an empty string if it can."""
     region = use.region
     if region.statements and _leaves_a_loop(region.statements):
         return "leaves a loop around it"
@@ -234,7 +234,7 @@ def _site_problem(use: _Use) -> str:
 
 
 def _code_problem(nodes: Sequence[ast.AST], use: _Use) -> str:
-    """Return why code cannot stand in a function of its own, or an empty text where it can."""
+    """Return why code cannot stand in a function of its own, or an empty string if it can."""
     parts = [part for node in nodes for part in ast.walk(node)]
     if any(map(_makes_async_iterator, parts)):
         return "awaits in a comprehension"

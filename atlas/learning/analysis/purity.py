@@ -4,7 +4,7 @@ The analysis is conservative, except for these assumptions. Running a program's 
 
 - Operators and Python's own functions do with any object what they do with those of Python's own types; only a program
   that names `defaultdict` or defines `__missing__` is known to add items by asking for them.
-- Reading an attribute changes nothing where the program itself stores it in an object, or where it is one of `MEMBERS`
+- Reading an attribute changes nothing if the program itself stores it in an object, or if it is one of `MEMBERS`
   that is called or of `PLAIN_ATTRIBUTES`. Any other may be a property.
 - A method with the name and the number of arguments of one in `PURE_METHODS` is that one, unless the program defines
   such a name or imports more than `PLAIN_MODULES`; then only that of what is seen to be of Python's own types.
@@ -117,7 +117,7 @@ class Purity:
         """True if the program may go on after an exception, in a way that depends on which it is."""
 
     def resolve(self, function: ast.AST) -> str:
-        """Return the name of a builtin function, the import statement of an imported one, or an empty text."""
+        """Return the name of a builtin function, the import statement of an imported one, or an empty string."""
         origin = self._origins.get(id(function), "")
         if isinstance(function, ast.Name) and origin == BUILTIN:
             return function.id

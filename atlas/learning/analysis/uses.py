@@ -89,7 +89,7 @@ def _annotations(owner: Function | None) -> dict[str, str]:
 
 
 def _argument_names(argument: ast.expr) -> list[str]:
-    """Return the name of an argument, where it has one."""
+    """Return the name of an argument, if it has one."""
     match argument:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return [name]
@@ -128,7 +128,7 @@ def _argument_types(argument: ast.expr, annotation_of: dict[str, str]) -> list[s
 
 
 def returned_type(function: Function, uses: Uses) -> str:
-    """Return the annotation of the function's result, its own or what its uses agree on, empty where there is none."""
+    """Return the annotation of the function's result, its own or what its uses agree on, empty if there is none."""
     if function.returns is not None:
         return ast.unparse(function.returns)
     return uses.returns.most_common(1)[0][0] if uses.returns else ""

@@ -132,7 +132,7 @@ def _prompt(code: str, uses: Sequence[tuple[str, str]], names: Mapping[str, str]
 
 
 def cut(text: str, characters: int) -> str:
-    """Return the text, cut with an ellipsis where it is longer."""
+    """Return the text, cut with an ellipsis if it is longer."""
     return text if len(text) <= characters else text[:characters] + "…"
 
 

@@ -54,7 +54,7 @@ class Worth:
 
 
 def use_problem(worth: Worth, limits: Limits) -> str:
-    """Return why a function is used too rarely, or an empty text."""
+    """Return why a function is used too rarely, or an empty string."""
     if worth.n_tasks < limits.min_tasks:
         return f"{FUNCTION}fewer than {limits.min_tasks} tasks need it"
     if worth.saving <= 0:
@@ -66,7 +66,7 @@ def use_problem(worth: Worth, limits: Limits) -> str:
 
 
 def body_problem(body: Body, limits: Limits) -> str:
-    """Return why a function is too trivial, or an empty text."""
+    """Return why a function is too trivial, or an empty string."""
     if body.n_tokens < limits.min_body_tokens:
         return f"{FUNCTION}shorter than {limits.min_body_tokens} tokens"
     performed = list(operations(body.statements))

@@ -1,4 +1,4 @@
-"""Lengths of programs and of a library in tokens, counted again only where they are new."""
+"""Lengths of programs and of a library in tokens, counted again only if they are new."""
 
 from __future__ import annotations
 

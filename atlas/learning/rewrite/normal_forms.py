@@ -15,7 +15,7 @@ ITS_NAME = "_"
 
 
 def normal_form(source: str) -> str:
-    """Return a text that is equal for code with another layout, comments, annotations or name of its one function.
+    """Return a string that is equal for code with another layout, comments, annotations or name of its one function.
 
     Raises:
         NotPython: It does not parse, is too long or too deeply nested.

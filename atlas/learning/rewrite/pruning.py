@@ -67,7 +67,7 @@ class _Judge:
         self._problems: dict[Pattern, str] = {}
 
     def reason(self, name: str, pattern: Pattern) -> str:
-        """Return why a function's body is refused, or an empty text."""
+        """Return why a function's body is refused, or an empty string."""
         if pattern not in self._problems:
             function = replace(self._functions[name], pattern=pattern)
             body = Body(

@@ -125,7 +125,7 @@ def _restrict_files(libc: ctypes.CDLL, directory: str, readable: Iterable[str]) 
         return False
     handled = _FILE_ACCESSES.get(version, _NEWEST_FILE_ACCESSES)
     scoped = _SCOPE_SIGNALS if version >= _SCOPES_SINCE else 0
-    attributes = (ctypes.c_uint64 * 3)(handled, 0, scoped)  # older versions take what they do not know where it is 0
+    attributes = (ctypes.c_uint64 * 3)(handled, 0, scoped)  # older versions take what they do not know if it is 0
     ruleset = libc.syscall(_LANDLOCK_CREATE, ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)), 0)
     if ruleset < 0:
         return False

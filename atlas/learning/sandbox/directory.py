@@ -10,7 +10,7 @@ from pathlib import Path
 
 from atlas.learning.sandbox.confinement import MEGABYTE
 
-LEAST_FILE_BYTES = 4_096
+MIN_FILE_BYTES = 4_096
 """Size of an empty file or directory as it is counted, so that their number is bounded too."""
 
 MEASURE_SECONDS = 0.05
@@ -79,7 +79,7 @@ def _exceeds(directory: str, max_bytes: int) -> bool:
         try:
             with os.scandir(waiting.pop()) as entries:
                 for entry in entries:
-                    n_bytes += max(entry.stat(follow_symlinks=False).st_size, LEAST_FILE_BYTES)
+                    n_bytes += max(entry.stat(follow_symlinks=False).st_size, MIN_FILE_BYTES)
                     if n_bytes > max_bytes:
                         return True
                     if entry.is_dir(follow_symlinks=False):

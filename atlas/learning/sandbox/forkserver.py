@@ -71,7 +71,7 @@ def _preload(modules: tuple[str, ...]) -> int:
 
 
 def _address_space() -> int:
-    """Return the bytes of this process's address space, 0 where it is unknown."""
+    """Return the bytes of this process's address space, 0 if it is unknown."""
     try:
         return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
     except OSError:
@@ -217,7 +217,7 @@ def _run_in_fork(request: Answer, results: int, printed: int, directory: str, to
 def _set_up(request: Answer, results: int, printed: int, directory: str) -> None:
     os.setsid()
     end_with_parent()
-    os.dup2(results, 255)  # out of the way of what is put where it is
+    os.dup2(results, 255)  # out of the way of what is put if it is
     os.dup2(printed, 1)
     os.dup2(255, _RESULT)
     os.closerange(_RESULT + 1, 4096)

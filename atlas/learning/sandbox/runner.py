@@ -102,7 +102,7 @@ class RunResult:
 
 
 class Sandbox:
-    """A runner of programs, two at a time where there are two processors. Close it, or use it as a context manager.
+    """A runner of programs, two at a time if there are two processors. Close it, or use it as a context manager.
 
     Not for several threads at once.
     """

@@ -102,7 +102,7 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # where `struct seccomp_data` has
 
 
 def filter_code(machine: str | None = None, own_pid: int | None = None) -> bytes:
-    """Return the filter for this process in classic BPF, empty where no numbers of the machine are listed."""
+    """Return the filter for this process in classic BPF, empty if no numbers of the machine are listed."""
     machine = machine or platform.machine()
     if machine not in _MACHINES or struct.calcsize("P") != 8:
         return b""

@@ -128,7 +128,7 @@ def _disable(source: str) -> str:
 
 
 def _ending(first: RunResult, second: RunResult | None, disabled: RunResult | None, has_tests: bool) -> Ending:
-    """Return how an original ends that was run twice where it passes, and once more `_disable` where it has tests."""
+    """Return how an original ends that was run twice where it passes, and once more `_disable` if it has tests."""
     if second is None or second.outcome != "passed":
         failed = second or first
         return f"it does not {'pass its own tests' if has_tests else 'run'}: {failed.outcome}, {failed.detail}"
@@ -151,7 +151,7 @@ def _verdict(original: Ending, rewritten: RunResult | None) -> Verdict:
 
 
 def _difference(original: RunResult, rewritten: RunResult) -> str:
-    """Return how a rewritten program differs from the original, or an empty text. Further definitions do not count."""
+    """Return how a rewritten program differs from the original, or ''. Further definitions do not count."""
     if rewritten.outcome != "passed":
         return f"{rewritten.outcome}: {rewritten.detail}"
     if rewritten.printed != original.printed:

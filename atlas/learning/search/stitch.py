@@ -114,7 +114,7 @@ def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def _run(directory: Path, limits: Limits, progress: StageProgress | None, cancelled: IsCancelled | None) -> str:
-    """Return why the search stopped early, or an empty text."""
+    """Return why the search stopped early, or an empty string."""
     command = [sys.executable, "-P", stitch_worker.__file__, str(directory)]
     with (directory / "errors.txt").open("wb") as errors:
         process = subprocess.Popen(command, cwd=directory, stdout=errors, stderr=errors, stdin=subprocess.DEVNULL)

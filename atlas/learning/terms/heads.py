@@ -151,7 +151,7 @@ def escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Return the text that was escaped."""
+    """Return the string that was escaped."""
     return re.sub(r"-([0-9a-f]+)-", lambda found: chr(int(found[1], 16)), text)
 
 

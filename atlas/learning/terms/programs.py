@@ -18,4 +18,4 @@ class Program:
 
     source: str
     tests: str = ""
-    """Python that follows the source and raises where it is wrong, empty where there is none."""
+    """Python that follows the source and raises if it is wrong, empty if there is none."""

@@ -94,7 +94,7 @@ def _head(item: Term | str) -> str:
 
 
 def index_of(head: str) -> int | None:
-    """Return the number of the parameter that a head stands for, or None where it is none."""
+    """Return the number of the parameter that a head stands for, or None if it is none."""
     return int(head[1:]) if head.startswith(HOLE) else None
 
 

@@ -28,9 +28,9 @@ from atlas.core.ranking.tuned import (
     FOREIGN_SHARE,
     HIGHEST_LEVEL,
     HIGHEST_WORDS_LEVEL,
-    LEAST_SPAN,
     LOOKED_AT,
-    MOST_ASKED,
+    MAX_ASKED,
+    MIN_SPAN,
     NEAR_BEST,
     OWN,
     SAMPLED,
@@ -81,7 +81,7 @@ def usual_scale(embedder: WholeEmbedder) -> Calibration:
     if embedder.model_name in USUAL or measure is None:
         return USUAL.get(embedder.model_name, Calibration())
     measured = measure()
-    return Calibration(unrelated=measured.unrelated, near=max(measured.near, measured.unrelated + LEAST_SPAN))
+    return Calibration(unrelated=measured.unrelated, near=max(measured.near, measured.unrelated + MIN_SPAN))
 
 
 def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32], usual: Calibration) -> Calibration:
@@ -95,7 +95,7 @@ def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32],
     """
     low = min(_shrunk(unrelated, usual.unrelated), usual.unrelated + ABOVE_USUAL)
     high = max(_shrunk(near, usual.near), usual.near - BELOW_USUAL)
-    return Calibration(unrelated=low, near=max(high, low + LEAST_SPAN))
+    return Calibration(unrelated=low, near=max(high, low + MIN_SPAN))
 
 
 def _shrunk(values: npt.NDArray[np.float32], usual: float) -> float:
@@ -216,7 +216,7 @@ class LevelMeasurement:
 
 def first_sentence(text: str) -> str:
     """Return the first sentence of a text, as far as a question goes."""
-    return _SENTENCE_END.split(text.strip(), maxsplit=1)[0][:MOST_ASKED]
+    return _SENTENCE_END.split(text.strip(), maxsplit=1)[0][:MAX_ASKED]
 
 
 @dataclass(slots=True)
@@ -487,7 +487,7 @@ def _decode(text: str | None) -> LevelMeasurement | None:
     unrelated, near = map(float, encoded["scale"])
     ledger_id, change = encoded["at"]
     return LevelMeasurement(
-        scale=Calibration(unrelated=unrelated, near=max(near, unrelated + LEAST_SPAN)),
+        scale=Calibration(unrelated=unrelated, near=max(near, unrelated + MIN_SPAN)),
         n_records=int(encoded["n_records"]),
         answers=_read(encoded["answers"]),
         languages=tuple(map(str, encoded["languages"])),

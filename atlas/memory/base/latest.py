@@ -1,4 +1,4 @@
-"""The newest records of a collection, also where several are of one instant, or the clock was put back."""
+"""The newest records of a collection, also if several are of one instant, or the clock was put back."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def place_after_all(store: Collection, at: str) -> str:
 
 
 def _whole_instants(rows: Sequence[Row], n: int) -> list[Row]:
-    """Return the rows without those of the last instant where there may be more, because n were asked for and came."""
+    """Return the rows without those of the last instant if there may be more, because n were asked for and came."""
     if len(rows) != n:
         return list(rows)
     last = min(map(_instant, rows))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, Worth
-from atlas.core.ranking.tuned import ALIKE, FEWEST_RANKED, NEAR_COPY, RANKED_PER_HIT
+from atlas.core.ranking.tuned import ALIKE, MIN_RANKED, NEAR_COPY, RANKED_PER_HIT
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vectors
 from atlas.memory.base.scoring import NUDGES, QUERY_SIGNALS, Calibration, Candidate, Values, relevance_signals, score
@@ -23,7 +23,7 @@ T = TypeVar("T")
 ROUNDING = 1e-9
 """By how much two ways of adding up the same may differ."""
 
-LEAST_SAID = 0.001
+MIN_SAID = 0.001
 """Smallest nudge that an explanation mentions."""
 
 NEARNESS = (
@@ -125,12 +125,12 @@ def explain(hit: Hit[Any]) -> str:
     if "context" in hit.signals:
         about_words = f", {_shared(hit.words)}, and what comes just after it adds {hit.context:.0%}"
     sentences = [f"Relevance {hit.relevance:.2f}: {near} (similarity {hit.similarity:.2f}){about_words}."]
-    nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= LEAST_SAID}
+    nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= MIN_SAID}
     if nudges:
         sentences.append(f"{_listed(list(nudges)).capitalize()} moved it up by {sum(nudges.values()):.3f}.")
     if "reranker" in hit.signals:
         sentences.append(f"The reranker moved it up by {hit.signals['reranker']:.3f}.")
-    if hit.signals.get("diversity", 0.0) <= -LEAST_SAID:
+    if hit.signals.get("diversity", 0.0) <= -MIN_SAID:
         sentences.append(f"A hit above it says much the same, which moved it down by {-hit.signals['diversity']:.3f}.")
     return " ".join(sentences)
 
@@ -150,7 +150,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def overfetch(k: int) -> int:
     """Return the number of most similar records to rank, so that the nudges find k among them."""
-    return max(RANKED_PER_HIT * k, FEWEST_RANKED) if k > 0 else 0
+    return max(RANKED_PER_HIT * k, MIN_RANKED) if k > 0 else 0
 
 
 def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, diversity: float = 0.3) -> list[int]:

@@ -56,7 +56,7 @@ class Records:
     """The names that its records can be filtered by, beside their own metadata and `OF_EVERY_MEMORY`."""
 
     success_updater: SuccessRateUpdater | None = None
-    """The updater of success rates where the store keeps no attempts, or None where no rate is kept there."""
+    """The updater of success rates where the store keeps no attempts, or None if no rate is kept there."""
 
     def __init__(self, store: Collection, collection_name: str, clock: Clock) -> None:
         self.collection_name = collection_name

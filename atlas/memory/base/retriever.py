@@ -12,7 +12,7 @@ from atlas.core.hits import Candidates, Hit, check_limit, unexplained
 from atlas.core.json_values import check_text
 from atlas.core.operations import Usage
 from atlas.core.ranking.level import LevelCosts
-from atlas.core.ranking.tuned import COMPARED, MOST_CANDIDATES, RERANKED
+from atlas.core.ranking.tuned import COMPARED, MAX_CANDIDATES, RERANKED
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import best_passage
@@ -304,7 +304,7 @@ class Retriever:
                 compared=compared,
             )
             candidates = self._with_usage(found)
-            if not search.distinct or len(candidates) < n or n >= MOST_CANDIDATES:
+            if not search.distinct or len(candidates) < n or n >= MAX_CANDIDATES:
                 return candidates
             ranked = self._ranked(candidates, standards, distinct=True)
             n_shown = sum(map(cut.shown_beside(_best(ranked, weights)), ranked))

@@ -63,7 +63,7 @@ class Candidate(Generic[T]):
     """Share of the query's words that it has, each weighed by how rare it is, in [0, 1]."""
 
     context: float = 0.0
-    """The same of the records just after it, as far as that counts for it. Above 1 where several hold much."""
+    """The same of the records just after it, as far as that counts for it. Above 1 if several hold much."""
 
     task_id: str = ""
     """The task that it was an attempt at, or empty where that is not known."""

@@ -17,7 +17,7 @@ from atlas.protocols.strategies import SuccessRateUpdater
 MIN_TREND = 6
 """Tries that a trend takes: three before, three after."""
 
-MOST_RECENT = 10
+MAX_RECENT = 10
 Z_90 = 1.2816
 """Standard deviations above which a normal variable lies with a probability of 10 %."""
 
@@ -196,7 +196,7 @@ def trend(outcomes: Sequence[bool]) -> Trend | None:
     """
     if len(outcomes) < MIN_TREND:
         return None
-    n_recent = min(MOST_RECENT, len(outcomes) // 2)
+    n_recent = min(MAX_RECENT, len(outcomes) // 2)
     before, recent = outcomes[:-n_recent], outcomes[-n_recent:]
     (mean, spread), (late_mean, late_spread) = _beta(before), _beta(recent)
     z = (late_mean - mean) / math.sqrt(spread + late_spread)

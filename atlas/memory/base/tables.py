@@ -16,7 +16,7 @@ FIRST = ("id", "title", "outcome", "domain", "map_x", "map_y", "n_uses", "n_succ
 """The columns that come first, in their order. Others follow by their names."""
 
 NUMBERS = {"map_x": "float64", "map_y": "float64", "rate": "float64"}
-"""Columns that are numbers even where no record has one."""
+"""Columns that are numbers even if no record has one."""
 
 INTERNAL = ("content", "content_hash", "search_text")
 """Metadata that no table has."""
@@ -62,7 +62,7 @@ def read_places(directory: Path, collection: str) -> Places:
 def columns_of(
     rows: Sequence[Mapping[str, Any]], marks: Mapping[str, Marks], usage: Mapping[str, Usage], places: Places
 ) -> dict[str, list[Any]]:
-    """Return records as columns of one length, by name. None where a record has no such value.
+    """Return records as columns of the same length, by name. None where a record has no such value.
 
     Args:
         rows: Rows of a store: `id`, `document`, `metadata`.
@@ -116,7 +116,7 @@ def plain_cell(value: Any) -> Any:
 
 
 def _of_one_kind(values: list[Any]) -> list[Any]:
-    """Return values as a column holds them: as texts where they are of several kinds, or are lists."""
+    """Return values as a column holds them: as texts if they are of several kinds, or are lists."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool}):
         return values

@@ -25,7 +25,7 @@ def idle(
 ) -> Idle:
     """Return the records that were idle from a time on, `until` now.
 
-    Times are ISO 8601, by id, where they are known.
+    Times are ISO 8601, by id, if they are known.
     """
     never, no_longer = [], []
     for record_id in stored_at:

@@ -180,7 +180,7 @@ class AutomaticCompression:
         """Return how many successes there are, and how many since the last search hold programs.
 
         Args:
-            unnoted: The second number where there is no note yet.
+            unnoted: The second number if there is no note yet.
         """
         attempts = self._attempts()
         waiting = set(attempts.ids({"$and": [_SUCCEEDED, WAITING]}))

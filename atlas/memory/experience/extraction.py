@@ -155,7 +155,7 @@ def merged_hashes(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def merged_trajectories(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the attempts that an experience stands for, where they are known."""
+    """Return the ids of the attempts that an experience stands for, if they are known."""
     return [attempt["trajectory_id"] for attempt in merged_attempts(metadata).values() if attempt.get("trajectory_id")]
 
 

@@ -37,7 +37,7 @@ def task_key(task: Task) -> tuple[str, tuple[str, ...], str]:
 
 
 def input_key(context: Mapping[str, Any]) -> str:
-    """Return a text that is equal for equal inputs."""
+    """Return a string that is equal for equal inputs."""
     return json.dumps(context, sort_keys=True, default=str)
 
 

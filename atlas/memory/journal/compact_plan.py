@@ -112,7 +112,7 @@ class CompactPlan(Tabular):
     """The point in the store's history that the plan holds for."""
 
     spent: str = ""
-    """Calls, tokens and their price, or empty where no model was asked."""
+    """Calls, tokens and their price, or empty if no model was asked."""
 
     made_at: str = ""
     """As ISO 8601."""

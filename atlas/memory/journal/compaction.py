@@ -43,9 +43,9 @@ FEWEST = 5
 """Entries of a type and period that are worth a summary."""
 
 USED, LINKED = 0.5, 0.25
-"""How much more an entry is worth that tasks used, and for each entry that links to it, up to `MOST_LINKS`."""
+"""How much more an entry is worth that tasks used, and for each entry that links to it, up to `MAX_LINKS`."""
 
-MOST_LINKS = 4
+MAX_LINKS = 4
 
 BATCH = 1_000
 """Entries that are read whole at once."""
@@ -198,7 +198,7 @@ def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
     """Return importance × recency × use × links: how much an entry is worth keeping in mind."""
     importance = with_feedback(subject.entry.importance, subject.usage)
     used = 1 + USED * (subject.usage.n_uses > 0)
-    linked = 1 + LINKED * min(subject.n_linking, MOST_LINKS)
+    linked = 1 + LINKED * min(subject.n_linking, MAX_LINKS)
     return importance * recency_of(subject.entry, types, now) * used * linked
 
 

@@ -128,7 +128,7 @@ class Conversations(Memory[Turn]):
 
         They and the turns just after them are embedded with what stands before each now.
 
-        Raises `NotFound` where there never was a turn of one of the ids; the store was not changed.
+        Raises `NotFound` if there never was a turn of one of the ids; the store was not changed.
         """
         return self._log.restore(listed(ids))
 

@@ -20,7 +20,7 @@ _WHY = {SUMMARISED: "a summary stands for it", PLAIN: "no summary stands for it"
 def evictions(
     candidates: Sequence[Subject], n: int, summarised: Set[str], asked_for: Set[str], worth: Worth
 ) -> tuple[Eviction, ...]:
-    """Return the first n entries to go, or all candidates where there are fewer.
+    """Return the first n entries to go, or all candidates if there are fewer.
 
     Within a rank the one of least worth goes first, and of equal worth the oldest.
 

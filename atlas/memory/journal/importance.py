@@ -18,7 +18,7 @@ from atlas.storage.text.analyzer import CJK_RUN
 SCORE = "score"
 """The key of an entry's metadata, and the word in its text, before a score."""
 
-MOST_SCORE = 100.0
+MAX_SCORE = 100.0
 """The highest number that is taken for a score."""
 
 MIDDLING = 0.5
@@ -180,7 +180,7 @@ def _value(score: Any) -> float | None:
         return _read(score.strip(), 0)
     if isinstance(score, bool) or not isinstance(score, int | float):
         return None
-    return score * 1.0 if 0 <= score <= MOST_SCORE else None  # compared first: a huge whole number is no float
+    return score * 1.0 if 0 <= score <= MAX_SCORE else None  # compared first: a huge whole number is no float
 
 
 def _read(text: str, start: int) -> float | None:
@@ -189,4 +189,4 @@ def _read(text: str, start: int) -> float | None:
         return None
     number, percent, whole = written.groups()
     score = float(number) / (100.0 if percent else float(whole or 1) or math.nan)
-    return score if 0 <= score <= MOST_SCORE else None
+    return score if 0 <= score <= MAX_SCORE else None

@@ -22,9 +22,9 @@ NEAR = 0.45
 WITHIN_GENERATIONS = 20
 """How many generations later the reflection may be that solved a crash."""
 
-MOST_PER_CRASH = 3
+MAX_PER_CRASH = 3
 
-MOST_COMPARED = 2_000
+MAX_COMPARED = 2_000
 """Latest crashes, and latest reflections, among which links are looked for."""
 
 
@@ -85,7 +85,7 @@ def suggestions(log: EntryLog, types: EntryTypes) -> list[LinkSuggestion]:
     """Return suggested links from open crashes to possible fixes. See `Journal.suggest_links`."""
     with log.store.reading():
         crashes, reflections = [
-            log.recent(MOST_COMPARED, types.counting_as(name), tiers=TIERS) for name in (CRASH, REFLECTION)
+            log.recent(MAX_COMPARED, types.counting_as(name), tiers=TIERS) for name in (CRASH, REFLECTION)
         ]
         fixes = {crash.id: {link.target_id for link in crash.links if link.type == "fixed_by"} for crash in crashes}
         there = log.store.present(list(set().union(*fixes.values())))
@@ -120,7 +120,7 @@ def suggest_fixes(
             for column, reflection in enumerate(reflections)
             if similarities[row, column] >= NEAR and _may_solve(crash, reflection)
         ]
-        found += sorted(of_crash, key=lambda suggestion: -suggestion.similarity)[:MOST_PER_CRASH]
+        found += sorted(of_crash, key=lambda suggestion: -suggestion.similarity)[:MAX_PER_CRASH]
     return sorted(found, key=lambda suggestion: -suggestion.similarity)
 
 

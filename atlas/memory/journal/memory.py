@@ -193,7 +193,7 @@ class Journal(Memory[JournalEntry]):
 
         They and the entries just after them are embedded with what stands before each now.
 
-        Raises `NotFound` where there never was an entry of one of the ids; the store was not changed.
+        Raises `NotFound` if there never was an entry of one of the ids; the store was not changed.
         """
         return self._log.restore(ids)
 
@@ -299,7 +299,7 @@ class Journal(Memory[JournalEntry]):
     def linked(self, entry_id: str, depth: int = 1) -> LinkGraph:
         """Return the entries that can be reached from one over at most `depth` links, either way, without deleted ones.
 
-        Raises `NotFound` where it does not exist, and `InvalidInput` for a depth of less than 1.
+        Raises `NotFound` if it does not exist, and `InvalidInput` for a depth of less than 1.
         """
         return links.graph_from(self._log, entry_id, depth)
 

@@ -102,7 +102,7 @@ class Log:
 
 
 def text_of(content: str, before: Sequence[str]) -> str:
-    """Return the text that is embedded and indexed: the content and the beginnings of the records just before."""
+    """Return the string that is embedded and indexed: the content and the beginnings of the records just before."""
     return "\n\n".join([content, *before])
 
 

@@ -61,10 +61,10 @@ Encode = Callable[[list[str]], Vectors]
 N_SENTENCES = 5
 """Of a summary."""
 
-MOST_SENTENCES = 240
+MAX_SENTENCES = 240
 """Sentences that are embedded for one plan, which takes most of its time: shared evenly by its summaries."""
 
-FEWEST_SENTENCES = 10
+MIN_SENTENCES = 10
 """Sentences that are embedded for a summary, however many there are to write."""
 
 _SENTENCE = re.compile(
@@ -108,7 +108,7 @@ def drafts(
     groups: Sequence[Sequence[JournalEntry]], encode: Encode, on_progress: Progress | None
 ) -> Iterator[SummaryDraft]:
     """Yield a summary of each group of entries, of sentences that are picked from them."""
-    most = max(FEWEST_SENTENCES, MOST_SENTENCES // max(1, len(groups)))
+    most = max(MIN_SENTENCES, MAX_SENTENCES // max(1, len(groups)))
     for number, group in enumerate(groups, start=1):
         yield _draft(group, encode, most)
         if on_progress:
@@ -132,7 +132,7 @@ def _draft(entries: Sequence[JournalEntry], encode: Encode, most: int) -> Summar
 
 
 def central_sentences(
-    texts: Sequence[str], encode: Encode, n: int = N_SENTENCES, *, most: int = MOST_SENTENCES
+    texts: Sequence[str], encode: Encode, n: int = N_SENTENCES, *, most: int = MAX_SENTENCES
 ) -> list[str]:
     """Return the n most central sentences, without repetition, in their order.
 

@@ -91,7 +91,7 @@ class RecordText:
         return _bounded(text, FIELD_CHARACTERS)
 
     def _mark(self, text: str) -> str:
-        """Return a warning to put before a text that may be an instruction, or an empty text."""
+        """Return a warning to put before a text that may be an instruction, or an empty string."""
         likeness = reads_like(text)
         self.is_quoted = self.is_quoted or likeness != ""
         return f"[quoted: reads like {likeness}]" if likeness else ""
@@ -107,7 +107,7 @@ class Section:
 
 
 def defanged(text: str) -> str:
-    """Return a text that cannot be read as the first or the last line of a block, however it is spelt.
+    """Return a string that cannot be read as the first or the last line of a block, however it is spelt.
 
     In one that could be, a backslash stands behind every sign that opens a tag.
     """

@@ -27,14 +27,14 @@ from atlas.storage.records import Moment
 
 logger = logging.getLogger(__name__)
 
-MOST_VARIANTS = 5
+MAX_VARIANTS = 5
 """Other suggestions that a strategy keeps."""
 
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 """Strategies for alike situations that are looked at beside a new one."""
 
 Combine = Callable[[Strategy, Strategy], Strategy | None]
-"""Makes one of a strategy and another for an alike situation, or None where they are two."""
+"""Makes one of a strategy and another for an alike situation, or None if they are two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,7 +261,7 @@ class StrategyWriter:
         with self.store.reading():
             if not self.store.count():
                 return []
-            return self.read(self.store.get(self.store.query(encode(trajectory.task.description), MOST_SHOWN).ids))
+            return self.read(self.store.get(self.store.query(encode(trajectory.task.description), MAX_SHOWN).ids))
 
     def _known_sources(self) -> set[str]:
         """Return the attempts that strategies were abstracted from."""
@@ -286,7 +286,7 @@ class StrategyWriter:
 
     def _near(self, vector: Vectors, strategy: Strategy) -> str:
         """Return the id of the strategy for the same situation, or empty. A warning is never one with advice."""
-        near = self.store.query(vector, MOST_SHOWN)
+        near = self.store.query(vector, MAX_SHOWN)
         same = [i for i, far in zip(near.ids, near.distances, strict=True) if 1.0 - far >= self.same_situation]
         of_kind = (other.id for other in self.read(self.store.get(same)) if is_warning(other) == is_warning(strategy))
         return next(of_kind, "")
@@ -343,7 +343,7 @@ def with_sources(strategy: Strategy, other: Strategy) -> Strategy:
 def has_suggestion_of(strategy: Strategy, other: Strategy) -> bool:
     """Return whether a strategy, or one of its variants, has another's suggestion, but for spaces."""
     variants = [str(variant.get("suggestion", "")) for variant in _variants(strategy) if isinstance(variant, Mapping)]
-    if len(variants) >= MOST_VARIANTS:
+    if len(variants) >= MAX_VARIANTS:
         return True
     return other.suggestion.split() in [suggestion.split() for suggestion in (strategy.suggestion, *variants)]
 

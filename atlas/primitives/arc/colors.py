@@ -74,7 +74,7 @@ def overlay(below: Grid, above: Grid, transparent: int = 0) -> Grid:
     """
     lower, upper = as_array(below), as_array(above)
     if lower.shape != upper.shape:
-        raise ValueError(f"expected two grids of one shape, got {lower.shape} and {upper.shape}")
+        raise ValueError(f"expected two grids of the same shape, got {lower.shape} and {upper.shape}")
     return as_grid(np.where(upper == transparent, lower, upper))
 
 
@@ -98,5 +98,5 @@ def combine(grid: Grid, other: Grid, how: Literal["and", "or", "xor"], color: in
     if how not in ways:
         raise ValueError(f"expected one of {', '.join(ways)}; got {how!r}")
     if first.shape != second.shape:
-        raise ValueError(f"expected two grids of one shape, got {first.shape} and {second.shape}")
+        raise ValueError(f"expected two grids of the same shape, got {first.shape} and {second.shape}")
     return as_grid(np.where(ways[how](first != background, second != background), color, background))

@@ -35,7 +35,7 @@ def as_array(grid: Grid | Cells) -> Cells:
         >>> as_array([[1, 2], [3, 4]])[:, 0].tolist()
         [1, 3]
     """
-    expected = "a grid is one or more rows of colours 0–9, all rows of one length"
+    expected = "a grid is one or more rows of colours 0–9, all rows of the same length"
     try:
         cells = np.array(grid)
     except ValueError as error:
@@ -156,7 +156,7 @@ def find_color(grid: Grid, color: int) -> list[Cell]:
 
 
 def find_differences(grid: Grid, other: Grid) -> list[Cell]:
-    """The cells in which two grids of one shape differ, row by row.
+    """The cells in which two grids of the same shape differ, row by row.
 
     Raises:
         ValueError: Their shapes differ.
@@ -168,7 +168,7 @@ def find_differences(grid: Grid, other: Grid) -> list[Cell]:
         []
     """
     if get_shape(grid) != get_shape(other):
-        raise ValueError(f"expected two grids of one shape, got {get_shape(grid)} and {get_shape(other)}")
+        raise ValueError(f"expected two grids of the same shape, got {get_shape(grid)} and {get_shape(other)}")
     return [(int(row), int(col)) for row, col in np.argwhere(as_array(grid) != as_array(other))]
 
 

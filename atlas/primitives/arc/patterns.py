@@ -79,7 +79,7 @@ def complete_symmetry(grid: Grid, symmetry: Symmetry, hidden: int = 0) -> Grid:
 
 
 def find_period(grid: Grid) -> tuple[int, int]:
-    """The rows and columns after which a grid repeats itself. Its full height or width where it does not.
+    """The rows and columns after which a grid repeats itself. Its full height or width if it does not.
 
     Examples:
         >>> find_period([[1, 2, 1, 2, 1]])

@@ -290,7 +290,7 @@ def join_horizontal(grids: Sequence[Grid]) -> Grid:
     """
     arrays = [as_array(grid) for grid in grids]
     if len({array.shape[0] for array in arrays}) != 1:
-        raise ValueError(f"expected grids of one height, got shapes {[array.shape for array in arrays]}")
+        raise ValueError(f"expected grids of the same height, got shapes {[array.shape for array in arrays]}")
     return as_grid(np.hstack(arrays))
 
 
@@ -308,5 +308,5 @@ def join_vertical(grids: Sequence[Grid]) -> Grid:
     """
     arrays = [as_array(grid) for grid in grids]
     if len({array.shape[1] for array in arrays}) != 1:
-        raise ValueError(f"expected grids of one width, got shapes {[array.shape for array in arrays]}")
+        raise ValueError(f"expected grids of the same width, got shapes {[array.shape for array in arrays]}")
     return as_grid(np.vstack(arrays))

@@ -22,7 +22,7 @@ POLL_SECONDS = 0.3
 QUIET_SECONDS = 15.0
 """Time without a change after which a line keeps the connection open."""
 
-MOST_IDS = 1_000
+MAX_IDS = 1_000
 """Most ids of one memory in an event."""
 
 
@@ -61,7 +61,7 @@ async def _events(request: Request, memory: MemorySystem, since: int | None) -> 
 
 
 def _refused(request: Request) -> str:
-    """Return the reason why the key of a stream is refused by now, or an empty text."""
+    """Return the reason why the key of a stream is refused by now, or an empty string."""
     try:
         request.app.state.doors.enter(request.headers.get("authorization", ""))
     except AtlasError as error:
@@ -77,13 +77,13 @@ def _event(memory: MemorySystem, since: int) -> tuple[int, str]:
             return revision, ""
         changed = {
             name: memory.storage.ledger.changed_ids(
-                memory_named(memory, name).collection_name, since, limit=MOST_IDS + 1
+                memory_named(memory, name).collection_name, since, limit=MAX_IDS + 1
             )
             for name in searchable_kinds()
         }
     payload = {
         "revision": revision,
-        "changed": {name: ids[:MOST_IDS] for name, ids in changed.items() if ids},
-        "is_cut": any(len(ids) > MOST_IDS for ids in changed.values()),
+        "changed": {name: ids[:MAX_IDS] for name, ids in changed.items() if ids},
+        "is_cut": any(len(ids) > MAX_IDS for ids in changed.values()),
     }
     return revision, f"id: {revision}\nevent: changed\ndata: {json.dumps(payload)}\n\n"

@@ -326,7 +326,7 @@ class StoreResponse(BaseModel):
     """Number of secrets that were replaced in it, by kind."""
 
     is_known: bool = False
-    """True where it was stored before, under the same key for repetition."""
+    """True if it was stored before, under the same key for repetition."""
 
     is_waiting: bool = False
     """True where only the key that stored it finds it until a curator accepts it."""

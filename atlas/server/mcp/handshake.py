@@ -39,7 +39,7 @@ class Handshake:
     """The message as it came. Empty where the client left without one."""
 
     answered_id: str | int | None
-    """The id of the request, if it is answered, or None where it is left to the libraries."""
+    """The id of the request, if it is answered, or None if it is left to the libraries."""
 
 
 def shake_hands(*, announces_changes: bool) -> Handshake:
@@ -58,7 +58,7 @@ def shake_hands(*, announces_changes: bool) -> Handshake:
 
 
 def answer(line: bytes, *, announces_changes: bool) -> dict[str, Any] | None:
-    """Return the reply to a first message, or None where it is not the usual one."""
+    """Return the reply to a first message, or None if it is not the usual one."""
     try:
         request = json.loads(line)
     except (ValueError, RecursionError):

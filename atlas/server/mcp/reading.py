@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from atlas.memory.system import MemorySystem
 
 LINE_CHARACTERS = 160
-MOST_READ = 10
-MOST_OMITTED = 5
+MAX_READ = 10
+MAX_OMITTED = 5
 """Records that a context block leaves out and that are named below it, best first."""
 
 NOTHING_FITS = {
@@ -102,7 +102,7 @@ def _similar(
 
 def read(
     memory: MemorySystem,
-    ids: Annotated[list[str], Field(min_length=1, max_length=MOST_READ)],
+    ids: Annotated[list[str], Field(min_length=1, max_length=MAX_READ)],
     max_tokens: Annotated[int, Field(ge=100, le=50_000)] = 4000,
 ) -> str:
     """Call to read records whole, by the ids that `recall` and `search` show."""
@@ -135,8 +135,8 @@ def _page(found: Retrieval[Any], among: str, skipped: int, k: int) -> str:
 
 def _block_text(block: ContextBlock) -> str:
     left_out = [omission_line(omission) for omission in block.omitted if omission.id]
-    further = f"; {len(left_out) - MOST_OMITTED} more" if len(left_out) > MOST_OMITTED else ""
-    notes = [f"\n(Left out: {'; '.join(left_out[:MOST_OMITTED])}{further})"] if left_out else []
+    further = f"; {len(left_out) - MAX_OMITTED} more" if len(left_out) > MAX_OMITTED else ""
+    notes = [f"\n(Left out: {'; '.join(left_out[:MAX_OMITTED])}{further})"] if left_out else []
     notes += [f"\n({name} could not be asked: {message})" for name, message in block.errors.items()]
     return "".join([block.text or NOTHING_FITS[bool(left_out)], *notes])
 

@@ -100,7 +100,7 @@ def relay(address: str, key: str) -> Server[Any]:
 
     Args:
         address: Address of a server that `atlas serve` runs.
-        key: A key of that server, or an empty text for the token of this user's server on this machine.
+        key: A key of that server, or an empty string for the token of this user's server on this machine.
     """
     there = Relay(address, key)
     return Server(

@@ -48,7 +48,7 @@ _ENTRIES = {LEDGER, MARKS, NAMES}
 _ALWAYS_UNPACKED = 64 << 20
 """Bytes that may be unpacked of a file however small it is."""
 
-_MOST_READ = 4 << 20
+_MAX_READ = 4 << 20
 """Bytes that are read of a backup at once. Its list of entries is read at once, and three entries take little."""
 
 _PIECE = 1 << 20
@@ -204,9 +204,9 @@ class _BackupFile(io.FileIO):
     """A file that is read in pieces, so that a list of millions of entries does not fill the memory."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return at most so many bytes, or raise `BadZipFile` where they are too many for a backup."""
+        """Return at most so many bytes, or raise `BadZipFile` if they are too many for a backup."""
         wanted = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
-        if wanted > _MOST_READ:
+        if wanted > _MAX_READ:
             raise zipfile.BadZipFile("it has more entries than a backup")
         return super().read(wanted) or b""
 

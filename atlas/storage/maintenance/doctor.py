@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 SETTLING_SECONDS = 10.0
 """Longest wait for a service to show or count its latest writes."""
 
-MOST_NAMED = 100
+MAX_NAMED = 100
 """So many records are named one by one."""
 
 
@@ -65,24 +65,24 @@ def _examine(store: Store, fix: bool) -> Iterator[Finding]:
 def _checks(store: Store) -> tuple[Check, ...]:
     return (
         *store.ledger.checks(),
-        Check("permissions", partial(_look_at_permissions, store), partial(_mend_permissions, store)),
-        Check("index", partial(_look_at_index, store), partial(_mend_index, store)),
-        Check("marks", partial(_look_at_marks, store), partial(_mend_marks, store)),
-        Check("purges", partial(_look_at_purges, store), partial(_mend_purges, store)),
-        Check("word pieces", partial(_look_at_word_pieces, store), partial(_mend_word_pieces, store)),
+        Check("permissions", partial(_check_permissions, store), partial(_fix_permissions, store)),
+        Check("index", partial(_check_index, store), partial(_fix_index, store)),
+        Check("marks", partial(_check_marks, store), partial(_fix_marks, store)),
+        Check("purges", partial(_check_purges, store), partial(_fix_purges, store)),
+        Check("word pieces", partial(_check_word_pieces, store), partial(_fix_word_pieces, store)),
     )
 
 
-def _look_at_permissions(store: Store) -> str:
+def _check_permissions(store: Store) -> str:
     loose = open_to_others(store.path, own_files(store.path))
     return f"others may use {len(loose)} of its files and directories, such as {loose[0]}" if loose else ""
 
 
-def _mend_permissions(store: Store) -> None:
+def _fix_permissions(store: Store) -> None:
     tighten(store.path, own_files(store.path))
 
 
-def _look_at_index(store: Store) -> str:
+def _check_index(store: Store) -> str:
     problems = (_index_problem(store, name) for name in store.ledger.collections())
     return "; ".join(filter(None, problems))
 
@@ -126,7 +126,7 @@ def _count(index: FollowingIndex, n_expected: int) -> int:
     return n_indexed
 
 
-def _mend_index(store: Store) -> None:
+def _fix_index(store: Store) -> None:
     for name in store.ledger.collections():
         problem, nearest = _index_problem(store, name), _nearest(store, name)
         if not problem or nearest.index is None or _silence(nearest.index):
@@ -144,7 +144,7 @@ def _await_seal(nearest: Nearest) -> None:
         time.sleep(1)
 
 
-def _look_at_word_pieces(store: Store) -> str:
+def _check_word_pieces(store: Store) -> str:
     if store.model is None:
         return ""
     try:
@@ -154,12 +154,12 @@ def _look_at_word_pieces(store: Store) -> str:
     return ""
 
 
-def _mend_word_pieces(store: Store) -> None:
+def _fix_word_pieces(store: Store) -> None:
     """Drop all token vectors and their packing, as they cannot be read. The next write begins again."""
     store.ledger.token_vectors.clear()
 
 
-def _look_at_marks(store: Store) -> str:
+def _check_marks(store: Store) -> str:
     marks = store.ledger.marks
     strays, lost = [record_id for _, record_id in marks.strays()], marks.lost()
     problems = [
@@ -179,11 +179,11 @@ def _marks_leftovers(store: Store) -> list[str]:
 
 
 def _listed(ids: Sequence[str]) -> str:
-    rest = f" and {len(ids) - MOST_NAMED:,} more" if len(ids) > MOST_NAMED else ""
-    return ", ".join(ids[:MOST_NAMED]) + rest
+    rest = f" and {len(ids) - MAX_NAMED:,} more" if len(ids) > MAX_NAMED else ""
+    return ", ".join(ids[:MAX_NAMED]) + rest
 
 
-def _mend_marks(store: Store) -> None:
+def _fix_marks(store: Store) -> None:
     marks = store.ledger.marks
     if marks.strays():
         why = "of records that never were here"
@@ -191,13 +191,13 @@ def _mend_marks(store: Store) -> None:
     store.marks_files.copy()
 
 
-def _look_at_purges(store: Store) -> str:
+def _check_purges(store: Store) -> str:
     n_left = len(store.ledger.purges.unfinished())
     are = "purge is" if n_left == 1 else "purges are"
     return f"{n_left} {are} not done: files of the store may still hold what was purged" if n_left else ""
 
 
-def _mend_purges(store: Store) -> None:
+def _fix_purges(store: Store) -> None:
     if problem := store.finish_purges():
         logger.warning("%s", problem)
 

@@ -26,10 +26,10 @@ class NamesText(Protocol):
     """The text. `atlas.maps.labels` reads it."""
 
     def read(self) -> bytes | None:
-        """Return it. None where no name was given."""
+        """Return it. None if no name was given."""
 
     def state(self) -> str:
-        """Return a text that differs after every change."""
+        """Return a string that differs after every change."""
 
     def change(self, change: Change) -> None:
         """Replace the text by the result of a function of it, in a block that excludes others. None removes it."""

@@ -71,7 +71,7 @@ BUSY_SHARE = 0.05
 """Largest share of the time that copying takes while the ledger is written all the time."""
 
 SETTLING_SECONDS = 2.0
-"""Time in which another process copies what it has written, where it does little else."""
+"""Time in which another process copies what it has written, if it does little else."""
 
 LOOK_SECONDS = 0.1
 
@@ -276,7 +276,7 @@ class _WholeFile(Storage):
         self._tables: dict[str, dict[str, Any]] = {}
 
     def read(self) -> dict[str, dict[str, Any]]:
-        """Return the text that was written."""
+        """Return the string that was written."""
         return self._tables
 
     def write(self, data: dict[str, dict[str, Any]]) -> None:

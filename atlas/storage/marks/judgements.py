@@ -57,7 +57,7 @@ class JudgementBook:
         )
 
     def state(self) -> str:
-        """Return a text that changes with every judgement: their number, and the time of the last.
+        """Return a string that changes with every judgement: their number, and the time of the last.
 
         Empty without judgements.
         """

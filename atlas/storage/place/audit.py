@@ -32,7 +32,7 @@ PURGED, RESTORED, BACKED_UP = "purged", "restored a backup", "made a backup"
 _REST_SECONDS = 60.0
 """Time in which equal refusals are two lines at most, so that whoever guesses keys does not fill the disk."""
 
-_MOST_TOLD_APART = 50
+_MAX_TOLD_APART = 50
 """Different refusals that are counted apart in that time."""
 
 MANY, TOO_MANY = "several", "more refusals than are told apart"
@@ -73,7 +73,7 @@ class AuditLog:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, what: str, *, who: str = "", about: str = "", n: int = 1) -> None:
-        """Add an event. What is done stays done where it cannot be written. The process's log has the error then.
+        """Add an event. What is done stays done if it cannot be written. The process's log has the error then.
 
         Args:
             who: Name of whoever did it. Empty for whoever this runs for.
@@ -98,7 +98,7 @@ class AuditLog:
                 resting.daemon = True
                 resting.start()
             key = (who, about)
-            if key not in self._refusals and len(self._refusals) >= _MOST_TOLD_APART:
+            if key not in self._refusals and len(self._refusals) >= _MAX_TOLD_APART:
                 key = (MANY, TOO_MANY)
             is_first = key not in self._refusals
             self._refusals[key] = 0 if is_first else self._refusals[key] + 1

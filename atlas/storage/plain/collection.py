@@ -71,7 +71,7 @@ class PlainCollection(Collection):
     """A store with `add, query, delete, get` alone, as a memory needs it: without history and marks.
 
     Of uses it keeps no more than numbers, in the metadata of concepts and strategies. A record is replaced by the
-    store's `update` where it has that. Else it is deleted and added, and a search in between misses it.
+    store's `update` if it has that. Else it is deleted and added, and a search in between misses it.
     """
 
     def __init__(

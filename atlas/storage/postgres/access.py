@@ -114,7 +114,7 @@ class AccessRow:
         return f"{self.name} of {self.database.address}"
 
     def read(self, seen: StoredText | None = None) -> StoredText | None:
-        """Return the text as it is now, or None before the first one."""
+        """Return the string as it is now, or None before the first one."""
         with self.database.session() as connection:
             row = connection.execute(
                 "SELECT version, CASE WHEN version = ? THEN '' ELSE content END FROM access_texts WHERE name = ?",

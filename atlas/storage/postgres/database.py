@@ -40,7 +40,7 @@ REFERRED_TO = ("records", "operations")
 FEW_ROWS = 200
 """Rows that are sooner sent one by one, where some may be there."""
 
-MOST_ROWS = 50_000
+MAX_ROWS = 50_000
 """Rows that wait at most, before they are written."""
 
 SOON_SECONDS, LATE_SECONDS = 0.01, 0.25
@@ -87,7 +87,7 @@ class PostgresConnection:
         if added := _ADDS.match(statement):
             rows = self._rows.setdefault((added[1], statement), [])
             rows.extend(parameters)
-            if len(rows) > MOST_ROWS:
+            if len(rows) > MAX_ROWS:
                 self.write_rows()
             return
         self._write_rows_of(statement)
@@ -301,7 +301,7 @@ class PostgresDatabase:
         return f"postgresql-{server}-{database}-{table}"
 
     def check(self) -> str:
-        """Return an empty text: a server with checksums finds damage when it reads a page."""
+        """Return an empty string: a server with checksums finds damage when it reads a page."""
         return ""
 
     def _lock(self, connection: PostgresConnection) -> None:

@@ -1,4 +1,4 @@
-"""PostgreSQL's own spelling: a value is a text, in two parts where it is long, or a number."""
+"""PostgreSQL's own spelling: a value is a text, in two parts if it is long, or a number."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from atlas.storage.sql.records import join_vectors
 from atlas.storage.vectors.exact import products
 
 logger = logging.getLogger(__name__)
-FEWEST_SCANNED, MOST_SCANNED = 800, 1_000
+MIN_SCANNED, MAX_SCANNED = 800, 1_000
 """Candidates that the index keeps while it looks (`hnsw.ef_search`): the more, the fewer neighbours it misses."""
 
 MANY_CHANGES = 20_000
@@ -209,7 +209,7 @@ class HnswIndex(LocalIndex):
         return True
 
     def _drop(self, raw: psycopg.Connection[Any]) -> None:
-        """Remove the HNSW index, as a new one is made sooner at once. It stays where somebody reads it for long."""
+        """Remove the HNSW index, as a new one is made sooner at once. It stays if somebody reads it for long."""
         raw.execute(f"SET LOCAL lock_timeout = {DROPPING_MILLISECONDS}")  # others who ask wait behind this
         try:
             with raw.transaction():
@@ -247,7 +247,7 @@ class HnswIndex(LocalIndex):
         self, connection: PostgresConnection, vector: Vector, k: int, among: Numbers | None = None
     ) -> list[tuple[str, float]]:
         """Return the k best that the server finds, by their vectors in the ledger, which are exact."""
-        connection.raw.execute(f"SET LOCAL hnsw.ef_search = {min(MOST_SCANNED, max(FEWEST_SCANNED, 2 * k))}")
+        connection.raw.execute(f"SET LOCAL hnsw.ef_search = {min(MAX_SCANNED, max(MIN_SCANNED, 2 * k))}")
         connection.raw.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
         text = f"[{','.join(map(str, vector.tolist()))}]"
         found = connection.raw.execute(

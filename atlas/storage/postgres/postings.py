@@ -36,7 +36,7 @@ from atlas.storage.text.analyzer import Term
 from atlas.storage.text.bm25 import Numbers as Lengths
 from atlas.storage.text.bm25 import Postings
 
-MOST_PARTS = 64
+MAX_PARTS = 64
 """Writes after which the rows of a word are brought together."""
 
 WHOLE = 512
@@ -223,7 +223,7 @@ def forget(connection: Connection) -> None:
 
 def is_scattered(connection: Connection, collection: str) -> bool:
     """Return whether a collection's words are in so many rows that looking them up takes far too long."""
-    row = connection.execute("SELECT n_parts > ? FROM word_tables WHERE collection = ?", (MOST_PARTS, collection))
+    row = connection.execute("SELECT n_parts > ? FROM word_tables WHERE collection = ?", (MAX_PARTS, collection))
     found = row.fetchone()
     return bool(found and found[0])
 
@@ -267,7 +267,7 @@ def _merge_mixed(connection: Connection, key: int, terms: Sequence[str]) -> None
 
 
 def check_word_table(connection: Connection, collection: str) -> str:
-    """Return how a collection's table differs from its records, or an empty text."""
+    """Return how a collection's table differs from its records, or an empty string."""
     table = word_table(connection, collection)
     if table is None:
         return "it has no table of words"

@@ -55,7 +55,7 @@ class PostgresShared:
         """Publish a result in place of the present one, and return its version.
 
         Args:
-            content: Empty where it is too large to be held, so that only its maker has it.
+            content: Empty if it is too large to be held, so that only its maker has it.
             job: The job that made it.
             ledger_id: Id of the ledger as it was read. Empty where that is not known.
 

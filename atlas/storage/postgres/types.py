@@ -21,14 +21,14 @@ _LEAD, _NUL, _SELF = "\x01", "\x010", "\x011"
 
 
 def escaped(text: str) -> str:
-    """Return a text that PostgreSQL can hold."""
+    """Return a string that PostgreSQL can hold."""
     if "\0" not in text and _LEAD not in text:
         return text
     return text.replace(_LEAD, _SELF).replace("\0", _NUL)
 
 
 def unescaped(text: str) -> str:
-    """Return the text that `escaped` was given."""
+    """Return the string that `escaped` was given."""
     return text.replace(_NUL, "\0").replace(_SELF, _LEAD) if _LEAD in text else text
 
 

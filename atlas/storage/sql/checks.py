@@ -27,7 +27,7 @@ _DAMAGED = (
     "Nothing else was looked at, and nothing mended. Restore a backup into a new directory (atlas --store NEW restore "
     "FILE), or see: sqlite3 … .recover"
 )
-MOST_NAMED = 5
+MAX_NAMED = 5
 """Foreign objects that a message names."""
 
 _WRONG_DIMENSION = "SELECT count(*) FROM vectors WHERE length(vector) <> 4 * ?"
@@ -40,21 +40,21 @@ ForeignObjects = Callable[[Connection], list[str]]
 def checks_of(database: Database, find_foreign: ForeignObjects) -> tuple[Check, ...]:
     """Return the checks, in the order in which they are to be made."""
     return (
-        Check("ledger file", partial(_look_at_file, database), is_last=True),
-        Check("schema", partial(_look_at_schema, database, find_foreign), is_last=True),
-        Check("rows", partial(_look_at_rows, database), is_last=True),
-        Check("vectors", partial(_look_at_vectors, database), partial(_mend_vectors, database)),
-        Check("keyword search", partial(_look_at_words, database), partial(_mend_words, database)),
-        Check("filters", partial(_look_at_filters, database), partial(_mend_filters, database)),
+        Check("ledger file", partial(_check_file, database), is_last=True),
+        Check("schema", partial(_check_schema, database, find_foreign), is_last=True),
+        Check("rows", partial(_check_rows, database), is_last=True),
+        Check("vectors", partial(_check_vectors, database), partial(_fix_vectors, database)),
+        Check("keyword search", partial(_check_words, database), partial(_fix_words, database)),
+        Check("filters", partial(_check_filters, database), partial(_fix_filters, database)),
     )
 
 
-def _look_at_file(database: Database) -> str:
+def _check_file(database: Database) -> str:
     found = database.check()
     return f"{found}. {_DAMAGED}" if found else ""
 
 
-def _look_at_schema(database: Database, find_foreign: ForeignObjects) -> str:
+def _check_schema(database: Database, find_foreign: ForeignObjects) -> str:
     with database.read() as connection:
         foreign = find_foreign(connection)
     return foreign_problem(foreign) if foreign else ""
@@ -62,14 +62,14 @@ def _look_at_schema(database: Database, find_foreign: ForeignObjects) -> str:
 
 def foreign_problem(foreign: list[str]) -> str:
     """Return the message about foreign objects in a schema."""
-    rest = f" and {len(foreign) - MOST_NAMED} more" if len(foreign) > MOST_NAMED else ""
+    rest = f" and {len(foreign) - MAX_NAMED} more" if len(foreign) > MAX_NAMED else ""
     return (
-        f"the ledger's schema holds what ATLAS has not made: {', '.join(foreign[:MOST_NAMED])}{rest}. Writes may run "
+        f"the ledger's schema holds what ATLAS has not made: {', '.join(foreign[:MAX_NAMED])}{rest}. Writes may run "
         "it. If you made it yourself, drop it. Else restore a backup of before it was there"
     )
 
 
-def _look_at_rows(database: Database) -> str:
+def _check_rows(database: Database) -> str:
     with database.read() as connection:
         problems = [problem for query in _TEXTS for problem in _unreadable(connection, query)]
     return f"{len(problems)} texts cannot be read, such as {problems[0]}. {_DAMAGED}" if problems else ""
@@ -83,7 +83,7 @@ def _unreadable(connection: Connection, query: str) -> Iterator[str]:
             yield f"that of {(owner or b'').decode(errors='replace')!r} ({error})"
 
 
-def _look_at_vectors(database: Database) -> str:
+def _check_vectors(database: Database) -> str:
     with database.read() as connection:
         n_orphans = len(connection.execute(_ORPHAN_VECTORS).fetchall())
         bare = [row[0] for row in connection.execute(_WITHOUT_VECTORS).fetchall()]
@@ -97,12 +97,12 @@ def _look_at_vectors(database: Database) -> str:
     return "; ".join(filter(None, problems))
 
 
-def _mend_vectors(database: Database) -> None:
+def _fix_vectors(database: Database) -> None:
     with database.write() as connection:
         connection.execute(f"DELETE FROM vectors WHERE seq IN ({_ORPHAN_VECTORS})")
 
 
-def _look_at_words(database: Database) -> str:
+def _check_words(database: Database) -> str:
     if database.read_only:
         return ""  # the check is a statement that writes
     with database.session() as connection:
@@ -113,19 +113,19 @@ def _look_at_words(database: Database) -> str:
     return f"keyword search {', '.join(wrong)} does not follow the records" if wrong else ""
 
 
-def _mend_words(database: Database) -> None:
+def _fix_words(database: Database) -> None:
     with database.write() as connection:
         for name in read_collections(connection):
             connection.dialect.words.rebuild_word_table(connection, name)
 
 
-def _look_at_filters(database: Database) -> str:
+def _check_filters(database: Database) -> str:
     with database.read() as connection:
         n_wrong = sum(1 for _ in _wrong_attributes(connection))
     return f"the filters of {n_wrong} records do not follow their metadata" if n_wrong else ""
 
 
-def _mend_filters(database: Database) -> None:
+def _fix_filters(database: Database) -> None:
     with database.write() as connection:
         for seq, collection, expected in list(_wrong_attributes(connection)):
             connection.execute("DELETE FROM attributes WHERE seq = ?", (seq,))

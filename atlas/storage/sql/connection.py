@@ -94,11 +94,11 @@ class Database(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """True where it was opened for reading only."""
+        """True if it was opened for reading only."""
 
     @property
     def is_file(self) -> bool:
-        """True where it is a file of the store's directory, which others beside it follow."""
+        """True if it is a file of the store's directory, which others beside it follow."""
 
     @property
     def directory(self) -> Path:
@@ -120,7 +120,7 @@ class Database(Protocol):
         """Release the pages that still contain deleted data."""
 
     def empty_journal(self) -> bool:
-        """Release the log of recent writes, where it is a copy. Return False while a reader needs it."""
+        """Release the log of recent writes, if it is a copy. Return False while a reader needs it."""
 
     def n_bytes_elsewhere(self) -> int:
         """Return its size on a server's disk."""
@@ -129,7 +129,7 @@ class Database(Protocol):
         """Return a name of these files or tables, which a copy of them does not have."""
 
     def check(self) -> str:
-        """Return the damage that the database itself finds in its files, or an empty text."""
+        """Return the damage that the database itself finds in its files, or an empty string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class Totals:
 
     n_records: int
     mean_length: float
-    """Tokens of a record, of both fields, without weights. 0 where there are no records."""
+    """Tokens of a record, of both fields, without weights. 0 if there are no records."""
 
 
 class Words(Protocol):
@@ -169,7 +169,7 @@ class Words(Protocol):
         """
 
     def check_word_table(self, connection: Connection, collection: str, /) -> str:
-        """Return how a collection's table differs from its records, or an empty text."""
+        """Return how a collection's table differs from its records, or an empty string."""
 
     def is_token(self, word: str, /) -> bool:
         """Return whether the table has the word unchanged, as a single token."""

@@ -85,7 +85,7 @@ def begin_copy(source: Connection, target: Connection) -> None:
 
 
 def _state(source: Connection) -> str:
-    """Return a text that is unique to a ledger and its state."""
+    """Return a string that is unique to a ledger and its state."""
     uses = source.execute("SELECT count(*), coalesce(sum(n_uses + n_retrieved), 0) FROM usage").fetchone()
     return json.dumps([read_ledger_id(source), read_revision(source), read_tip(source).name, *map(int, uses)])
 

@@ -104,7 +104,7 @@ class SqlLedger:
 
     @property
     def is_file(self) -> bool:
-        """True where it is a file of the store's directory."""
+        """True if it is a file of the store's directory."""
         return self.database.is_file
 
     def reading(self) -> AbstractContextManager[object]:

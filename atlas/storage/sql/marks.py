@@ -124,7 +124,7 @@ class SqlMarks:
             return [record_id for (record_id,) in connection.execute(_LOST)]
 
     def state(self) -> str:
-        """Return a text that differs after every change of records, marks or uses.
+        """Return a string that differs after every change of records, marks or uses.
 
         An undo that changes uses alone is an operation, but no change of a record. The time that this takes does not
         grow with the history.

@@ -58,7 +58,7 @@ def bind_model(connection: Connection, name: str, dimension: int, prompts: str) 
 
 
 def read_prompts(connection: Connection) -> str:
-    """Return the prompts of the embedding model as they were written, or an empty text."""
+    """Return the prompts of the embedding model as they were written, or an empty string."""
     row = connection.execute("SELECT value FROM meta WHERE name = 'embedding_prompts'").fetchone()
     return str(row[0]) if row else ""
 

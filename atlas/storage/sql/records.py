@@ -176,7 +176,7 @@ class LedgerWriter:
         Args:
             count: One of `COUNTS`.
             is_new: The record never existed, so no earlier state is looked up.
-            state_after: The earlier state that an undo brings back; a new one where it is None.
+            state_after: The earlier state that an undo brings back; a new one if it is None.
         """
         if not any(self._tally.values()):
             self._create_operation()
@@ -350,7 +350,7 @@ RECORD_COLUMNS = "r.id, r.metadata, r.document, r.search_text, r.content, r.cont
 
 
 def read_record(row: tuple[Any, ...], vectors: Vectors | None = None) -> Record:
-    """Return the record of a row of `RECORD_COLUMNS` after its `seq`, with its vectors where they were read."""
+    """Return the record of a row of `RECORD_COLUMNS` after its `seq`, with its vectors if they were read."""
     _, record_id, metadata, document, search_text, content, content_hash, stored_at = row
     return Record(
         id=record_id,

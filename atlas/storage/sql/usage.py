@@ -154,7 +154,7 @@ def change_uses(connection: Connection, operation_id: str, why: int, *, is_set: 
     """Leave the uses of an operation out of every count and list, or let them count again.
 
     Args:
-        why: `UNDONE` or `WAITING`. A use counts where neither is set.
+        why: `UNDONE` or `WAITING`. A use counts if neither is set.
         is_set: Whether that holds from now on.
     """
     events = connection.execute(

@@ -179,7 +179,7 @@ def _hidden(connection: Connection) -> list[tuple[str, str]]:
 
 
 def _check_version(source: Path, ledger: Path) -> int:
-    """Return the ledger's schema version, where it is a ledger of this version or an older one."""
+    """Return the ledger's schema version, if it is a ledger of this version or an older one."""
     with closing(_connect(ledger)) as connection:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])

@@ -63,7 +63,7 @@ class LedgerFile:
         """Its size when it was looked at last."""
 
         self._is_suspect = False
-        """True where it was smaller once, and was not checked since: what SQLite writes may make it as large again."""
+        """True if it was smaller once, and was not checked since: what SQLite writes may make it as large again."""
 
     def problem(self) -> StoreError | None:
         """Return the error of a file that is not there any more, or None."""
@@ -263,7 +263,7 @@ class SqliteDatabase:
         return f"sqlite-{_machine()}-{status.st_dev}-{status.st_ino}"
 
     def check(self) -> str:
-        """Return the damage that SQLite finds in the file, or an empty text."""
+        """Return the damage that SQLite finds in the file, or an empty string."""
         with self.session() as connection:
             rows = [row[0] for row in connection.execute("PRAGMA integrity_check(5)").fetchall()]
         return "" if rows == ["ok"] else f"SQLite finds: {'; '.join(rows)}"

@@ -47,7 +47,7 @@ BY_HAND = "by hand"
 """The actor of a change that was found in a file."""
 
 OldFiles = Callable[[str], Mapping[str, Marks] | None]
-"""The marks that a collection's file holds. None where it is gone, or cannot be read."""
+"""The marks that a collection's file holds. None if it is gone, or cannot be read."""
 
 OldRow = tuple[str, str, object]
 """A row of the old `pending_marks`: collection, record, marks as JSON."""

@@ -24,7 +24,7 @@ MAX_QUERY_CHARACTERS = 20_000
 MAX_TERMS = 256
 """Queries are cut to their first characters and terms: the beginning of a task contains its subject."""
 
-FEWEST_TYPED = 2
+MIN_TYPED = 2
 """Letters of a word from which it may be the beginning of another."""
 
 LONGEST_RUN = 8
@@ -76,7 +76,7 @@ class Term:
 
 
 def searchable(text: str) -> str:
-    """Return a text with extra terms for the index: CJK in pairs, and at the end stems and parts of identifiers.
+    """Return a string with extra terms for the index: CJK in pairs, and at the end stems and parts of identifiers.
 
     What is added comes last, so that words that stand side by side still do.
     """
@@ -108,7 +108,7 @@ def typed_terms(text: str) -> list[Term]:
     if not tokens or CJK_RUN.match(tokens[-1]):
         return []
     word = _lower(_BREAKS.split(tokens[-1])[-1])
-    return [Term(word, is_prefix=True, is_composed=True)] if len(word) >= FEWEST_TYPED else []
+    return [Term(word, is_prefix=True, is_composed=True)] if len(word) >= MIN_TYPED else []
 
 
 def phrases(text: str) -> list[Term]:

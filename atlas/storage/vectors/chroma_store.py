@@ -1,6 +1,6 @@
 """A collection of ChromaDB as a vector store: the specification's methods, for experiments with the memories alone.
 
-ChromaDB loses rows where several processes write to one directory, and keeps no history. `atlas.open_memory` has
+ChromaDB loses rows if several processes write to one directory, and keeps no history. `atlas.open_memory` has
 neither fault: it writes to a ledger, and uses ChromaDB as the index beside it.
 """
 
@@ -51,7 +51,7 @@ class ChromaVectorStore:
         self._opened = None if collection_name is None else _open(client, collection_name)
 
     def for_collection(self, name: str) -> ChromaVectorStore:
-        """Return the store of one collection of the client, or this one where it has a collection already.
+        """Return the store of one collection of the client, or this one if it has a collection already.
 
         Raises:
             InvalidInput: The collection exists, and measures by something other than the cosine. Or it does not exist
@@ -67,7 +67,7 @@ class ChromaVectorStore:
 
     @property
     def _collection(self) -> Any:
-        """ChromaDB's collection. It is created where it does not exist."""
+        """ChromaDB's collection. It is created if it does not exist."""
         with self._opening:
             if self._opened is None:
                 self._opened = _open(self._client, DEFAULT_COLLECTION)

@@ -48,7 +48,7 @@ class ExactIndex:
                     self._free.append(row)
 
     def query(self, vector: Vector, k: int, *, groups: Groups | None = None) -> list[tuple[str, float]]:
-        """Return at most k keys with their similarity, highest first. Only of these groups, where they are given."""
+        """Return at most k keys with their similarity, highest first. Only of these groups, if they are given."""
         with self._lock:
             rows = None if groups is None else self._rows_of(groups)
             similarities = self._similarities(vector, rows)

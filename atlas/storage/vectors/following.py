@@ -45,7 +45,7 @@ class Follower:
                 return 0
 
     def flaw(self, seal: Seal, now: Position) -> str:
-        """Return how a seal disagrees with the ledger. Empty where it does not.
+        """Return how a seal disagrees with the ledger. Empty if it does not.
 
         Vectors need not be counted: they were when it was set, and opening the index counts its keys.
         """
@@ -94,7 +94,7 @@ class Follower:
         return True
 
     def _sound(self, seal: Seal) -> Seal:
-        """Return a seal, or an empty one where it is not to be believed."""
+        """Return a seal, or an empty one if it is not to be believed."""
         return Seal() if self.flaw(seal, self.position()) else seal
 
     def _follow(self, index: FollowingIndex) -> int:

@@ -49,7 +49,7 @@ class InMemory:
         return seq in self._windows
 
     def query(self, vector: Vector, k: int, among: Seqs | None = None) -> Neighbours:
-        """Return the k nearest records. Only of these numbers, where they are given."""
+        """Return the k nearest records. Only of these numbers, if they are given."""
         wanted = k
         while True:
             hits = self._exact.query(vector, wanted, groups=among)

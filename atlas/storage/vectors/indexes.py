@@ -26,7 +26,7 @@ class StoreIndexes:
 
     @property
     def place(self) -> str:
-        """The address of the service that keeps them. Empty where they are beside the ledger."""
+        """The address of the service that keeps them. Empty if they are beside the ledger."""
         return self._remote.place if self._remote else ""
 
     @property

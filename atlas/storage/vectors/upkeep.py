@@ -47,7 +47,7 @@ class IndexUpkeep:
         return self._follower.catch_up(self._index, timeout_seconds) if self._index is not None else 0
 
     def keep_up(self, lag_rows: int) -> None:
-        """Bring the index up to the ledger where it is more than `lag_rows` revisions behind.
+        """Bring the index up to the ledger if it is more than `lag_rows` revisions behind.
 
         An index in a service is brought up in the background, as the caller need not wait for it.
         """
@@ -101,7 +101,7 @@ class IndexUpkeep:
         return Seal() if self.flaw() else self._seal()
 
     def flaw(self) -> str:
-        """Return why the index is not used, to follow the collection's name. Empty where it is used."""
+        """Return why the index is not used, to follow the collection's name. Empty if it is used."""
         return self._follower.flaw(self._seal(), self._follower.position())
 
     def _seal(self) -> Seal:

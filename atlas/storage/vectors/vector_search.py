@@ -53,7 +53,7 @@ class Nearest:
         self._exact_max_rows = exact_max_rows
         self._lock = threading.RLock()
         self._is_idle = False
-        """True where no other thread was asking when this process was forked."""
+        """True if no other thread was asking when this process was forked."""
 
         fork_safety.watch(self)
 
@@ -103,7 +103,7 @@ class Nearest:
 
     @property
     def problem(self) -> str:
-        """The reason, as a sentence, why queries that need the index do without it. Empty where they do not."""
+        """The reason, as a sentence, why queries that need the index do without it. Empty if they do not."""
         return OUT_OF_REACH if self.index is not None and self.index.fault and not self.is_exact() else ""
 
     def close(self) -> None:

@@ -21,8 +21,8 @@ from atlas.views.shared.wording import hidden_text
 
 __all__ = ["BUDGET_TOKENS", "EACH", "ContextBlock", "MemoryQueryResult"]
 
-MOST_EACH = 20
-MOST_TOKENS = 8_000
+MAX_EACH = 20
+MAX_TOKENS = 8_000
 """Where the scales of what a person can choose end."""
 
 TITLES = {name: views.kind.page.capitalize() for name, views in VIEWS.items()}
@@ -78,13 +78,13 @@ class RankedHit:
     """Its place in the block, from 1. 0 where the block does not show it."""
 
     reason: str = ""
-    """Why the block does not show it: `too long by 40 tokens`. Empty where it does."""
+    """Why the block does not show it: `too long by 40 tokens`. Empty if it does."""
 
     form: str = ""
-    """`shortened` or `as a warning` where the block shows it so. Empty where it is shown in full."""
+    """`shortened` or `as a warning` where the block shows it so. Empty if it is shown in full."""
 
     move: str = ""
-    """`▲ 2`, `▼ 1` or `=` against the other side, or `only here`. Empty where there is no other side."""
+    """`▲ 2`, `▼ 1` or `=` against the other side, or `only here`. Empty if there is no other side."""
 
     is_shown_otherwise: bool = False
     """True where the other side, which found it too, decides otherwise about showing it."""
@@ -119,7 +119,7 @@ class Part:
     """None where the memory gave hits."""
 
     level: float = 0.0
-    """The relevance that this search needed, in [0, 1]. 0 where it was not searched."""
+    """The relevance that this search needed, in [0, 1]. 0 if it was not searched."""
 
     @property
     def is_failed(self) -> bool:
@@ -230,7 +230,7 @@ def agents_call(configuration: Configuration, budget_tokens: int, in_use: Rankin
 
 
 def block_difference(left: Answer, right: Answer) -> str:
-    """Return the lines in which the block of B differs from that of A. Empty where they are the same."""
+    """Return the lines in which the block of B differs from that of A. Empty if they are the same."""
     left_lines, right_lines = (answer.block.text.splitlines() for answer in (left, right))
     return "\n".join(difflib.unified_diff(left_lines, right_lines, "A", "B", lineterm="", n=0))
 

@@ -19,7 +19,7 @@ class BlockPiece:
     """Consecutive lines of a block: a record, or the words around records."""
 
     text: str
-    """Untrusted where it is of a record."""
+    """Untrusted if it is of a record."""
 
     memory: str = ""
     """Empty for the words around records, as is the id."""

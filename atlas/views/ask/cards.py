@@ -1,4 +1,4 @@
-"""A hit of any memory as a card: which of its texts matched, how it has worked, and why it stands where it does."""
+"""A hit of any memory as a card: which of its texts matched, how it has worked, and why it stands if it does."""
 
 from __future__ import annotations
 

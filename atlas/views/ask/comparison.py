@@ -89,7 +89,7 @@ class ComparedHit:
     """From 1."""
 
     move: str
-    """`▲ 2` where it stands two ranks higher than on the other side, `▼ 1`, `=`, or `new` where it does not exist."""
+    """`▲ 2` where it stands two ranks higher than on the other side, `▼ 1`, `=`, or `new` if it does not exist."""
 
     card: HitCard
 
@@ -160,7 +160,7 @@ def _side(memory: ChromaExperienceMemory, query: str, of: Retrieval[Experience],
 
 
 def move_of(rank: int, other: int | None) -> str:
-    """Return `▲ 2` where a hit is two ranks higher than on the other side, `▼ 1`, `=`, or `new` where it is absent."""
+    """Return `▲ 2` where a hit is two ranks higher than on the other side, `▼ 1`, `=`, or `new` if it is absent."""
     if other is None:
         return NEW
     return SAME if rank == other else f"{UP if rank < other else DOWN} {abs(other - rank)}"

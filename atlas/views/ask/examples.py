@@ -12,7 +12,7 @@ from atlas.memory.base.ranking import maximal_marginal_relevance
 from atlas.memory.memory_effect import MemoryEffect
 from atlas.memory.system import MemorySystem
 
-LEAST_CUT = 40
+MIN_CUT = 40
 """Characters that the sentences have at least after which a task is cut: the first may say only who is speaking."""
 
 EXAMPLES = 6
@@ -43,7 +43,7 @@ def example_questions(memory: MemorySystem, n: int = EXAMPLES) -> tuple[str, ...
 def demonstrations(memory: MemorySystem, effect: MemoryEffect) -> tuple[str, ...]:
     """Return questions to present one after another: of tasks tried with memory and without, largest gain first.
 
-    Those of `example_questions` where no task was tried both ways. All are untrusted texts.
+    Those of `example_questions` if no task was tried both ways. All are untrusted texts.
     """
     latest = [next((each.experience_id for each in reversed(task.attempts)), "") for task in effect.tasks]
     experiences = {experience.id: experience for experience in memory.experience.get_many(list(filter(None, latest)))}
@@ -67,5 +67,5 @@ def _question(document: str) -> str:
     line = " ".join(document[: 4 * LONGEST].split())
     if len(line) <= LONGEST:
         return line
-    whole = [end.end() for end in re.finditer(r"[.!?](?=\s)", line[:LONGEST]) if end.end() >= LEAST_CUT]
+    whole = [end.end() for end in re.finditer(r"[.!?](?=\s)", line[:LONGEST]) if end.end() >= MIN_CUT]
     return line[: whole[-1]] if whole else line[:LONGEST].rsplit(" ", 1)[0]

@@ -21,7 +21,7 @@ class ReportedSide:
     """One configuration with its answer."""
 
     title: str
-    """`A` or `B`, or empty where there is one alone."""
+    """`A` or `B`, or empty if there is one alone."""
 
     call: str
     """The call that an agent would make, in a sentence."""
@@ -40,7 +40,7 @@ class Report:
 
     sides: tuple[ReportedSide, ...]
     difference: str = ""
-    """How the sides differ, in a sentence. Empty where there is one alone."""
+    """How the sides differ, in a sentence. Empty if there is one alone."""
 
     block_difference: str = ""
     """The lines in which their blocks differ."""

@@ -47,7 +47,7 @@ class Explanation:
     """Words of our own."""
 
     card: HitCard | None
-    """Its relevance and signals, or None where it cannot be ranked."""
+    """Its relevance and signals, or None if it cannot be ranked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ def _named(memory: MemorySystem, name: str, ids: list[str]) -> Iterator[NamedRec
 
 
 def _own_hit(memory: MemorySystem, record: NamedRecord, question: Question, *, with_buried: bool) -> Hit[Any] | None:
-    """Return a record as a hit, as if it were alone in the store, or None where it is not searched."""
+    """Return a record as a hit, as if it were alone in the store, or None if it is not searched."""
     hits = (
         VIEWS[record.memory]
         .kind.records(memory)
@@ -158,7 +158,7 @@ def _rank_sentence(memory: MemorySystem, record: NamedRecord, question: Question
 
 
 def _standing_for(record: NamedRecord, ranked: list[Hit[Any]], part: Part) -> RankedHit | None:
-    """Return the hit that counts an attempt among its own, where there is one."""
+    """Return the hit that counts an attempt among its own, if there is one."""
     if record.memory != "experience":
         return None
     task_id = next((hit.item.task.id for hit in ranked if hit.item.id == record.id), "")

@@ -76,7 +76,7 @@ def proof_as_json(proof: Proof) -> dict[str, Any]:
 
 
 def parting_step(one: Sequence[Step], other: Sequence[Step]) -> int | None:
-    """Return the first step, from 1, that is another in both, or that one of them lacks. None where there is none."""
+    """Return the first step, from 1, that is another in both, or that one of them lacks. None if there is none."""
     pairs = zip(one, other, strict=False)
     different = (number for number, (left, right) in enumerate(pairs, start=1) if _act(left) != _act(right))
     shorter, longer = sorted((len(one), len(other)))

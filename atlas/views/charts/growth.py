@@ -12,9 +12,9 @@ from atlas.views.shared.wording import OUTCOMES, counted
 
 RATE_COLOUR, BAND_COLOUR = PALETTE[0], "rgba(47, 111, 176, 0.18)"
 
-MOST_DAYS = 120
-MOST_WEEKS = 800
-MOST_MONTHS = 36_525
+MAX_DAYS = 120
+MAX_WEEKS = 800
+MAX_MONTHS = 36_525
 """Days beyond which a bar stands for a week, for a month, or for a year."""
 
 FEW_BARS = 8
@@ -39,7 +39,7 @@ def growth_caption(days: Sequence[Day]) -> str:
 
 def _span(days: Sequence[Day]) -> str:
     n_days = (days[-1].on - days[0].on).days + 1
-    most = {"day": MOST_DAYS, "week": MOST_WEEKS, "month": MOST_MONTHS}
+    most = {"day": MAX_DAYS, "week": MAX_WEEKS, "month": MAX_MONTHS}
     return next((span for span, n in most.items() if n_days <= n), "year")
 
 

@@ -218,7 +218,7 @@ def made_caption(found: CompressionResult) -> str:
 
 
 def staleness(memory: MemorySystem, found: CompressionResult, where: Mapping[str, Any]) -> str:
-    """Return the relevant changes since, in our own words, or an empty text."""
+    """Return the relevant changes since, in our own words, or an empty string."""
     collection = memory.experience.collection_name
     if memory.storage.ledger.position(collection).ledger_id != found.ledger_id:
         return "The store has changed since: it was restored, or embedded again."

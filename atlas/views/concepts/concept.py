@@ -45,7 +45,7 @@ class Example:
 
     result: Text
     output: Grid | None
-    """The result, where it is a grid."""
+    """The result, if it is a grid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class ConceptDetail:
     """True if its examples can be run: those of a primitive in this process, those of other Python in a sandbox."""
 
     proof: str
-    """When the examples were run, in our own words. Empty where they were not, or it was edited since."""
+    """When the examples were run, in our own words. Empty if they were not, or it was edited since."""
 
     examples: tuple[Example, ...]
     n_more_examples: int

@@ -25,7 +25,7 @@ class RanExample:
     """The result of the call, or the error that it raised."""
 
     output: Grid | None
-    """The same, where it is a grid."""
+    """The same, if it is a grid."""
 
 
 def ran_examples(memory: MemorySystem, concept_id: str, path: Sequence[Path] = ()) -> tuple[RanExample, ...]:

@@ -13,10 +13,10 @@ COLOURS = (
 
 LINES = "#555555"
 
-MOST_CELLS = 40
+MAX_CELLS = 40
 """Cells of a side. ARC's grids have up to 30."""
 
-MOST_CHARACTERS = 20_000
+MAX_CHARACTERS = 20_000
 """Of a text in which grids are looked for."""
 
 CELL_PIXELS = 26
@@ -29,7 +29,7 @@ class Grid:
     """A rectangle of colours."""
 
     cells: tuple[tuple[int, ...], ...]
-    """Rows of one length, at least 1, of numbers from 0 to 9."""
+    """Rows of the same length, at least 1, of numbers from 0 to 9."""
 
     @property
     def size(self) -> str:
@@ -68,7 +68,7 @@ def grid_in(text: str) -> Grid | None:
 
 
 def _parsed(text: str) -> ast.expr | None:
-    if len(text) > MOST_CHARACTERS:
+    if len(text) > MAX_CHARACTERS:
         return None
     try:
         return ast.parse(text.strip(), mode="eval").body
@@ -88,9 +88,9 @@ def _grid(tree: ast.expr) -> Grid | None:
         value = ast.literal_eval(tree)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
-    if not isinstance(value, list | tuple) or not 0 < len(value) <= MOST_CELLS:
+    if not isinstance(value, list | tuple) or not 0 < len(value) <= MAX_CELLS:
         return None
-    if not all(isinstance(row, list | tuple) and 0 < len(row) <= MOST_CELLS for row in value):
+    if not all(isinstance(row, list | tuple) and 0 < len(row) <= MAX_CELLS for row in value):
         return None
     is_even = len({len(row) for row in value}) == 1
     is_coloured = all(type(cell) is int and 0 <= cell < len(COLOURS) for row in value for cell in row)

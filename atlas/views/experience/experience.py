@@ -172,7 +172,7 @@ def _facts_of(named: Mapping[str, str]) -> tuple[Fact, ...]:
 
 
 def _stands_for(metadata: Mapping[str, Any]) -> str:
-    """Return `4 attempts: 3 succeeded, 1 failed` if others were merged into this one, or an empty text."""
+    """Return `4 attempts: 3 succeeded, 1 failed` if others were merged into this one, or an empty string."""
     merged = metadata.get("merged_outcomes")
     if not isinstance(merged, Mapping):
         return ""

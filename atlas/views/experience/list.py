@@ -124,5 +124,5 @@ def count_with_rate(memory: MemorySystem, query: Query) -> Count:
 
 
 def profile_note(memory: MemorySystem, result: SearchResult) -> str:
-    """Return the note that a search was ranked by other weights than chosen, or an empty text."""
+    """Return the note that a search was ranked by other weights than chosen, or an empty string."""
     return STANDS_IN if result.hits and profile_problems(memory) else ""

@@ -107,7 +107,7 @@ def notes(plan: RefinePlan) -> tuple[str, ...]:
 
 
 def staleness(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) -> str:
-    """Return why it cannot be applied any more or was made in another scope, or an empty text."""
+    """Return why it cannot be applied any more or was made in another scope, or an empty string."""
     if plan.going and not memory.experience.titles(plan.going):
         return "What it would remove is no longer in the store. The plan may have been applied."
     try:

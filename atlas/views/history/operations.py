@@ -74,7 +74,7 @@ class OperationRow:
     """Its kind, such as `prune`. Untrusted text, for other programs have kinds of their own."""
 
     counts: str
-    """`597 added`, `51 concepts added`, or several such. `concept crop added`, where it is one: untrusted text."""
+    """`597 added`, `51 concepts added`, or several such. `concept crop added`, if it is one: untrusted text."""
 
     actor: str
     """Untrusted text, as the reason is."""
@@ -157,7 +157,7 @@ class OperationDetail:
     """The operation to undo for that."""
 
     is_final: bool
-    """True where it cannot be undone: it was a purge."""
+    """True if it cannot be undone: it was a purge."""
 
     n_pages: int
     """Pages of changes."""

@@ -29,7 +29,7 @@ def made_caption(plan: CompactPlan) -> str:
 
 
 def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
-    """Return why it cannot be applied any more, in our own words, or an empty text if it can."""
+    """Return why it cannot be applied any more, in our own words, or an empty string if it can."""
     try:
         memory.journal.check_compact(plan)
     except PlanOutdated:

@@ -139,7 +139,7 @@ def candidates(memory: MemorySystem, entry_id: str, text: str, by: str = BEST_MA
 
 
 def _other(edge: Edge, entry_id: str) -> str:
-    """Return the other end of an entry's link, or an empty text for a link among others."""
+    """Return the other end of an entry's link, or an empty string for a link among others."""
     if entry_id == edge.source_id:
         return edge.target_id
     return edge.source_id if entry_id == edge.target_id else ""

@@ -89,7 +89,7 @@ class PromoteProposal:
 
 
 def why_not_promoted(memory: MemorySystem, entry: JournalEntry) -> str:
-    """Return why an entry cannot be promoted, in our own words, or an empty text if it can."""
+    """Return why an entry cannot be promoted, in our own words, or an empty string if it can."""
     try:
         memory.plan_promotion(entry.id)
     except NotFound:

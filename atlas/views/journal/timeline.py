@@ -15,7 +15,7 @@ from atlas.views.kinds.journal import JOURNAL
 from atlas.views.lists.queries import Query
 from atlas.views.shared.wording import counted
 
-MOST_BARS = 120
+MAX_BARS = 120
 """Bars of a strip. Of more generations, a bar stands for several."""
 
 LANES_SHOWN = 8
@@ -76,7 +76,7 @@ class Timeline:
     @property
     def width(self) -> int:
         """Generations that a bar stands for."""
-        return -(-(self.last - self.first + 1) // MOST_BARS)
+        return -(-(self.last - self.first + 1) // MAX_BARS)
 
 
 def where_in_time(memory: MemorySystem, query: Query) -> dict[str, Any]:

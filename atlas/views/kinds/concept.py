@@ -9,7 +9,7 @@ from atlas.views.kinds.fields import Field
 from atlas.views.kinds.filters import TAGS, Choices
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
 
-MOST_USED = "Most used first"
+MAX_USED = "Most used first"
 
 NAME = Column("name", "Name", 180)
 DESCRIPTION = Column("description", "What it does", 290)
@@ -40,7 +40,7 @@ CONCEPT = Kind(
     orders={
         **BY_TIME,
         "Name, A to Z": Order("title"),
-        MOST_USED: Order("created_at", worth=lambda n_succeeded, n: (n,)),
+        MAX_USED: Order("created_at", worth=lambda n_succeeded, n: (n,)),
     },
     question="What should it do?",
     tables=Tables(

@@ -12,7 +12,7 @@ from atlas.views.kinds.fields import Field
 from atlas.views.kinds.filters import TAGS, Choices, OneOf
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
 
-SUREST, HIGHEST, MOST_TRIED = "Most reliable first", "Highest rate first", "Most tries first"
+SUREST, HIGHEST, MAX_TRIED = "Most reliable first", "Highest rate first", "Most tries first"
 """Orders by uses. The most reliable has the highest lower end of the 95 % interval."""
 
 ALL, READ, RETIRED = "All", "Read by agents", "Retired"
@@ -75,7 +75,7 @@ STRATEGY = Kind(
     orders={
         SUREST: Order("created_at", True, worth=lambda n_succeeded, n: (lower_bound(n_succeeded, n),)),
         HIGHEST: Order("created_at", True, worth=lambda n_succeeded, n: (n_succeeded / n, n)),
-        MOST_TRIED: Order("created_at", True, worth=lambda n_succeeded, n: (n, n_succeeded)),
+        MAX_TRIED: Order("created_at", True, worth=lambda n_succeeded, n: (n, n_succeeded)),
         **BY_TIME,
         "Title, A to Z": Order("title"),
     },

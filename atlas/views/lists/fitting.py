@@ -28,7 +28,7 @@ OTHER_PIXELS, CAPITAL_PIXELS, FULL_PIXELS = 8.3, 11.0, 14.7
 
 
 def fitted(text: str, pixels: float) -> str:
-    """Return a text that is drawn in one line of this width. It ends in `…`, after a whole word, where some was cut.
+    """Return a string that is drawn in one line of this width. It ends in `…`, after a whole word, where some was cut.
 
     Args:
         text: White space counts as one blank.

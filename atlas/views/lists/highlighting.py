@@ -23,7 +23,7 @@ LEAD_CHARACTERS = 80
 LOOKED_AT = 20_000
 """Characters of a text in which words are looked for: a card should be cheap to draw."""
 
-MOST_TRIED = 500
+MAX_TRIED = 500
 """Most matches that are looked at more closely, where the beginning of a text has no match."""
 
 LONG_WORD = 5
@@ -119,7 +119,7 @@ def _first_looked_at(text: str, query: str) -> int:
     query_words = _query_words(query)
     if len(text) <= LOOKED_AT or not query_words or matched_spans(text, query):
         return 0
-    for near in islice(_like(query_words).finditer(text, LOOKED_AT), MOST_TRIED):
+    for near in islice(_like(query_words).finditer(text, LOOKED_AT), MAX_TRIED):
         if matched_spans(text[near.start() - LEAD_CHARACTERS : near.end() + LEAD_CHARACTERS], query):
             return near.start() - PASSAGE_CHARACTERS
     return 0

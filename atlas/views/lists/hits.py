@@ -24,7 +24,7 @@ TITLE_CHARACTERS = 160
 MET_CHARACTERS = 40
 """Of a word that met another: longer ones are no words."""
 
-LEAST_SHOWN = 0.0005
+MIN_SHOWN = 0.0005
 """Of a value, to be more than 0.000, and so to have a place in a bar."""
 
 SIGNAL_COLOURS = {
@@ -193,7 +193,7 @@ def hit_card(
 
 
 def met_sentence(met: Sequence[MetWords]) -> str:
-    """Return `Words that met: refund ↔ reimbursement, client ↔ customer.`, or an empty text without pairs."""
+    """Return `Words that met: refund ↔ reimbursement, client ↔ customer.`, or an empty string without pairs."""
     pairs = [
         f"{shortened(pair.query_word, MET_CHARACTERS)} ↔ {shortened(pair.text_word, MET_CHARACTERS)}" for pair in met
     ]
@@ -214,7 +214,7 @@ def bar_of(signals: Mapping[str, float], most: float) -> Bar:
         left, right = (left, right + value) if value >= 0 else (left + value, right)
         start = right - value if value >= 0 else left
         colour = SIGNAL_COLOURS.get(name, GREY)
-        width = abs(value) / whole if abs(value) >= LEAST_SHOWN else 0.0
+        width = abs(value) / whole if abs(value) >= MIN_SHOWN else 0.0
         segments.append(Segment(name=name, value=value, start=start / whole, width=width, colour=colour))
     return Bar(segments=tuple(segments), zero=below / whole, total=sum(signals.values()))
 
@@ -230,7 +230,7 @@ def card_stylesheet() -> str:
 
 
 def _title(title: str, passage: Passage) -> str:
-    """Return the title, or an empty text if the passage contains it."""
+    """Return the title, or an empty string if the passage contains it."""
     line = " ".join(title[: 4 * TITLE_CHARACTERS].split())
     begins_with_it = not passage.is_cut_before and " ".join(passage.text.split())[:60] == line[:60]
     if begins_with_it:

@@ -103,7 +103,7 @@ class Count:
 
     n: int
     note: str = ""
-    """A sentence on them for the caption, or an empty text."""
+    """A sentence on them for the caption, or an empty string."""
 
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ CONTEXT_WORDS = 3
 """Words that are shown on either side of a change."""
 
 DIFF_CHARACTERS = 400
-MOST_WORDS = 3_000
+MAX_WORDS = 3_000
 """Longer texts are compared line by line: comparing them by words takes seconds."""
 
 
@@ -23,7 +23,7 @@ def word_diff(before: str, after: str) -> str:
     `the same` if only white space differs. Longer than `DIFF_CHARACTERS` it ends in `…`.
     """
     old, new = _tokens(before), _tokens(after)
-    if max(len(old), len(new)) > MOST_WORDS:
+    if max(len(old), len(new)) > MAX_WORDS:
         old, new = _lines(before), _lines(after)
     if _bare(old) == _bare(new):
         return SAME

@@ -67,7 +67,7 @@ class Hits:
     """Best first."""
 
     weights: tuple[float, ...] = ()
-    """How near each is in meaning. Empty where they were found by words."""
+    """How near each is in meaning. Empty if they were found by words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

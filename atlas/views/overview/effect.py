@@ -47,7 +47,7 @@ class EffectView:
     """The effect of memory, in words of our own."""
 
     better: str
-    """`11 of 18`, tasks that went better, or a dash where no task can be compared."""
+    """`11 of 18`, tasks that went better, or a dash if no task can be compared."""
 
     interval: str
     """The 95 % interval of that, in tasks, or empty without one."""
@@ -55,14 +55,14 @@ class EffectView:
     worse: str
     alike: str
     verdict: str
-    """The answer, in a few words. Empty where there are too few tasks."""
+    """The answer, in a few words. Empty if there are too few tasks."""
 
     grounds: str
     """Evidence for the answer, in two sentences. Empty like the verdict."""
 
     n_tasks: int
     advice: str
-    """Advice on what to record, or empty where there are enough tasks."""
+    """Advice on what to record, or empty if there are enough tasks."""
 
     rows: tuple[TaskRow, ...]
     """The largest gain first."""
@@ -88,7 +88,7 @@ def effect_view(memory: MemorySystem) -> EffectView:
 
 
 def better_text(found: MemoryEffect) -> str:
-    """Return `11 of 18`, tasks that went better, or a dash where no task can be compared."""
+    """Return `11 of 18`, tasks that went better, or a dash if no task can be compared."""
     return f"{found.n_helped:,} of {found.n_tasks:,}" if found.n_tasks else "–"
 
 
@@ -114,7 +114,7 @@ def grounds(found: MemoryEffect) -> str:
 
 
 def interval_text(found: MemoryEffect) -> str:
-    """Return `95 % interval: 7–15 tasks`, or an empty text where there are too few tasks for one."""
+    """Return `95 % interval: 7–15 tasks`, or an empty string if there are too few tasks for one."""
     if found.helped is None or found.helped.interval is None:
         return ""
     low, high = (round(end * found.n_tasks) for end in (found.helped.interval.low, found.helped.interval.high))

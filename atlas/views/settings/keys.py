@@ -1,4 +1,4 @@
-"""Keys of a store: who may enter where it is served, made and revoked."""
+"""Keys of a store: who may enter if it is served, made and revoked."""
 
 from __future__ import annotations
 

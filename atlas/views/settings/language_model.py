@@ -23,7 +23,7 @@ PROMISE = (
 
 
 def problem_of_key(key: str) -> str:
-    """Return why a text cannot be a key, without repeating it. Empty where it may be one."""
+    """Return why a text cannot be a key, without repeating it. Empty if it may be one."""
     if not key:
         return f"A key is needed, but the box is empty. Paste the one that {KEY} would hold."
     if not key.isascii() or any(character.isspace() or not character.isprintable() for character in key):

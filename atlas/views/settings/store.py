@@ -1,4 +1,4 @@
-"""The store as a whole, in words: where it is, how much it holds, and what embeds its texts."""
+"""The store as a whole, in words: if it is, how much it holds, and what embeds its texts."""
 
 from __future__ import annotations
 

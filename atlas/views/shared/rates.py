@@ -12,7 +12,7 @@ def rate_text(rate: SuccessRate) -> str:
 
 
 def interval_text(rate: SuccessRate) -> str:
-    """Return `58–66 %`, or an empty text if no outcome is known."""
+    """Return `58–66 %`, or an empty string if no outcome is known."""
     found = rate.interval
     return "" if found is None else f"{found.low * 100:.0f}–{percent(found.high)}"
 

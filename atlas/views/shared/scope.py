@@ -42,7 +42,7 @@ class Scope:
 
     @property
     def is_search(self) -> bool:
-        """True where there is a question."""
+        """True if there is a question."""
         return bool(self.text.strip())
 
     @property

@@ -102,7 +102,7 @@ def may_name_paths() -> bool:
 
 
 def place_fact(memory: MemorySystem) -> dict[str, str]:
-    """Return the path of a store, or an empty text for visitors of a server."""
+    """Return the path of a store, or an empty string for visitors of a server."""
     if not may_name_paths():
         return {}
     store = memory.storage
@@ -111,7 +111,7 @@ def place_fact(memory: MemorySystem) -> dict[str, str]:
 
 
 def visitor_name() -> str:
-    """Return `Ada, curator` for a visitor of a server, else an empty text."""
+    """Return `Ada, curator` for a visitor of a server, else an empty string."""
     actor = present_actor()
     return f"{actor.name}, {actor.role}" if actor else ""
 

@@ -88,7 +88,7 @@ def as_json(value: Mapping[str, Any]) -> Text | None:
 
 
 def text_of(value: str) -> Text | None:
-    """Return a text, or None where it is empty."""
+    """Return a text, or None if it is empty."""
     return Text(value) if value.strip() else None
 
 

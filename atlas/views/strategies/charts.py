@@ -28,7 +28,7 @@ UPDATERS: Mapping[str, SuccessRateUpdater] = {
 }
 """The ways of counting that are compared, by what they are called."""
 
-MOST_POINTS = 2_000
+MAX_POINTS = 2_000
 """Latest tries that a chart draws. Among more, no single one can be seen."""
 
 
@@ -42,7 +42,7 @@ def tries_chart(attempts: Sequence[Use]) -> Chart:
     for n, attempt in enumerate(attempts, start=1):
         n_succeeded += attempt.success
         points.append((n, attempt, n_succeeded / n, credible_interval(n_succeeded, n)))
-    points = points[-MOST_POINTS:]
+    points = points[-MAX_POINTS:]
     line: Chart = {"type": "scatter", "mode": "lines", "showlegend": False, "x": [n for n, *_ in points]}
     edge = {**line, "line": {"width": 0}, "hoverinfo": "skip"}
     labels = [f"{percent(rate)} of {n:,}, 95 %: {i.low * 100:.0f}–{percent(i.high)}" for n, _, rate, i in points]
@@ -77,7 +77,7 @@ def updaters_chart(attempts: Sequence[Use]) -> Chart:
     """Return a chart of the success rate after each try, for each way of counting."""
     traces = []
     for colour, (name, updater) in zip(PALETTE, UPDATERS.items(), strict=False):
-        points = replay(updater, attempts)[-MOST_POINTS:]
+        points = replay(updater, attempts)[-MAX_POINTS:]
         trace: Chart = {
             "type": "scatter",
             "mode": "lines" if len(points) > 1 else "markers",

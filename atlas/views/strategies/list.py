@@ -108,7 +108,7 @@ def share_text(n_succeeded: int, n: int) -> str:
 
 
 def without_text(rate: SuccessRate) -> str:
-    """Return `50 % (15–85 %, n = 4)`, or an empty text without an attempt of known outcome."""
+    """Return `50 % (15–85 %, n = 4)`, or an empty string without an attempt of known outcome."""
     return share_text(rate.n_succeeded, rate.n_known)
 
 

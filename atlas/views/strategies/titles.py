@@ -6,7 +6,7 @@ import re
 
 TITLE_CHARACTERS = 90
 SHORTEST = 30
-"""Characters that a title keeps at least, where it is cut at the end of a clause."""
+"""Characters that a title keeps at least, if it is cut at the end of a clause."""
 
 _PARAMETER = re.compile(r"\{\w+\}")
 _REPEATED = re.compile(r"…(?:[\s,:/-]*…)+")

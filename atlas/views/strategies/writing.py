@@ -18,10 +18,10 @@ from atlas.views.strategies.list import BY_HAND
 from atlas.views.strategies.parameters import parameters_in
 from atlas.views.strategies.strategy import EditableStrategy
 
-MOST_ATTEMPTS = 1_000
+MAX_ATTEMPTS = 1_000
 """Most attempts of one batch. The next batch takes up the rest."""
 
-MOST_ASKED = 20
+MAX_ASKED = 20
 """The same where a language model is asked about each, which takes seconds and money."""
 
 BY_PATTERN, BY_MODEL = "by pattern, without a language model", "with the language model"
@@ -88,7 +88,7 @@ def propose_writing(memory: MemorySystem, *, by_model: bool = False) -> WritePro
         by_model: Whether the bank's own abstractor is asked about each, if it asks a language model.
     """
     asks_model = by_model and has_model(memory)
-    most, bank = (MOST_ASKED if asks_model else MOST_ATTEMPTS), memory.strategies
+    most, bank = (MAX_ASKED if asks_model else MAX_ATTEMPTS), memory.strategies
     if not asks_model:
         bank = bank.with_abstractor(TemplateStrategyAbstractor())
     plan = bank.plan_write(unwritten_attempts(bank, memory.experience, most))

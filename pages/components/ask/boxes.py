@@ -10,8 +10,8 @@ from atlas import MemorySystem
 from atlas.views.ask.answer import (
     BUDGET_TOKENS,
     EACH,
-    MOST_EACH,
-    MOST_TOKENS,
+    MAX_EACH,
+    MAX_TOKENS,
     TITLES,
     Answer,
     Configuration,
@@ -141,7 +141,7 @@ def _draw_settings(memory: MemorySystem, text: str, *, is_two: bool) -> tuple[in
         st.subheader("Search settings", anchor=False)
         warn_of_problems(profiles)
         budget = st.slider(
-            "Token budget of the context block", 0, MOST_TOKENS, BUDGET_TOKENS, step=100, key="ask_budget", bind=URL,
+            "Token budget of the context block", 0, MAX_TOKENS, BUDGET_TOKENS, step=100, key="ask_budget", bind=URL,
             width=330,
         )  # fmt: skip
         if not is_two:
@@ -165,7 +165,7 @@ def _draw_configuration(
     name = st.selectbox("Profile", names, index=first, key=key, bind=URL,
                         help="Starts with the profile that all searches use.")  # fmt: skip
     profile = next(profile for profile in profiles if profile.name == name)
-    k = st.slider("Maximum hits per memory", 1, MOST_EACH, EACH, key=f"ask_k_{side}", bind=URL)
+    k = st.slider("Maximum hits per memory", 1, MAX_EACH, EACH, key=f"ask_k_{side}", bind=URL)
     is_diverse = st.toggle(
         "Different hits first", True, key=f"ask_diverse_{side}", bind=URL,
         help="Similar attempts at a task become one hit, and a hit that is like one above it moves down.",

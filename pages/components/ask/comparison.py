@@ -100,9 +100,9 @@ def _compared(
 
 def _draw_acts(memory: MemorySystem, side: Name, chosen: ProfileWeights, in_use: str) -> None:
     """Draw buttons that save these weights, let searches use the profile, and delete it."""
-    is_off, name = memory.storage.read_only, chosen.profile.name
-    why = READ_ONLY if is_off else None
-    with st.popover("Save as …", icon=":material/save:", disabled=is_off, help=why, key=f"evaluation_save_as_{side}"):
+    disabled, name = memory.storage.read_only, chosen.profile.name
+    why = READ_ONLY if disabled else None
+    with st.popover("Save as …", icon=":material/save:", disabled=disabled, help=why, key=f"evaluation_save_as_{side}"):
         typed = f"evaluation_name_{side}"
         st.text_input("Name", "" if name == DEFAULT else name, key=typed, max_chars=60)
         st.button("Save", key=f"evaluation_save_{side}", on_click=_save, args=(memory, side, typed, chosen.weights))
@@ -110,7 +110,7 @@ def _draw_acts(memory: MemorySystem, side: Name, chosen: ProfileWeights, in_use:
         "Use for all searches",
         key=f"evaluation_use_{side}",
         icon=":material/check_circle:",
-        disabled=is_off or chosen.is_edited or name == in_use,
+        disabled=disabled or chosen.is_edited or name == in_use,
         help=why
         or ("Save these weights first." if chosen.is_edited else "Changes what agents find too. It can be undone."),
         on_click=_use,
@@ -120,7 +120,7 @@ def _draw_acts(memory: MemorySystem, side: Name, chosen: ProfileWeights, in_use:
         "Delete",
         key=f"evaluation_delete_{side}",
         icon=":material/delete:",
-        disabled=is_off or name == DEFAULT,
+        disabled=disabled or name == DEFAULT,
         help=why or ("The built-in profile cannot be deleted." if name == DEFAULT else "It can be undone."),
         on_click=_delete,
         args=(memory, name),

@@ -27,7 +27,7 @@ class Side:
 
     name: Name
     title: str
-    """`A` or `B`, or empty where there is one alone."""
+    """`A` or `B`, or empty if there is one alone."""
 
     configuration: Configuration
 

@@ -38,7 +38,7 @@ def draw_trial(text: str, block: str) -> None:
 
 
 def trial_of(text: str, block: str) -> Trial | None:
-    """Return both answers to this task with this block, where they were asked for."""
+    """Return both answers to this task with this block, if they were asked for."""
     last: tuple[str, Trial] | None = st.session_state.get(_TRIED)
     return last[1] if last is not None and last[0] == digest(text, block) else None
 

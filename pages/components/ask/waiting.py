@@ -15,7 +15,7 @@ from pages.components.shared.snapshot import opened_memory, store_state
 
 
 def is_ready() -> bool:
-    """Wait until the model is loaded, and return whether it is. False at once where it has to be exported first."""
+    """Wait until the model is loaded, and return whether it is. False at once if it has to be exported first."""
     return opened_memory().warming.wait()
 
 

@@ -159,16 +159,16 @@ def _draw_choice(memory: MemorySystem, found: CompressionResult, rows: Sequence[
     if along := added_with(found, chosen):
         st.caption(f"{counted(len(along), 'function')} more would be added too, because the chosen ones call them:")
         st.text(", ".join(along))
-    is_off = memory.storage.read_only
+    disabled = memory.storage.read_only
     st.button(
         plan_adding(memory, found, chosen).view.button or "Add",
         key="compress_apply",
         type="primary",
         icon=":material/check:",
-        disabled=is_off or not chosen,
+        disabled=disabled or not chosen,
         on_click=_apply,
         args=(memory, found, tuple(chosen)),
-        help=READ_ONLY if is_off else "It can be undone.",
+        help=READ_ONLY if disabled else "It can be undone.",
     )
 
 

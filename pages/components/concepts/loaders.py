@@ -18,18 +18,18 @@ from pages.components.shared.undo_toast import announce, announcing_problems, se
 
 def draw_loaders(memory: MemorySystem) -> None:
     """Draw a button for the missing primitives of each installed library, and one for those that are newer there."""
-    is_off = memory.storage.read_only
-    hint = READ_ONLY if is_off else "It can be undone."
+    disabled = memory.storage.read_only
+    hint = READ_ONLY if disabled else "It can be undone."
     with st.container(horizontal=True):
         for number, (name, missing, newer) in enumerate(_offered(store_state(memory), _memory=memory)):
             if missing:
                 st.button(f"Load {counted(missing, 'primitive')} of {name}", key=f"concepts_load_{number}",
-                          icon=":material/download:", disabled=is_off, on_click=load,
+                          icon=":material/download:", disabled=disabled, on_click=load,
                           args=(memory, name, load_primitives),
                           help=f"Functions that run, with examples. {hint}")  # fmt: skip
             if newer:
                 st.button(f"Update {counted(newer, 'primitive')} of {name}", key=f"concepts_update_{number}",
-                          icon=":material/upgrade:", disabled=is_off, on_click=load,
+                          icon=":material/upgrade:", disabled=disabled, on_click=load,
                           args=(memory, name, update_primitives),
                           help=f"This installation has newer versions than the store. {hint}")  # fmt: skip
 

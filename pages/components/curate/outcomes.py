@@ -39,13 +39,20 @@ def draw_unjudged(memory: MemorySystem, ids: Sequence[str]) -> None:
 
 
 def _draw_judging(memory: MemorySystem, attempt: OpenAttempt) -> None:
-    is_off = memory.storage.read_only
+    disabled = memory.storage.read_only
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**How did it end?**")
         for label, success, shortcut, icon in JUDGEMENTS:
-            st.button(label, key=f"curate_{label.lower()}_{attempt.id}", icon=icon, shortcut=shortcut, disabled=is_off,
-                      on_click=_judge, args=(memory, attempt.id, success), help=READ_ONLY if is_off else None,
-                      )  # fmt: skip
+            st.button(
+                label,
+                key=f"curate_{label.lower()}_{attempt.id}",
+                icon=icon,
+                shortcut=shortcut,
+                disabled=disabled,
+                on_click=_judge,
+                args=(memory, attempt.id, success),
+                help=READ_ONLY if disabled else None,
+            )
         st.button("Skip", key=f"curate_skip_{attempt.id}", icon=":material/skip_next:", shortcut="k", on_click=_skip,
                   args=(attempt.id,))  # fmt: skip
         st.button("Open", key=f"curate_open_{attempt.id}", icon=":material/open_in_full:", on_click=open_experience,

@@ -281,7 +281,7 @@ def draw_queue(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
 def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
     """Draw buttons that act on the records that are shown, whatever comes into the queue meanwhile."""
     n_found = len(ids)
-    is_off, why = memory.storage.read_only, _why_not(memory)
+    disabled, why = memory.storage.read_only, _why_not(memory)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             f"Select all {n_found:,}",
@@ -295,7 +295,7 @@ def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> 
                 f"Unbury all {n_found:,}",
                 key="curate_unbury",
                 icon=":material/visibility:",
-                disabled=is_off,
+                disabled=disabled,
                 help=why,
                 on_click=change_marks,
                 args=(memory, ids, f"Unburied {counted(n_found, 'experience')}"),
@@ -305,7 +305,7 @@ def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> 
             f"Prune all {n_found:,} …",
             key="curate_prune_all",
             icon=":material/delete_sweep:",
-            disabled=is_off,
+            disabled=disabled,
             on_click=propose,
             args=(memory, PruneRequest(among=ids)),
             help=why or "You first see what would be removed.",

@@ -75,12 +75,12 @@ def _draw_table(rows: tuple[WaitingRow, ...]) -> tuple[WaitingRow, ...]:
 
 
 def _draw_acts(memory: MemorySystem, rows: tuple[WaitingRow, ...], *, is_ticked: bool) -> None:
-    is_off = memory.storage.read_only or not may_review()
+    disabled = memory.storage.read_only or not may_review()
     why = READ_ONLY if memory.storage.read_only else None if may_review() else NOT_ALLOWED
     what = words_of(rows) if is_ticked else f"all {len(rows):,}"
-    st.button(f"Accept {what}", key="curate_review_accept", icon=":material/check:", disabled=is_off, type="primary",
+    st.button(f"Accept {what}", key="curate_review_accept", icon=":material/check:", disabled=disabled, type="primary",
               on_click=_accept, args=(memory, rows), help=why or "Everybody finds them from now on.")  # fmt: skip
-    st.button(f"Reject {what} …", key="curate_review_reject", icon=":material/delete:", disabled=is_off,
+    st.button(f"Reject {what} …", key="curate_review_reject", icon=":material/delete:", disabled=disabled,
               on_click=propose, args=(memory, RejectRequest(rows=rows)),
               help=why or "You first see what would be deleted.")  # fmt: skip
 

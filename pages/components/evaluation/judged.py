@@ -27,7 +27,7 @@ ABOUT = (
 
 
 def draw_judged(memory: MemorySystem) -> None:
-    """Draw the judged queries, or an explanation where there are none."""
+    """Draw the judged queries, or an explanation if there are none."""
     rows = judged_rows(memory)
     if not rows:
         st.info(UNJUDGED, icon=":material/info:")
@@ -44,13 +44,13 @@ def draw_judged(memory: MemorySystem) -> None:
         alt="The judged queries",
     )
     queries = [rows[row].query for row in table["selection"]["rows"]]
-    is_off = memory.storage.read_only
+    disabled = memory.storage.read_only
     st.button(
         f"Delete {counted(len(queries), 'query')}" if queries else "Delete the chosen ones",
         key="evaluation_forget",
         icon=":material/delete:",
-        disabled=is_off or not queries,
-        help=READ_ONLY if is_off else "Deletes what was judged, not the hits. It can be undone.",
+        disabled=disabled or not queries,
+        help=READ_ONLY if disabled else "Deletes what was judged, not the hits. It can be undone.",
         on_click=_forget,
         args=(memory, queries),
     )

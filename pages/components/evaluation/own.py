@@ -99,7 +99,7 @@ def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
 
 
 def draw_queries(found: OwnEvaluation) -> str:
-    """Draw the choice among the queries that were asked. Nobody is asked where there is one kind."""
+    """Draw the choice among the queries that were asked. Nobody is asked if there is one kind."""
     measured = [on for on in QUERIES if measures_on(found, on)]
     if len(measured) == 1:
         return measured[0]

@@ -34,9 +34,9 @@ OUTCOMES = {"Succeeded": True, "Failed": False, "Unknown": None}
 
 def draw_outcomes(memory: MemorySystem, now: SelectionSummary) -> None:
     """Draw the buttons that set the outcome of the selected attempts, behind one of their own."""
-    is_off = memory.storage.read_only
-    with st.popover("Outcome", key="tray_outcome", icon=":material/flag:", disabled=is_off or not now.ids,
-                    help=READ_ONLY if is_off else None):  # fmt: skip
+    disabled = memory.storage.read_only
+    with st.popover("Outcome", key="tray_outcome", icon=":material/flag:", disabled=disabled or not now.ids,
+                    help=READ_ONLY if disabled else None):  # fmt: skip
         st.caption("How did these attempts end? You first see what would change.")
         for name, success in OUTCOMES.items():
             draw_proposing(memory, f"{name} …", OutcomeRequest(ids=now.ids, success=success),

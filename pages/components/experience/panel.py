@@ -21,9 +21,9 @@ from pages.components.shared.texts import draw_prose
 
 
 def _draw_removal(memory: MemorySystem, detail: ExperienceDetail) -> None:
-    is_off = memory.storage.read_only
-    st.button("Delete", key="experience_delete", icon=":material/delete:", disabled=is_off, on_click=_delete,
-              args=(memory, detail.id), help=READ_ONLY if is_off else "It can be undone.")  # fmt: skip
+    disabled = memory.storage.read_only
+    st.button("Delete", key="experience_delete", icon=":material/delete:", disabled=disabled, on_click=_delete,
+              args=(memory, detail.id), help=READ_ONLY if disabled else "It can be undone.")  # fmt: skip
 
 
 def _delete(memory: MemorySystem, experience_id: str) -> None:

@@ -100,9 +100,9 @@ def _draw_step(detail: ExperienceDetail, line: StepLine) -> None:
 
 def _opened(detail: ExperienceDetail) -> frozenset[int]:
     """Return the steps that are open: all of a short attempt, and of a long one those that the person has opened."""
-    at_first = range(1, len(detail.steps) + 1) if len(detail.steps) <= OPEN_UP_TO else ()
+    initial = range(1, len(detail.steps) + 1) if len(detail.steps) <= OPEN_UP_TO else ()
     opened: tuple[str, frozenset[int]] = st.session_state.get(_OPENED, ("", frozenset()))
-    return opened[1] if opened[0] == detail.id else frozenset(at_first)
+    return opened[1] if opened[0] == detail.id else frozenset(initial)
 
 
 def _open_these(experience_id: str, numbers: Sequence[int]) -> None:

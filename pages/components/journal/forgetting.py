@@ -128,12 +128,12 @@ def _draw_plan(memory: MemorySystem, plan: CompactPlan, is_asked: bool) -> None:
         st.warning(
             "The settings have been changed since this was planned. Plan again to use them.", icon=":material/history:"
         )
-    is_off = memory.storage.read_only
+    disabled = memory.storage.read_only
     tooltip = "Which entries would go or move and why, with every summary. It can be undone."
     st.button("Preview …", key="journal_preview", type="primary", icon=":material/visibility:",
               disabled=bool(outdated), on_click=propose, args=(memory, CompactRequest(plan=plan)),
               kwargs={"draw_extra": draw_summaries, "is_repeatable": False},
-              help=READ_ONLY if is_off else tooltip)  # fmt: skip
+              help=READ_ONLY if disabled else tooltip)  # fmt: skip
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

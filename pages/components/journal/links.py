@@ -70,10 +70,10 @@ def _draw_picture(links: EntryLinks, *, key: str) -> None:
 
 
 def _draw_direct(memory: MemorySystem, link: DirectLink, number: int) -> None:
-    is_off = memory.storage.read_only
+    disabled = memory.storage.read_only
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Unlink", key=f"entry_unlink_{number}", icon=":material/link_off:", disabled=is_off,
-                  on_click=_unlink, args=(memory, link), help=READ_ONLY if is_off else "It can be undone.",
+        st.button("Unlink", key=f"entry_unlink_{number}", icon=":material/link_off:", disabled=disabled,
+                  on_click=_unlink, args=(memory, link), help=READ_ONLY if disabled else "It can be undone.",
                   )  # fmt: skip
         st.caption(link.words)
         st.text(f"generation {link.other.generation:,}: {link.other.content[:120]}")
@@ -94,24 +94,24 @@ def _draw_linking(memory: MemorySystem, entry_id: str) -> None:
 
 
 def _draw_candidate(memory: MemorySystem, entry_id: str, phrase: str, row: EntryRow, number: int) -> None:
-    is_off = memory.storage.read_only
+    disabled = memory.storage.read_only
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Link", key=f"entry_link_{number}", icon=":material/add_link:", disabled=is_off, on_click=_link,
+        st.button("Link", key=f"entry_link_{number}", icon=":material/add_link:", disabled=disabled, on_click=_link,
                   args=(memory, entry_id, phrase, row.id),
-                  help=READ_ONLY if is_off else "It can be undone.")  # fmt: skip
+                  help=READ_ONLY if disabled else "It can be undone.")  # fmt: skip
         st.text(f"generation {row.generation:,}, {row.entry_type}: {row.content[:120]}")
 
 
 def _draw_suggestion(memory: MemorySystem, suggestion: SuggestedLink, number: int) -> None:
-    is_off, help_text = memory.storage.read_only, READ_ONLY if memory.storage.read_only else "It can be undone."
+    disabled, help_text = memory.storage.read_only, READ_ONLY if memory.storage.read_only else "It can be undone."
     with st.container(border=True):
         crash, fix = st.columns(2)
         _draw_end(crash, suggestion.source, suggestion.source_text, f"journal_crash_{number}")
         _draw_end(fix, suggestion.target, suggestion.target_text, f"journal_fix_{number}")
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button("Accept", key=f"journal_accept_{number}", icon=":material/add_link:", disabled=is_off,
+            st.button("Accept", key=f"journal_accept_{number}", icon=":material/add_link:", disabled=disabled,
                       on_click=_accept, args=(memory, suggestion), help=help_text)  # fmt: skip
-            st.button("Refuse", key=f"journal_refuse_{number}", icon=":material/close:", disabled=is_off,
+            st.button("Refuse", key=f"journal_refuse_{number}", icon=":material/close:", disabled=disabled,
                       on_click=_refuse, args=(memory, suggestion), help=help_text)  # fmt: skip
             st.caption(suggestion.suggestion.reason)
 

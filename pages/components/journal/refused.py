@@ -36,14 +36,14 @@ def draw_refused(memory: MemorySystem) -> None:
 
 def _draw_gate(memory: MemorySystem, gate: GateView) -> None:
     """Draw whether a gate is on and why, and a button that switches it for all who write into the store."""
-    is_off = memory.storage.read_only or gate.is_overridden
+    disabled = memory.storage.read_only or gate.is_overridden
     why = f"Unset {VARIABLES[gate.name]} where the dashboard runs to switch it here." if gate.is_overridden else None
     verb = f"Switch {'off' if gate.is_on else 'on'}"
     sentence = f"{verb.replace('Switch', 'Switched', 1)} the gate for {gate.label.lower()}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(f"{gate.label}: {'on' if gate.is_on else 'off'}", color="green" if gate.is_on else "gray",
                  icon=":material/filter_alt:" if gate.is_on else ":material/filter_alt_off:")  # fmt: skip
-        st.button(verb, key=f"journal_gate_{gate.name}", disabled=is_off, on_click=_switch,
+        st.button(verb, key=f"journal_gate_{gate.name}", disabled=disabled, on_click=_switch,
                   args=(memory, gate.name, not gate.is_on, sentence),
                   help=READ_ONLY if memory.storage.read_only else why or "For everyone who writes to this store.",
                   )  # fmt: skip
@@ -64,13 +64,13 @@ def _switching(name: str, is_on: bool) -> Turn:
 
 
 def _draw_refused(memory: MemorySystem, refused: RefusedView) -> None:
-    is_off = memory.storage.read_only
+    disabled = memory.storage.read_only
     with st.container(border=True, gap="xsmall"):
         draw_code(refused.text, key=f"journal_refused_{refused.id}")
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button("Accept it", key=f"journal_accept_{refused.id}", icon=":material/check:", disabled=is_off,
+            st.button("Accept it", key=f"journal_accept_{refused.id}", icon=":material/check:", disabled=disabled,
                       on_click=_accept, args=(memory, refused.id),
-                      help=READ_ONLY if is_off else "Writes it into the journal, in its generation.")  # fmt: skip
+                      help=READ_ONLY if disabled else "Writes it into the journal, in its generation.")  # fmt: skip
             if refused.like_id:
                 st.page_link("pages/journal.py", label="Open the entry that it repeats", icon=":material/open_in_new:",
                              query_params={"id": refused.like_id})  # fmt: skip

@@ -16,18 +16,20 @@ NEW = ("journal_new_content", "journal_new_metadata", "journal_new_importance")
 
 def draw_write(memory: MemorySystem) -> None:
     """Draw boxes for a new entry, which passes the same gates as those of agents."""
-    is_off, types = memory.storage.read_only, [kind.name for kind in memory.journal.types]
+    disabled, types = memory.storage.read_only, [kind.name for kind in memory.journal.types]
     with st.expander("Write an entry", icon=":material/edit_note:", key="journal_write"):
         with st.container(horizontal=True):
-            st.selectbox("Type", types, key="journal_new_type", disabled=is_off, width=190)
+            st.selectbox("Type", types, key="journal_new_type", disabled=disabled, width=190)
             st.number_input("Generation", value=_latest_generation(memory), key="journal_new_generation",
-                            disabled=is_off, width=130)  # fmt: skip
-            st.number_input("Importance", 0.0, 1.0, None, 0.05, key="journal_new_importance", disabled=is_off,
+                            disabled=disabled, width=130)  # fmt: skip
+            st.number_input("Importance", 0.0, 1.0, None, 0.05, key="journal_new_importance", disabled=disabled,
                             placeholder="by type and text", width=170)  # fmt: skip
-        st.text_area("What it says", key="journal_new_content", height=100, disabled=is_off)
-        st.text_input("Metadata, as JSON", key="journal_new_metadata", placeholder='{"file": "a.py"}', disabled=is_off)
-        st.button("Write the entry", key="journal_new_write", type="primary", disabled=is_off, on_click=_write,
-                  args=(memory,), help=READ_ONLY if is_off else "It can be undone.")  # fmt: skip
+        st.text_area("What it says", key="journal_new_content", height=100, disabled=disabled)
+        st.text_input(
+            "Metadata, as JSON", key="journal_new_metadata", placeholder='{"file": "a.py"}', disabled=disabled
+        )
+        st.button("Write the entry", key="journal_new_write", type="primary", disabled=disabled, on_click=_write,
+                  args=(memory,), help=READ_ONLY if disabled else "It can be undone.")  # fmt: skip
 
 
 def _write(memory: MemorySystem) -> None:

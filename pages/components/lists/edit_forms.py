@@ -19,18 +19,18 @@ from pages.components.lists.forms import Begun, act, begin_typing, forget, form_
 from pages.components.shared.undo_toast import announce_problem, announcing_problems
 
 
-def draw_boxes(boxes: Fields, key: str, at_first: Any, is_off: bool) -> None:
+def draw_boxes(boxes: Fields, key: str, initial: Any, disabled: bool) -> None:
     """Draw a box for each field, those with a width beside each other.
 
     Args:
         key: The beginning of the key of each, which ends with the field's name.
-        at_first: Initial values, as attributes.
-        is_off: Whether the boxes are disabled.
+        initial: Initial values, as attributes.
+        disabled: Whether the boxes are disabled.
     """
     for has_width, run in groupby(boxes, lambda box: box.width is not None):
         with st.container(horizontal=has_width):
             for box in run:
-                _draw_box(box, getattr(at_first, box.name), key=f"{key}_{box.name}", disabled=is_off)
+                _draw_box(box, getattr(initial, box.name), key=f"{key}_{box.name}", disabled=disabled)
 
 
 def _draw_box(box: Field, value: Any, **shared: Any) -> None:
@@ -55,7 +55,7 @@ def _with_sign(value: str) -> str:
 
 def draw_form(memory: MemorySystem, views: KindViews[Any], record_id: str, stored: EditableFields) -> None:
     """Draw the boxes, and the button that saves them."""
-    is_off, noun, name = memory.storage.read_only, views.kind.noun, _name(views)
+    disabled, noun, name = memory.storage.read_only, views.kind.noun, _name(views)
     begun = begin_typing(
         name,
         record_id,
@@ -64,10 +64,16 @@ def draw_form(memory: MemorySystem, views: KindViews[Any], record_id: str, store
         differing=stored.differing,
         sentence=f"This {noun} was changed elsewhere",
     )
-    draw_boxes(views.kind.fields, form_key(name, begun), begun.stored, is_off)
+    draw_boxes(views.kind.fields, form_key(name, begun), begun.stored, disabled)
     help_text = "The previous version is kept." if views.versioned else "It can be undone."
-    st.button("Save" if begun.stored == stored else "Overwrite with mine", key=f"{name}_save", disabled=is_off,
-              help=READ_ONLY if is_off else help_text, on_click=_save, args=(memory, views, begun, stored))  # fmt: skip
+    st.button(
+        "Save" if begun.stored == stored else "Overwrite with mine",
+        key=f"{name}_save",
+        disabled=disabled,
+        help=READ_ONLY if disabled else help_text,
+        on_click=_save,
+        args=(memory, views, begun, stored),
+    )
 
 
 def _name(views: KindViews[Any]) -> str:

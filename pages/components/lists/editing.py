@@ -48,17 +48,17 @@ def draw_bury(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str,
 
 def draw_tags(memory: MemorySystem, record_id: str, tags: tuple[str, ...], kind: Kind = EXPERIENCE) -> None:
     """Draw the tags as chips. Those of others of the kind are offered, and a new one can be typed."""
-    is_off, form = memory.storage.read_only, f"{kind.noun}_tags"
+    disabled, form = memory.storage.read_only, f"{kind.noun}_tags"
     key = form_key(form, begin(form, record_id, tags, is_typed=lambda begun: False))
     st.multiselect("Tags", offered(page_tags(memory, kind), tags), default=list(tags), key=key,
-                   accept_new_options=True, placeholder="Add a tag", disabled=is_off,
-                   help=READ_ONLY if is_off else None,
+                   accept_new_options=True, placeholder="Add a tag", disabled=disabled,
+                   help=READ_ONLY if disabled else None,
                    on_change=_retag, args=(memory, record_id, tags, key, kind))  # fmt: skip
 
 
 def draw_note(memory: MemorySystem, record_id: str, stored: str, kind: Kind = EXPERIENCE) -> None:
     """Draw the note, and the button that saves it."""
-    is_off, form = memory.storage.read_only, f"{kind.noun}_note"
+    disabled, form = memory.storage.read_only, f"{kind.noun}_note"
     begun = begin_typing(
         form,
         record_id,
@@ -67,10 +67,17 @@ def draw_note(memory: MemorySystem, record_id: str, stored: str, kind: Kind = EX
         differing=lambda was: {"Note": stored} if stored else {},
         sentence="The note was changed elsewhere",
     )
-    st.text_area("Note", begun.stored, key=form_key(form, begun), height=120, disabled=is_off, placeholder=PLACEHOLDER)
-    st.button("Save the note" if begun.stored == stored else "Overwrite with mine", key=f"{form}_save", disabled=is_off,
-              help=READ_ONLY if is_off else None, on_click=_save_note,
-              args=(memory, begun, stored, kind))  # fmt: skip
+    st.text_area(
+        "Note", begun.stored, key=form_key(form, begun), height=120, disabled=disabled, placeholder=PLACEHOLDER
+    )
+    st.button(
+        "Save the note" if begun.stored == stored else "Overwrite with mine",
+        key=f"{form}_save",
+        disabled=disabled,
+        help=READ_ONLY if disabled else None,
+        on_click=_save_note,
+        args=(memory, begun, stored, kind),
+    )
 
 
 def change_marks(

@@ -17,7 +17,7 @@ SAMPLE = Path(__file__).resolve().parents[3] / "sample_data"
 
 
 def draw_empty(memory: MemorySystem, would_stand: str = "", *, title: str = NOTHING) -> None:
-    """Draw how to fill an empty memory. The sample data are offered where no experience is stored.
+    """Draw how to fill an empty memory. The sample data are offered if no experience is stored.
 
     Args:
         would_stand: One sentence on what stands here once there is something.

@@ -57,13 +57,13 @@ def selectable_table(
     ids = tuple(row.ids for row in rows)
     chosen = {*current_selection(kind).ids}
     wanted = [position for position, of_row in enumerate(ids) if chosen.issuperset(of_row)]
-    key, at_first = _fresh(f"{key}_{st.session_state.get(_CLICKS, 0)}", wanted)
+    key, initial = _fresh(f"{key}_{st.session_state.get(_CLICKS, 0)}", wanted)
     st.dataframe(
         **_content(rows, columns, kind),
         key=key,
         on_select=partial(_take_selected, rows, key, origin, revision, kind),
         selection_mode=["multi-row", "single-cell"],
-        selection_default={"selection": {"rows": at_first}},
+        selection_default={"selection": {"rows": initial}},
     )
 
 
@@ -129,7 +129,7 @@ def _content(rows: Sequence[Row], columns: Columns, kind: Kind) -> dict[str, Any
 
 
 def _fitted(row: Row, visible: Columns) -> dict[str, str]:
-    """Return the texts of a row, cut where they are too long for their cells."""
+    """Return the texts of a row, cut if they are too long for their cells."""
     return {
         column.name: fitted(getattr(row, column.name) or "", column.width - PADDING_PIXELS)
         for column in visible

@@ -97,7 +97,7 @@ def draw_opened(room: Room, memory: MemorySystem, record_id: str) -> None:
 def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
     """Draw the list, and the open record beside it.
 
-    Boxes stand above both, where they have room, unless the list is narrowed elsewhere or something stands above them.
+    Boxes stand above both, if they have room, unless the list is narrowed elsewhere or something stands above them.
     """
     kind, opened = room.views.kind, opened_id()
     is_apart = not kind.is_scoped and room.draw_above is None

@@ -25,14 +25,14 @@ def draw_versions(views: KindViews[Any], memory: MemorySystem, detail: Any, is_o
 
 
 def _draw_version(views: KindViews[Any], memory: MemorySystem, record_id: str, version: VersionView) -> None:
-    is_off = memory.storage.read_only
+    disabled = memory.storage.read_only
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"Replaced {version.when} by")
         st.text(version.actor)
         st.button("Restore the version before this edit", key=f"{views.kind.noun}_restore_{version.number}",
-                  icon=":material/history:", disabled=is_off or version.is_now, on_click=_restore,
+                  icon=":material/history:", disabled=disabled or version.is_now, on_click=_restore,
                   args=(views, memory, record_id, version.number),
-                  help=READ_ONLY if is_off else "This is how it is now." if version.is_now else "It can be undone.",
+                  help=READ_ONLY if disabled else "This is how it is now." if version.is_now else "It can be undone.",
                   )  # fmt: skip
     draw_code(version.difference, key=f"{views.kind.noun}_difference_{version.number}")
 

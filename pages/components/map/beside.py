@@ -62,7 +62,7 @@ def draw_hits(memory: MemorySystem, sheet: Sheet, hits: Hits) -> None:
 
 
 def draw_difference(memory: MemorySystem, sheet: Sheet) -> None:
-    """Draw what is different about the selection, where there is one."""
+    """Draw what is different about the selection, if there is one."""
     ids = current_selection().ids
     if len(ids) < 2:
         return

@@ -143,7 +143,7 @@ def _remember(points: Points) -> None:
 
 
 def _points(event: dict[str, Any]) -> Points | None:
-    """Return the points that the browser speaks of. None where it is long since they were drawn."""
+    """Return the points that the browser speaks of. None if it is long since they were drawn."""
     remembered: tuple[Points, ...] = st.session_state.get(_DRAWN, ())
     return next((points for points in remembered if points.key == event.get("points")), None)
 

@@ -1,4 +1,4 @@
-"""Beside the map: names for the domains that a language model suggests, where there is one."""
+"""Beside the map: names for the domains that a language model suggests, if there is one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages.components.shared.undo_toast import Act, Turn, announce_act, announci
 
 
 def draw_suggesting(memory: MemorySystem, sheet: Sheet) -> None:
-    """Draw a button that has the language model name the domains. Nothing where there is no model or no writing."""
+    """Draw a button that has the language model name the domains. Nothing if there is no model or no writing."""
     model = opening_model()
     if model.client is None or memory.storage.read_only:
         return

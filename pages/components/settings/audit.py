@@ -16,7 +16,7 @@ COLUMNS = {
     "who": st.column_config.TextColumn("Who", width=180),
     "about": st.column_config.TextColumn("About", width="large"),
 }
-MOST_SHOWN = 1_000
+MAX_SHOWN = 1_000
 
 
 def draw_audit(memory: MemorySystem) -> None:
@@ -38,7 +38,7 @@ def draw_audit(memory: MemorySystem) -> None:
         chosen = of_kind(rows, kind)
         st.download_button("Download as CSV", as_csv(chosen), "audit.csv", "text/csv", key="settings_audit_download",
                            icon=":material/download:", on_click="ignore")  # fmt: skip
-    st.dataframe([asdict(row) for row in chosen[:MOST_SHOWN]], column_config=COLUMNS, hide_index=True,
+    st.dataframe([asdict(row) for row in chosen[:MAX_SHOWN]], column_config=COLUMNS, hide_index=True,
                  alt="Events of the audit log")  # fmt: skip
-    if len(chosen) > MOST_SHOWN:
-        st.caption(f"The newest {MOST_SHOWN:,} of {len(chosen):,}. The download has all of them.")
+    if len(chosen) > MAX_SHOWN:
+        st.caption(f"The newest {MAX_SHOWN:,} of {len(chosen):,}. The download has all of them.")

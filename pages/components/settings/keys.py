@@ -1,4 +1,4 @@
-"""Keys: who may enter the store where it is served. A new key is shown once."""
+"""Keys: who may enter the store if it is served. A new key is shown once."""
 
 from __future__ import annotations
 

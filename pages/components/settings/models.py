@@ -49,9 +49,9 @@ def _draw_language_model(memory: MemorySystem) -> None:
     if (checked := st.session_state.pop(_CHECKED, None)) is not None:
         draw_facts(checked)
     reason = why_fixed(settings)
-    is_off, help_text = bool(reason), reason or None
-    st.text_input("Model", settings.llm_model, key=_NAME, disabled=is_off, help=help_text)
-    st.text_input("Key", key=_KEY, type="password", autocomplete="off", disabled=is_off, help=help_text)
+    disabled, help_text = bool(reason), reason or None
+    st.text_input("Model", settings.llm_model, key=_NAME, disabled=disabled, help=help_text)
+    st.text_input("Key", key=_KEY, type="password", autocomplete="off", disabled=disabled, help=help_text)
     st.caption(PROMISE)
     with st.container(horizontal=True):
         st.button(
@@ -60,11 +60,11 @@ def _draw_language_model(memory: MemorySystem) -> None:
             type="primary",
             on_click=_use,
             args=(memory,),
-            disabled=is_off,
+            disabled=disabled,
             help=help_text,
         )
-        st.button("Check it", key="settings_llm_check", on_click=_check, disabled=model.client is None or is_off)
-        if typed().names and not is_off:
+        st.button("Check it", key="settings_llm_check", on_click=_check, disabled=model.client is None or disabled)
+        if typed().names and not disabled:
             st.button("Forget this model and its key", key="settings_llm_forget", on_click=_forget, args=(memory,))
 
 

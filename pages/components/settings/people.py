@@ -56,17 +56,17 @@ def _draw_changes(memory: MemorySystem, rows: dict[str, PersonRow]) -> None:
         chosen = st.selectbox("Person", list(rows), format_func=lambda person_id: rows[person_id].name, index=None,
                               placeholder="Choose one", key="settings_person", width=260)  # fmt: skip
         role = st.selectbox("Role", list(ABOUT_ROLES), key="settings_person_role", width=160)
-        is_off = chosen is None
-        st.button("Give this role", key="settings_person_give", icon=":material/badge:", disabled=is_off,
+        disabled = chosen is None
+        st.button("Give this role", key="settings_person_give", icon=":material/badge:", disabled=disabled,
                   on_click=_act, args=(set_role, memory, chosen, role))  # fmt: skip
-        st.button("Go by groups", key="settings_person_groups", icon=":material/group:", disabled=is_off,
+        st.button("Go by groups", key="settings_person_groups", icon=":material/group:", disabled=disabled,
                   on_click=_act, args=(follow_groups, memory, chosen),
                   help="Their groups decide again when they sign in next. Until then they are a viewer.")  # fmt: skip
         if chosen is not None and rows[chosen].is_removed:
             st.button("Let in again", key="settings_person_readmit", icon=":material/person_add:",
                       on_click=_act, args=(readmit_person, memory, chosen))  # fmt: skip
         else:
-            st.button("Remove", key="settings_person_remove", icon=":material/person_remove:", disabled=is_off,
+            st.button("Remove", key="settings_person_remove", icon=":material/person_remove:", disabled=disabled,
                       on_click=_remove, args=(memory, chosen),
                       help="They are let in no more. What they did stays.")  # fmt: skip
     if chosen is not None and (doors := doors_of(memory, chosen).sentence) and not rows[chosen].is_removed:

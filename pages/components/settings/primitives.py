@@ -44,18 +44,30 @@ def draw_primitives(memory: MemorySystem) -> None:
 
 
 def _draw_buttons(memory: MemorySystem, name: str, rows: tuple[PrimitiveRow, ...]) -> None:
-    is_off = memory.storage.read_only
+    disabled = memory.storage.read_only
     n_new, n_newer = (sum(row.state == state for row in rows) for state in (NEW, NEWER))
     with st.container(horizontal=True, vertical_alignment="center"):
         if n_new:
-            st.button(f"Load {counted(n_new, 'primitive')}", key="settings_primitives_load", type="primary",
-                      icon=":material/download:", disabled=is_off, on_click=load, args=(memory, name, load_primitives),
-                      help=READ_ONLY if is_off else "Adds the new ones. It can be undone.")  # fmt: skip
+            st.button(
+                f"Load {counted(n_new, 'primitive')}",
+                key="settings_primitives_load",
+                type="primary",
+                icon=":material/download:",
+                disabled=disabled,
+                on_click=load,
+                args=(memory, name, load_primitives),
+                help=READ_ONLY if disabled else "Adds the new ones. It can be undone.",
+            )
         if n_newer:
-            st.button(f"Update {counted(n_newer, 'primitive')}", key="settings_primitives_update",
-                      icon=":material/upgrade:", disabled=is_off, on_click=load,
-                      args=(memory, name, update_primitives),
-                      help=READ_ONLY if is_off else "Edited primitives are left alone. It can be undone.")  # fmt: skip
+            st.button(
+                f"Update {counted(n_newer, 'primitive')}",
+                key="settings_primitives_update",
+                icon=":material/upgrade:",
+                disabled=disabled,
+                on_click=load,
+                args=(memory, name, update_primitives),
+                help=READ_ONLY if disabled else "Edited primitives are left alone. It can be undone.",
+            )
         if not n_new and not n_newer:
             st.text("The store has all of them.")
 

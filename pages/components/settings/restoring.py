@@ -47,21 +47,28 @@ def draw_restoring(memory: MemorySystem) -> None:
     """Draw the choice of a backup, and what restoring it would do."""
     st.subheader("Restore", anchor=False)
     st.caption("Brings the store back to the state of a backup. You first see what would change.")
-    is_off = memory.storage.read_only
-    help_text = READ_ONLY if is_off else None
+    disabled = memory.storage.read_only
+    help_text = READ_ONLY if disabled else None
     left, right = st.columns(2, gap="large")
     with left:
-        uploaded = st.file_uploader("Upload a backup", key=_UPLOADED, disabled=is_off, help=help_text)
+        uploaded = st.file_uploader("Upload a backup", key=_UPLOADED, disabled=disabled, help=help_text)
     with right:
         there = [path for path in known_backups(memory) if Path(path).is_file()]
         is_free = may_name_paths()
         chosen = st.selectbox("Or a backup on this machine", there, None, key=_CHOSEN, accept_new_options=is_free,
                               placeholder="Choose one, or type its path" if is_free else "Choose one",
-                              disabled=is_off, help=help_text)  # fmt: skip
-    st.button("Preview the restore", key="settings_restore_preview", icon=":material/preview:", on_click=_stage,
-              args=(memory, uploaded, chosen), disabled=is_off or not (uploaded or chosen), help=help_text)  # fmt: skip
+                              disabled=disabled, help=help_text)  # fmt: skip
+    st.button(
+        "Preview the restore",
+        key="settings_restore_preview",
+        icon=":material/preview:",
+        on_click=_stage,
+        args=(memory, uploaded, chosen),
+        disabled=disabled or not (uploaded or chosen),
+        help=help_text,
+    )
     staged: _StagedBackup | None = st.session_state.get(_STAGED)
-    if staged is not None and not is_off:
+    if staged is not None and not disabled:
         _draw_preview(memory, staged.preview)
 
 

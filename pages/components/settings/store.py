@@ -1,4 +1,4 @@
-"""The store as a whole: where it is, how much it holds, and whether it is sound."""
+"""The store as a whole: if it is, how much it holds, and whether it is sound."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def _draw_found(memory: MemorySystem, found: Examination) -> None:
     st.dataframe(rows, column_config=FINDING_COLUMNS, column_order=list(FINDING_COLUMNS), hide_index=True,
                  alt="What each check found")  # fmt: skip
     if found.n_left:
-        is_off = memory.storage.read_only
-        st.button("Repair what can be repaired", key="settings_doctor_fix", type="primary", disabled=is_off,
+        disabled = memory.storage.read_only
+        st.button("Repair what can be repaired", key="settings_doctor_fix", type="primary", disabled=disabled,
                   on_click=_examine, args=(memory,), kwargs={"fix": True},
-                  help=READ_ONLY if is_off else "Rebuilds derived parts from the ledger.")  # fmt: skip
+                  help=READ_ONLY if disabled else "Rebuilds derived parts from the ledger.")  # fmt: skip
 
 
 def _examine(memory: MemorySystem, *, fix: bool = False) -> None:

@@ -21,7 +21,7 @@ class Running(Protocol):
     """Something that a process of its own does."""
 
     def status(self) -> JobStatus | None:
-        """Return how far it is. None where it was never asked for."""
+        """Return how far it is. None if it was never asked for."""
 
     def cancel(self) -> None:
         """Stop it."""
@@ -35,7 +35,7 @@ def live_result(memory: MemorySystem, kind: type[Live]) -> Live:
 
 
 def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, key: str) -> bool:
-    """Draw how far a job is while it runs, and why it failed where it did. Return whether it runs.
+    """Draw how far a job is while it runs, and why it failed if it did. Return whether it runs.
 
     Args:
         kind: Kind of the job.
@@ -45,7 +45,7 @@ def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, k
 
 
 def draw_progress(job: Running, doing: str, *, key: str, cancelled_by: Role = Role.WRITER) -> bool:
-    """Draw how far a job is while it runs, and why it failed where it did. Return whether it runs.
+    """Draw how far a job is while it runs, and why it failed if it did. Return whether it runs.
 
     Args:
         cancelled_by: The lowest role that may stop it.

@@ -66,5 +66,5 @@ def _draw_notice(notice: str) -> None:
 
 
 def _mapped(memory: MemorySystem) -> str:
-    """Return the note that the map of a large store was updated since this page was drawn, or an empty text."""
+    """Return the note that the map of a large store was updated since this page was drawn, or an empty string."""
     return MAPPED if live_map(memory).n_followed != st.session_state.get(_MAP, 0) else ""

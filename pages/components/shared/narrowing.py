@@ -41,7 +41,7 @@ def narrow_to(scope: Scope = NOTHING) -> None:
 
 
 def follow_address() -> None:
-    """Remember the address where it was opened. Else write the scope of the session into it.
+    """Remember the address if it was opened. Else write the scope of the session into it.
 
     Called before the navigation: that is when the browser enters a page into its history, and the entry then says the
     scope too.
@@ -73,7 +73,7 @@ def return_to(page: str) -> None:
 
 
 def take_address(options: Mapping[str, Options], memory_map: MemoryMap | None) -> Mapping[str, int]:
-    """Hold what the address asks for, where it was opened.
+    """Hold what the address asks for, if it was opened.
 
     Return how much of it the store does not hold, by what it is.
     """

@@ -90,9 +90,9 @@ def draw_proposing(
         help_text: The tooltip: what it does, or what is missing if it cannot be pressed.
         draw_extra: See `propose`.
     """
-    is_off = memory.storage.read_only
-    st.button(label, key=key, icon=icon, disabled=is_off or not is_possible, on_click=propose, args=(memory, request),
-              kwargs={"draw_extra": draw_extra}, help=READ_ONLY if is_off else help_text)  # fmt: skip
+    disabled = memory.storage.read_only
+    st.button(label, key=key, icon=icon, disabled=disabled or not is_possible, on_click=propose, args=(memory, request),
+              kwargs={"draw_extra": draw_extra}, help=READ_ONLY if disabled else help_text)  # fmt: skip
 
 
 def draw_act(memory: MemorySystem, act: Act, ids: tuple[str, ...], *, key: str, pronoun: str = "them") -> None:

@@ -29,10 +29,10 @@ COLUMNS = {
 
 def draw_purging(memory: MemorySystem, kind: Kind, ids: Sequence[str], *, key: str) -> None:
     """Draw a button that shows what purging would do."""
-    is_off = memory.storage.read_only
-    st.button("Purge …", key=key, icon=":material/delete_forever:", disabled=is_off or not ids, on_click=_propose,
+    disabled = memory.storage.read_only
+    st.button("Purge …", key=key, icon=":material/delete_forever:", disabled=disabled or not ids, on_click=_propose,
               args=(memory, tuple(ids), kind),
-              help=READ_ONLY if is_off else "Erases for good, for example a leaked key. You see a preview first.",
+              help=READ_ONLY if disabled else "Erases for good, for example a leaked key. You see a preview first.",
               )  # fmt: skip
 
 

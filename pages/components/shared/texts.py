@@ -1,4 +1,4 @@
-"""Untrusted text on the screen: text or code, in a frame that scrolls where it is tall, never cut in silence."""
+"""Untrusted text on the screen: text or code, in a frame that scrolls if it is tall, never cut in silence."""
 
 from __future__ import annotations
 

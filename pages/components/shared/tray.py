@@ -78,9 +78,9 @@ def _draw_export(memory: MemorySystem, now: SelectionSummary, kind: Kind) -> Non
 
 
 def _draw_marking(memory: MemorySystem, now: SelectionSummary, kind: Kind) -> None:
-    is_off = memory.storage.read_only
-    with st.popover("Tag", key="tray_tag", icon=":material/sell:", disabled=is_off or not now.ids,
-                    help=READ_ONLY if is_off else None):  # fmt: skip
+    disabled = memory.storage.read_only
+    with st.popover("Tag", key="tray_tag", icon=":material/sell:", disabled=disabled or not now.ids,
+                    help=READ_ONLY if disabled else None):  # fmt: skip
         _draw_tags(memory, now, counted(len(now.ids), kind.noun), kind)
     draw_pin(memory, now.ids, kind, key="tray_pin", is_pinned=now.is_all_pinned)
     if kind.can_bury:

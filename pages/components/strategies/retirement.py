@@ -14,10 +14,10 @@ from pages.components.shared.plans import apply_now
 
 def draw_retire(memory: MemorySystem, ids: Sequence[str], *, key: str, is_retired: bool) -> None:
     """Draw the button that retires strategies, or brings them back if they are retired."""
-    is_off, plan = memory.storage.read_only, RetirePlan(ids=tuple(ids), is_back=is_retired)
+    disabled, plan = memory.storage.read_only, RetirePlan(ids=tuple(ids), is_back=is_retired)
     icon = ":material/undo:" if is_retired else ":material/visibility_off:"
-    st.button(plan.view.button, key=key, icon=icon, disabled=is_off or not ids, on_click=apply_now,
-              args=(memory, plan), help=READ_ONLY if is_off else plan.view.headline)  # fmt: skip
+    st.button(plan.view.button, key=key, icon=icon, disabled=disabled or not ids, on_click=apply_now,
+              args=(memory, plan), help=READ_ONLY if disabled else plan.view.headline)  # fmt: skip
 
 
 def is_all_retired(memory: MemorySystem, ids: Sequence[str]) -> bool:

@@ -11,7 +11,7 @@ from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.strategies.strategy import EditableStrategy
 from atlas.views.strategies.writing import (
     BY_PATTERN,
-    MOST_ASKED,
+    MAX_ASKED,
     WriteProposal,
     WriteRequest,
     has_model,
@@ -37,23 +37,23 @@ COLUMNS = {
 
 def draw_from_attempts(memory: MemorySystem) -> None:
     """Draw the buttons that show what the store's attempts would become."""
-    n_succeeded, is_off = memory.experience.count({"outcome": "succeeded"}), memory.storage.read_only
-    why_not = READ_ONLY if is_off else "" if n_succeeded else "No attempt in this store is known to have succeeded."
+    n_succeeded, disabled = memory.experience.count({"outcome": "succeeded"}), memory.storage.read_only
+    why_not = READ_ONLY if disabled else "" if n_succeeded else "No attempt in this store is known to have succeeded."
     st.button("Write from successful attempts …", key="strategies_write", icon=":material/auto_awesome:",
               disabled=bool(why_not), on_click=_propose, args=(memory, False),
               help=why_not or f"Works {BY_PATTERN}. You first see what would be written.")  # fmt: skip
     if has_model(memory):
         st.button("Write with the language model …", key="strategies_write_model", icon=":material/psychology:",
                   disabled=bool(why_not), on_click=_propose, args=(memory, True),
-                  help=why_not or f"It is asked about each attempt, at most {MOST_ASKED} at a time. "
+                  help=why_not or f"It is asked about each attempt, at most {MAX_ASKED} at a time. "
                   "Failed ones become warnings. You first see what would be written.")  # fmt: skip
 
 
 def draw_by_hand(memory: MemorySystem) -> None:
     """Draw the button that opens a form for a new strategy."""
-    is_off = memory.storage.read_only
-    st.button("Write one by hand …", key="strategies_by_hand", icon=":material/edit_note:", disabled=is_off,
-              on_click=_begin_by_hand, help=READ_ONLY if is_off else None)  # fmt: skip
+    disabled = memory.storage.read_only
+    st.button("Write one by hand …", key="strategies_by_hand", icon=":material/edit_note:", disabled=disabled,
+              on_click=_begin_by_hand, help=READ_ONLY if disabled else None)  # fmt: skip
 
 
 def draw_writing_dialogs(memory: MemorySystem) -> None:

@@ -20,7 +20,7 @@ from urllib.parse import unquote
 import numpy as np
 
 COMMITTED, INDEXED = "x-pinecone-request-lsn", "x-pinecone-max-indexed-lsn"
-MOST_BYTES, MOST_IDS, MOST_HITS = 2 << 20, 1_000, 10_000
+MAX_BYTES, MAX_IDS, MAX_HITS = 2 << 20, 1_000, 10_000
 KEY = "pcsk_of_a_test"
 
 
@@ -126,7 +126,7 @@ class PineconeServer:
             }.get(path)
             if handler is None or method != "POST":
                 return refused(404, f"there is no {method} {path}")
-            if len(body) > MOST_BYTES:
+            if len(body) > MAX_BYTES:
                 return refused(413, "the request is larger than 2 MB")
             return handler(asked)
 
@@ -135,8 +135,8 @@ class PineconeServer:
         self.most_upserts -= 1
         if self.most_upserts < 0:
             return refused(402, "the plan allows no further writes")
-        if not 1 <= len(vectors) <= MOST_IDS:
-            return refused(400, f"an upsert takes 1 to {MOST_IDS} vectors, not {len(vectors)}")
+        if not 1 <= len(vectors) <= MAX_IDS:
+            return refused(400, f"an upsert takes 1 to {MAX_IDS} vectors, not {len(vectors)}")
         for vector in vectors:
             if len(vector["values"]) != self.dimension:
                 return refused(400, f"the index has {self.dimension} dimensions, a vector {len(vector['values'])}")
@@ -149,8 +149,8 @@ class PineconeServer:
         name, ids = asked.get("namespace", ""), asked.get("ids", [])
         if name not in self.namespaces:
             return refused(404, "Namespace not found")
-        if not 1 <= len(ids) <= MOST_IDS:
-            return refused(400, f"a delete takes 1 to {MOST_IDS} ids, not {len(ids)}")
+        if not 1 <= len(ids) <= MAX_IDS:
+            return refused(400, f"a delete takes 1 to {MAX_IDS} ids, not {len(ids)}")
         return 200, self._write(name, dict.fromkeys(ids)), {}
 
     def _write(self, name: str, changes: dict[str, Any]) -> dict[str, str]:
@@ -162,8 +162,8 @@ class PineconeServer:
         return {COMMITTED: str(self._position)} if self.sends_positions else {}
 
     def _query(self, asked: dict[str, Any]) -> tuple[int, dict[str, str], Any]:
-        if not 1 <= asked["topK"] <= MOST_HITS:
-            return refused(400, f"topK should be 1 to {MOST_HITS}, not {asked['topK']}")
+        if not 1 <= asked["topK"] <= MAX_HITS:
+            return refused(400, f"topK should be 1 to {MAX_HITS}, not {asked['topK']}")
         name = asked.get("namespace", "")
         namespace = self.namespaces.get(name, Namespace())
         query = np.array(asked["vector"], np.float32)

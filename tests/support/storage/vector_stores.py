@@ -20,7 +20,7 @@ COLLECTION = "things"
 
 
 class StoreUnderTest:
-    """A vector store whose methods are waited for, and whose index, where it has one, follows when told to."""
+    """A vector store whose methods are waited for, and whose index, if it has one, follows when told to."""
 
     def __init__(self, vector_store: Any, store: Store | None = None) -> None:
         self.vector_store = vector_store
@@ -31,7 +31,7 @@ class StoreUnderTest:
         return lambda *args, **kwargs: run(method(*args, **kwargs))
 
     def follow(self) -> None:
-        """Hand everything written so far to the index on disk; nothing where there is none."""
+        """Hand everything written so far to the index on disk; nothing if there is none."""
         if self.store is not None and self.store.settings.exact_max_rows < 100:
             self.store.catch_up()
 

@@ -1,4 +1,4 @@
-"""The token of a server: who finds it, where it is sent, and what is left of a server that is gone."""
+"""The token of a server: who finds it, if it is sent, and what is left of a server that is gone."""
 
 from __future__ import annotations
 

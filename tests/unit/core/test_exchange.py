@@ -132,7 +132,7 @@ def test_marks_usage_and_vectors_may_be_left_out():
         ({"stored_at": "tomorrow"}, "^line.stored_at should be an ISO 8601 time"),
         ({"vectors": "AAAA"}, "vectors should be a list of lists of numbers"),
         ({"vectors": [[]]}, "vectors should be a list of lists of numbers"),
-        ({"vectors": [[1.0], [0.6, 0.8]]}, "vectors should be rows of one length"),
+        ({"vectors": [[1.0], [0.6, 0.8]]}, "vectors should be rows of the same length"),
         ({"vectors": [["1"]]}, "vectors should have numbers only"),
         ({"vectors": [[True]]}, "vectors should have numbers only"),
         ({"vectors": [[float("nan")]]}, r"vectors\[0\] should be of length 1"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from atlas.embedding.foreign_queries import calibration_queries
 from atlas.embedding.late_interaction import (
     BITS,
-    MOST_PIECES,
+    MAX_PIECES,
     NO_TOKENS,
     Projection,
     TokenVectors,
@@ -70,9 +70,9 @@ def test_the_cosine_gives_way_as_far_as_the_text_says_more_than_the_query(n_piec
 
 
 def test_a_long_text_keeps_its_rarest_pieces():
-    every = tokens(MOST_PIECES + 10)
+    every = tokens(MAX_PIECES + 10)
     assert PLAIN.packed(every) == PLAIN.packed(TokenVectors(every.ids[10:], every.vectors[10:]))
-    assert len(PLAIN.packed(every)) == MOST_PIECES * BITS // 8
+    assert len(PLAIN.packed(every)) == MAX_PIECES * BITS // 8
 
 
 def test_a_projection_reads_as_it_was_written():

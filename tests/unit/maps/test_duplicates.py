@@ -60,7 +60,7 @@ def test_identical_records_are_one_group_however_many():
 
 
 def test_a_huge_clump_comes_out_in_groups(monkeypatch):
-    monkeypatch.setattr(duplicates, "MOST_PAIRS", 20)
+    monkeypatch.setattr(duplicates, "MAX_PAIRS", 20)
     clump = near(clustered(1, 1)[0], [0] * 100)
     groups = near_duplicates(embedded(clump))
     assert max(len(group.ids) for group in groups) <= 21

@@ -38,7 +38,7 @@ def change(memory) -> None:
 
 @pytest.mark.parametrize("most_changed", [0, 5_000])
 def test_it_is_what_the_store_says_now(memory, live, monkeypatch, most_changed):
-    monkeypatch.setattr(columns, "MOST_CHANGED", most_changed)
+    monkeypatch.setattr(columns, "MAX_CHANGED", most_changed)
     before = live.read("outcome")
     change(memory)
     assert live.read("outcome") == memory.experience.column("outcome")

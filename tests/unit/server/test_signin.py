@@ -23,7 +23,7 @@ from atlas.access.stores import Stores
 from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
 from atlas.server.entrance import Entrance
-from atlas.server.sessions import COOKIE, MOST_OF_ONE, Sessions
+from atlas.server.sessions import COOKIE, MAX_OF_ONE, Sessions
 from atlas.storage.place.audit import REFUSED
 from tests.support.lying_provider import lying_provider, signed, signed_with_the_public_key, unsigned
 
@@ -189,8 +189,8 @@ def test_a_key_begins_another_session_and_ends_the_one_before(client, sessions, 
 def test_one_key_opened_without_end_throws_out_nobody_else(client, sessions, tmp_path):
     sign_in(client, "ada")
     secret = KeyRing(tmp_path).add("crawler", Role.WRITER, created_by="ada")[1]
-    tokens = [sessions.begin(secret) for _ in range(MOST_OF_ONE + 5)]
-    assert [sessions.is_let_in(token) for token in tokens].count(True) == MOST_OF_ONE
+    tokens = [sessions.begin(secret) for _ in range(MAX_OF_ONE + 5)]
+    assert [sessions.is_let_in(token) for token in tokens].count(True) == MAX_OF_ONE
     assert client.get("/").text.startswith("Ada")
 
 

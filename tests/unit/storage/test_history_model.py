@@ -106,7 +106,7 @@ class Histories(RuleBasedStateMachine):
     """Drives a store and the model at once."""
 
     server = None
-    """Has the stores. None where they are directories."""
+    """Has the stores. None if they are directories."""
 
     def __init__(self):
         super().__init__()

@@ -14,7 +14,7 @@ from atlas.core.operations import Marks
 from atlas.storage import hybrid_search
 from atlas.storage.records import Context, Scope
 from atlas.storage.sql.columns import NEAREST
-from atlas.storage.sqlite.words.fts_tables import MOST_PARTS, is_scattered
+from atlas.storage.sqlite.words.fts_tables import MAX_PARTS, is_scattered
 from atlas.storage.vectors.vector_search import Nearest
 from tests.support.storage.engines import every_engine, of_files
 from tests.support.storage.ledgers import THINGS, vector_of
@@ -70,7 +70,7 @@ def test_what_a_filter_let_pass_is_shown_as_it_was_then(open_store, search):
 @of_files
 def test_many_small_writes_are_brought_together_and_find_what_they_did(open_store):
     opened = open_store()
-    for number in range(3 * MOST_PARTS):
+    for number in range(3 * MAX_PARTS):
         opened.add(f"r{number}")
     ledger = opened.store.ledger
 
@@ -82,7 +82,7 @@ def test_many_small_writes_are_brought_together_and_find_what_they_did(open_stor
             return is_scattered(connection, THINGS)
 
     before = found()
-    assert (scattered(), len(before)) == (True, 3 * MOST_PARTS)
+    assert (scattered(), len(before)) == (True, 3 * MAX_PARTS)
     opened.store.catch_up()
     assert not scattered()
     assert found() == before

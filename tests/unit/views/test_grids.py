@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.views.concepts.grids import COLOURS, MOST_CELLS, Grid, grid_in, grids_in_call
+from atlas.views.concepts.grids import COLOURS, MAX_CELLS, Grid, grid_in, grids_in_call
 
 
 def test_a_grid_is_found_as_a_result():
@@ -31,8 +31,8 @@ def test_a_grid_is_found_as_a_result():
         "__import__('os').system('false')",
         "[[1]" * 50,
         "[" * 5_000,
-        str([[0] * (MOST_CELLS + 1)]),
-        str([[0]] * (MOST_CELLS + 1)),
+        str([[0] * (MAX_CELLS + 1)]),
+        str([[0]] * (MAX_CELLS + 1)),
         "[[0]]" + " " * 30_000,
         "\0",
     ],

@@ -18,7 +18,7 @@ from atlas.views.journal.kind import ENTRIES
 from atlas.views.journal.links import PHRASES, candidates, entry_links, suggested_links
 from atlas.views.journal.proposals import CompactRequest, tier_sizes
 from atlas.views.journal.refused import gate_views, refused_listing
-from atlas.views.journal.timeline import MOST_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
+from atlas.views.journal.timeline import MAX_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
 from atlas.views.kinds.filters import options_of
 from atlas.views.kinds.journal import JOURNAL
 from atlas.views.lists.listing import found_page, listed_page
@@ -103,7 +103,7 @@ def test_of_many_generations_a_bar_stands_for_several_and_none_is_lost(memory):
     memory.journal.add_entries([entry(n, entry_type="task") for n in range(1, 1002, 2)])
     shown = timeline(memory, Query())
     [bars] = timeline_chart(shown)["data"]
-    assert len(bars["x"]) <= MOST_BARS
+    assert len(bars["x"]) <= MAX_BARS
     assert sum(n for _, n in bars["customdata"]) == 501
     assert bars["customdata"][0] == ["generations 1 to 9", 5]
 

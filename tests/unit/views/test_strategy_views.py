@@ -17,7 +17,7 @@ from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.history.operations import operation_detail, operation_page
 from atlas.views.kinds.filters import options_of
-from atlas.views.kinds.strategy import HIGHEST, MOST_TRIED, READ, RETIRED, STRATEGY, SUREST
+from atlas.views.kinds.strategy import HIGHEST, MAX_TRIED, READ, RETIRED, STRATEGY, SUREST
 from atlas.views.lists.listing import found_page, listed_page
 from atlas.views.lists.queries import Query, query_of, search
 from atlas.views.lists.selection import chosen_used
@@ -33,7 +33,7 @@ from atlas.views.strategies.strategy import (
     effect_view,
     strategy_detail,
 )
-from atlas.views.strategies.writing import MOST_ASKED, propose_writing, write_by_hand
+from atlas.views.strategies.writing import MAX_ASKED, propose_writing, write_by_hand
 from tests.support.records import attempt
 
 NOW = FixedClock().now()
@@ -100,7 +100,7 @@ def test_strategies_that_were_not_tried_are_last_in_every_order_by_tries(memory)
     memory.strategies.add(strategy("older", title="older", sources=ids, created_at=NOW - timedelta(days=1)))
     memory.strategies.add(strategy("newer", title="newer", created_at=NOW))
     tried(memory, bad, 0, 12)
-    for order in (SUREST, HIGHEST, MOST_TRIED):
+    for order in (SUREST, HIGHEST, MAX_TRIED):
         assert listed(memory, order=order) == ["bad", "newer", "older"]
 
 
@@ -110,7 +110,7 @@ def test_the_list_is_sorted_by_how_sure_how_high_and_how_much_tried(memory):
     tried(memory, once, 1, 1)
     assert listed(memory, order=SUREST) == ["often", "once", "never"]
     assert listed(memory, order=HIGHEST) == ["once", "often", "never"]
-    assert listed(memory, order=MOST_TRIED) == ["often", "once", "never"]
+    assert listed(memory, order=MAX_TRIED) == ["often", "once", "never"]
     assert listed(memory, order="Title, A to Z") == ["never", "often", "once"]
     assert uses_seen(memory, STRATEGY) == 11
     assert never
@@ -316,12 +316,12 @@ def test_a_language_model_is_asked_only_where_a_person_says_so_and_about_few(mem
             asked.append(trajectory.id)
             return strategy(trajectory.task.description, sources=(trajectory.id,))
 
-    memory.experience.store_many([at(f"t{n}", description=f"task number {n} of many") for n in range(MOST_ASKED + 5)])
+    memory.experience.store_many([at(f"t{n}", description=f"task number {n} of many") for n in range(MAX_ASKED + 5)])
     memory.strategies.abstractor = Model()
     propose_writing(memory)
     assert asked == []
     assert "They are written with the language model." in propose_writing(memory, by_model=True).view.notes
-    assert len(asked) == MOST_ASKED
+    assert len(asked) == MAX_ASKED
 
 
 def test_one_is_written_by_hand_or_refused_with_what_to_mend(memory):

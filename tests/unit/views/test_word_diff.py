@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.views.lists.word_diff import DIFF_CHARACTERS, MOST_WORDS, SAME, word_diff
+from atlas.views.lists.word_diff import DIFF_CHARACTERS, MAX_WORDS, SAME, word_diff
 
 
 @pytest.mark.parametrize(
@@ -31,5 +31,5 @@ def test_a_long_difference_is_cut_and_says_so():
 
 
 def test_very_long_texts_are_compared_by_lines():
-    lines = [f"line {number} of the log" for number in range(MOST_WORDS)]
+    lines = [f"line {number} of the log" for number in range(MAX_WORDS)]
     assert word_diff("\n".join(lines), "\n".join([*lines[:-1], "the end"])).endswith("→ the end]")

@@ -32,7 +32,7 @@ class Request:
     """Model that answered."""
 
     error: str = ""
-    """Reason why the agent stopped early, empty where it did not."""
+    """Reason why the agent stopped early, empty if it did not."""
 
     context: Json = field(default_factory=dict)
     """Facts about the place of work."""

@@ -59,7 +59,7 @@ class Span:
 
     model: str = ""
     error: str = ""
-    """Reason why it failed, empty where it did not."""
+    """Reason why it failed, empty if it did not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from atlas.learning.search.forms.nodes import (
 Rule = Callable[[list[ast.stmt], Counter[str]], list[ast.stmt] | None]
 """Function that takes the rest of a block and how often each name stands in the whole code.
 
-It returns another rest, or None where it does not apply."""
+It returns another rest, or None if it does not apply."""
 
 MAX_COPIED_NODES = 40
 """Size of a value that is put in several places."""
@@ -157,7 +157,7 @@ def use_get_for_counting(block: list[ast.stmt], counts: Counter[str]) -> list[as
 
 
 def _counting(test: ast.expr, adding: ast.stmt, starting: ast.stmt, operator: type[ast.cmpop]) -> ast.stmt | None:
-    """Return the counting of a key, if one statement adds to its count where it has one, and the other starts it."""
+    """Return the counting of a key, if one statement adds to its count if it has one, and the other starts it."""
     match test, adding, starting:
         case (
             ast.Compare(left=key, ops=[asked], comparators=[mapping]),
@@ -205,7 +205,7 @@ def _inline_in_next(name: str, value: ast.expr, n_read: int, following: list[ast
 
 
 def _is_read_once_in(statement: ast.stmt, name: str) -> bool:
-    """Return whether a statement reads a name where it is evaluated exactly once."""
+    """Return whether a statement reads a name if it is evaluated exactly once."""
     match statement:
         case ast.If(test=value) | ast.Return(value=ast.expr() as value) | ast.Expr(value=value) | ast.For(iter=value):
             place: ast.AST = value

@@ -22,7 +22,7 @@ _RULES = (*blocks.RULES, *loops.RULES)
 
 
 def form_of(function: Function, imports: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
-    """Return the body of a function in its form, empty where it is too long or nested too deeply.
+    """Return the body of a function in its form, empty if it is too long or nested too deeply.
 
     Args:
         imports: Statements before it that import what it uses.

@@ -146,7 +146,7 @@ def use_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | Non
 
 
 def _total(generators: list[ast.comprehension], value: ast.expr) -> ast.expr | None:
-    """Return the sum of numbers over generators, None where they may be anything."""
+    """Return the sum of numbers over generators, None if they may be anything."""
     match value:
         case ast.Constant(value=int() | float()):
             return call("sum", ast.GeneratorExp(value, generators))
@@ -241,7 +241,7 @@ def without_continue(block: list[ast.stmt], counts: Counter[str]) -> list[ast.st
 
 
 def after_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Put what is behind a loop's `else` after the loop, where nothing breaks it."""
+    """Put what is behind a loop's `else` after the loop, if nothing breaks it."""
     match block:
         case [ast.For(orelse=[_, *_] as other) | ast.While(orelse=[_, *_] as other) as loop, *rest]:
             if not any(isinstance(node, ast.Break) for statement in loop.body for node in ast.walk(statement)):

@@ -46,7 +46,7 @@ def is_same_code(node: ast.AST | None, other: ast.AST | None) -> bool:
 
 
 def text(node: ast.AST | None) -> str:
-    """Return a text that is equal for equal trees."""
+    """Return a string that is equal for equal trees."""
     return "" if node is None else ast.dump(node).replace("ctx=Store()", "ctx=Load()")
 
 

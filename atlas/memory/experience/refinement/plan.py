@@ -84,7 +84,7 @@ class RefinePlan(Tabular):
     """Why sets were not judged. What was in them is kept."""
 
     spent: str = ""
-    """Calls, tokens and their price, or empty where no model was asked."""
+    """Calls, tokens and their price, or empty if no model was asked."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
     """The filter that the experiences passed."""

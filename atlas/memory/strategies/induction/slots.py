@@ -55,7 +55,7 @@ _TYPES = {"number": "number", "amount": "number", "percentage": "number", "date"
 class Generaliser:
     """Replaces a task's particular values by `{name}`, and remembers them.
 
-    What the agent's tool calls used is named as their arguments are, and numbered where several values have one name.
+    What the agent's tool calls used is named as their arguments are, and numbered if several values have one name.
     The rest is recognised by form: dates, amounts, ids, quoted words, numbers, names of several words. Each such kind
     has one placeholder.
     """
@@ -77,7 +77,7 @@ class Generaliser:
         self._examples: dict[str, tuple[str, str]] = {}
 
     def __call__(self, text: str) -> str:
-        """Return the text with placeholders."""
+        """Return the string with placeholders."""
         text = text[:TEXT_CHARACTERS]
         if self._argument_values is not None:
             text = self._argument_values.sub(
@@ -95,7 +95,7 @@ class Generaliser:
         )
 
     def _name(self, value: str) -> str:
-        """Return the name of a tool's value: that of its argument, with a number where it is taken."""
+        """Return the name of a tool's value: that of its argument, with a number if it is taken."""
         if value not in self._numbered:
             name = self._names[value]
             same_name = [other for other in self._numbered if self._names[other] == name]

@@ -246,7 +246,7 @@ def _short(text: str, characters: int = LINE_CHARACTERS) -> str:
 
 
 def _parsed(code: str) -> ast.Module | None:
-    """Return a program, or the body of a function as that of `program`, or None where it is neither."""
+    """Return a program, or the body of a function as that of `program`, or None if it is neither."""
     if len(code) > MAX_PROGRAM_CHARACTERS:
         return None
     for text in (code, f"def program():\n{textwrap.indent(textwrap.dedent(code), '    ')}"):

@@ -20,7 +20,7 @@ from atlas.storage.sql.meta import GONE
 SHORTEST = 20
 """Characters that a line or sentence has at least to be looked for."""
 
-MOST_WITHIN = 100
+MAX_WITHIN = 100
 """Words that are looked for within others, such as `key=…`: each takes a scan of the whole store."""
 
 Key = tuple[str, str]
@@ -68,7 +68,7 @@ def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> QuotedTexts:
     return QuotedTexts(
         passages=frozenset(chain.from_iterable(map(passages_of, texts))),
         words=words,
-        longest=tuple(sorted(words, key=len, reverse=True)[:MOST_WITHIN]),
+        longest=tuple(sorted(words, key=len, reverse=True)[:MAX_WITHIN]),
         names=tuple(form for name in named for form in (f'"{name}"', f':{name}"')),
     )
 
@@ -122,7 +122,7 @@ def words_of(text: str) -> Iterator[str]:
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    """Return the texts within a value, also where it is JSON itself, without ids, hashes and times."""
+    """Return the texts within a value, also if it is JSON itself, without ids, hashes and times."""
     if isinstance(value, str):
         if value[:1] in "{[":
             with suppress(ValueError, RecursionError):

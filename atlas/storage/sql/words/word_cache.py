@@ -42,7 +42,7 @@ class WordCache:
         """Postings that were read since all were let go."""
 
         self._lengths: dict[str, tuple[Position, Numbers]] = {}
-        """Of each table, the lengths of records by number. Not a number where it was not read."""
+        """Of each table, the lengths of records by number. Not a number if it was not read."""
 
     def postings(self, table: WordTable, words: Sequence[str]) -> dict[str, Postings]:
         """Return the postings of each word. See `read_postings`."""
@@ -94,7 +94,7 @@ class WordCache:
 
 
 def _changed_since(table: WordTable, then: Position) -> Seqs | None:
-    """Return the records of a table that have changed since, or None where they are too many, or that is not known.
+    """Return the records of a table that have changed since, or None if they are too many, or that is not known.
 
     It is not where the ledger was put back, or where `then` is later than what this reader sees.
     """

@@ -27,7 +27,7 @@ from atlas.storage.text.analyzer import Term
 from atlas.storage.text.bm25 import Numbers as Lengths
 from atlas.storage.text.bm25 import Postings
 
-MOST_PARTS = 4
+MAX_PARTS = 4
 """Of a table's index, before they are merged: a lookup asks each of them, and most of what it takes is that."""
 
 PAGES_MERGED = 1_000
@@ -118,7 +118,7 @@ def is_scattered(connection: Connection, collection: str) -> bool:
     table = word_table(connection, collection)
     if table is None:
         return False
-    return bool(connection.execute(f"SELECT count(DISTINCT segid) > ? FROM {table}_idx", (MOST_PARTS,)).fetchone()[0])
+    return bool(connection.execute(f"SELECT count(DISTINCT segid) > ? FROM {table}_idx", (MAX_PARTS,)).fetchone()[0])
 
 
 def merge_parts(connection: Connection, collection: str, after: str) -> None:
@@ -134,7 +134,7 @@ def merge_parts(connection: Connection, collection: str, after: str) -> None:
 def check_word_table(connection: Connection, collection: str) -> str:
     """Return how a collection's table differs from its records.
 
-    Empty where it does not. The check is written like a write.
+    Empty if it does not. The check is written like a write.
     """
     table = word_table(connection, collection)
     if table is None:

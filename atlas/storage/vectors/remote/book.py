@@ -37,7 +37,7 @@ CLOCK_SECONDS = 60.0
 WRITING = "writing"
 """The last word of a lease whose holder has sent a request without an answer yet."""
 
-MOST_WAITING = 16
+MAX_WAITING = 16
 """Seals that wait to be seen. The first and the last count, those between only let queries begin sooner."""
 
 
@@ -85,7 +85,7 @@ class IndexNote:
         """Return this with one seal more, without those that are not needed, as much is seen up to a position."""
         seen = self.seen(position)
         seals = [waiting for waiting in self.seals if seen is None or waiting.seal.revision >= seen.seal.revision]
-        return replace(self, seals=(*seals[: MOST_WAITING - 1], new))
+        return replace(self, seals=(*seals[: MAX_WAITING - 1], new))
 
     def cleared(self) -> IndexNote:
         """Return this without a namespace, which is to be dropped. One that was not made yet is kept, to be made."""
@@ -302,7 +302,7 @@ def _ends_at(lease: str) -> datetime:
 
 
 def _machine() -> str:
-    """Return a name of this machine since it started, where processes can be looked up. Empty where they cannot."""
+    """Return a name of this machine since it started, where processes can be looked up. Empty if they cannot."""
     try:
         started = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{started}.{Path('/proc/self/ns/pid').stat().st_ino}"  # containers number their processes on their own

@@ -30,7 +30,7 @@ KEY = "CHROMA_API_KEY"
 CONFIGURATION: Any = {"hnsw": {"space": "cosine"}}
 """Else the server's defaults."""
 
-MOST_BYTES = 8_000_000
+MAX_BYTES = 8_000_000
 """Of the vectors of one write. A server takes no body of more than 40 MB, and writes them as text."""
 
 _BYTES_EACH = 6
@@ -94,7 +94,7 @@ class ChromaService:
 
     def most_written(self, dimension: int) -> int:
         """Return how many vectors of this length one write takes."""
-        return max(1, min(self._limits.records, MOST_BYTES // (_BYTES_EACH * dimension)))
+        return max(1, min(self._limits.records, MAX_BYTES // (_BYTES_EACH * dimension)))
 
     @property
     def most_removed(self) -> int:

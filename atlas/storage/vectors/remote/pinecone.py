@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KEY = "PINECONE_API_KEY"
-MOST_VECTORS, MOST_BYTES = 1_000, 2_000_000
+MAX_VECTORS, MAX_BYTES = 1_000, 2_000_000
 """Of one upsert."""
 
 MOMENTARY = (408, 429, 500, 502, 503, 504)
@@ -71,7 +71,7 @@ class PineconeService:
 
     def most_written(self, dimension: int) -> int:
         """Return how many vectors of this length one upsert takes."""
-        return max(1, min(MOST_VECTORS, MOST_BYTES // (dimension * _BYTES_EACH + _BYTES_BESIDE)))
+        return max(1, min(MAX_VECTORS, MAX_BYTES // (dimension * _BYTES_EACH + _BYTES_BESIDE)))
 
     @property
     def is_open(self) -> bool:

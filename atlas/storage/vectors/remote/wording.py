@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-MOST_CHARACTERS = 200
+MAX_CHARACTERS = 200
 
 
 def error_text(error: BaseException, key_name: str) -> str:
@@ -14,4 +14,4 @@ def error_text(error: BaseException, key_name: str) -> str:
     """
     key = " ".join(os.environ.get(key_name, "").split())
     text = " ".join(str(error).split()) or type(error).__name__
-    return (text.replace(key, "***") if key else text)[:MOST_CHARACTERS]
+    return (text.replace(key, "***") if key else text)[:MAX_CHARACTERS]

@@ -1,4 +1,4 @@
-"""What a memory answers to a query: one ranking by meaning and words, and nothing where nothing is relevant."""
+"""What a memory answers to a query: one ranking by meaning and words, and nothing if nothing is relevant."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from atlas.core.journal_codec import TIERS
 from atlas.core.types import JournalEntry
 from atlas.llm.prompts.journal_summary import JOURNAL_SUMMARY
 from atlas.memory.journal.summaries import (
-    FEWEST_SENTENCES,
+    MIN_SENTENCES,
     central_sentences,
     recurring_faults,
     sentences_of,
@@ -224,7 +224,7 @@ def test_the_summaries_of_a_plan_share_what_may_be_embedded_for_it(journal, cloc
     journal.embedder.texts.clear()
     plan = journal.plan_compact(keep_recent=0)
     assert len(plan.summaries) == 30
-    assert len(journal.embedder.texts) == 30 * FEWEST_SENTENCES
+    assert len(journal.embedder.texts) == 30 * MIN_SENTENCES
 
 
 def test_sentences_that_differ_in_numbers_alone_are_said_once_with_how_many_there_are():

@@ -55,7 +55,7 @@ from atlas.primitives.arc.transforms import (
     ],
 )
 def test_what_is_no_grid_is_refused_with_the_reason(not_a_grid, said):
-    with pytest.raises(ValueError, match=f"rows of colours 0–9, all rows of one length; .*{said}"):
+    with pytest.raises(ValueError, match=f"rows of colours 0–9, all rows of the same length; .*{said}"):
         rotate_90(not_a_grid)
 
 
@@ -93,11 +93,11 @@ def test_a_result_is_made_of_plain_numbers_and_shares_nothing_with_what_was_give
         (lambda: shrink([[1, 2]], 0), "a factor of at least 1"),
         (lambda: tile([[1]], 0, 1), "at least 1 repetition"),
         (lambda: split_grid([[1, 2, 3]], 1, 2), "cannot be cut into 1 × 2 equal parts"),
-        (lambda: join_horizontal([]), "grids of one height"),
-        (lambda: join_vertical([[[1]], [[1, 2]]]), "grids of one width"),
-        (lambda: overlay([[1]], [[1, 2]]), "two grids of one shape"),
+        (lambda: join_horizontal([]), "grids of the same height"),
+        (lambda: join_vertical([[[1]], [[1, 2]]]), "grids of the same width"),
+        (lambda: overlay([[1]], [[1, 2]]), "two grids of the same shape"),
         (lambda: combine([[1]], [[1]], "nor", 2), "expected one of and, or, xor"),
-        (lambda: find_differences([[1]], [[1, 2]]), "two grids of one shape"),
+        (lambda: find_differences([[1]], [[1, 2]]), "two grids of the same shape"),
         (lambda: new_grid(0, 3), "at least 1 row"),
     ],
 )

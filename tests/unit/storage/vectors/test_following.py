@@ -111,7 +111,7 @@ def test_an_index_that_goes_just_before_it_is_asked_hides_nothing(open_store, in
 
 
 def seal_the_last_five_alone(opened: Opened, **options: object) -> None:
-    """Leave an index as earlier versions did where it was deleted while it caught up: it lacks all but the newest."""
+    """Leave an index as earlier versions did if it was deleted while it caught up: it lacks all but the newest."""
     index, seal = opened.store.collection(THINGS).parts.nearest.index, seal_of(opened.store)
     index.clear()
     index.upsert([f"{seq}:0" for seq in range(66, 71)], [vector_of(record_id) for record_id in IDS[65:]])

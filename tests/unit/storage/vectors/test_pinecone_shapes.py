@@ -13,8 +13,8 @@ import yaml
 
 from atlas.core.index_address import read_index_address
 from atlas.storage.following_index import IndexUnreachable
-from atlas.storage.vectors.remote.pinecone import MOST_BYTES, PineconeService
-from tests.support.storage.pinecone_server import MOST_IDS, Exchange, PineconeServer, serving
+from atlas.storage.vectors.remote.pinecone import MAX_BYTES, PineconeService
+from tests.support.storage.pinecone_server import MAX_IDS, Exchange, PineconeServer, serving
 
 SPACE = "atlas-things-1"
 
@@ -115,9 +115,9 @@ def test_writes_keep_to_the_limits_of_one_request(dimension: int, pinecone: Pine
         service.close()
     assert {exchange.status for exchange in server.exchanges} == {200}
     for exchange in server.exchanges:
-        assert int(exchange.headers.get("content-length", 0)) <= MOST_BYTES
+        assert int(exchange.headers.get("content-length", 0)) <= MAX_BYTES
         request = exchange.request or {}
-        assert len(request.get("vectors", request.get("ids", []))) <= MOST_IDS
+        assert len(request.get("vectors", request.get("ids", []))) <= MAX_IDS
 
 
 def test_what_is_rounded_on_the_way_is_the_same_within_the_precision_of_the_vector(pinecone: PineconeServer) -> None:
