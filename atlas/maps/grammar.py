@@ -44,8 +44,8 @@ VERBS = LIGHT_VERBS | word_set("""
 
 DOUBLED = word_set(
     """
-    begin cancel chat clip crop cut debug drop flip get grab label log map model plan program put reset run scan set
-    ship shop shut skip split stop strip sum swap tag transfer travel trim wrap
+    begin cancel chat clip crop cut debug drop flip format get grab label log map model plan plot program put reset run
+    scan set ship shop shut skip split stop strip submit sum swap tag transfer travel trim wrap
     """
 )
 """Verbs that double their last letter before -ing, as British English spells them."""
@@ -68,6 +68,8 @@ def plural(noun: str) -> str:
         return noun
     if noun.endswith("y") and noun[-2:-1] not in VOWELS:
         return f"{noun[:-1]}ies"
+    if noun.endswith("sis"):
+        return f"{noun[:-2]}es"
     return f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
 
 

@@ -162,9 +162,11 @@ def _names(group: Group, scores: Mapping[Subject, float], nouns: _Nouns) -> Iter
                 if len(both) <= CHARACTERS:
                     yield both
                     break
+        if len(name) > CHARACTERS:
+            continue
         if is_short:
             single.append(name)
-        elif len(name) <= CHARACTERS:
+        else:
             yield name
     yield from single
 

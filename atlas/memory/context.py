@@ -15,6 +15,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.unseen import shown_id
 from atlas.llm.budget import CHARACTERS_PER_TOKEN
+from atlas.llm.instructions import reads_like
 from atlas.memory.query import error_text, joined
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ def omission_line(omission: Omission) -> str:
     """Return `[id] experience, relevance 0.42: too long by 40 tokens`, or `experience: 12 below the level of 0.21`."""
     if not omission.id:
         return f"{omission.memory}: {omission.sentence}"
-    return f"[{shown_id(omission.id)}] {omission.memory}, relevance {omission.relevance:.2f}: {omission.sentence}"
+    named = "an id" if reads_like(omission.id) else shown_id(omission.id)  # this line stands outside the block's tags
+    return f"[{named}] {omission.memory}, relevance {omission.relevance:.2f}: {omission.sentence}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,7 +229,7 @@ def build_context(
     draft.take([part for part in ordered if not part.full.is_warning])
     draft.take([part for part in ordered if part.full.is_warning])
     draft.deepen()
-    while counter.count(text := draft.text()) > budget_tokens:
+    while (text := draft.text()) and counter.count(text) > budget_tokens:
         draft.drop_last()
     return ContextBlock(
         text=text,
@@ -261,7 +263,8 @@ class _Draft:
         """Add parts, near-copies of others after all that differ, or note why they are left out."""
         near_copies = list[_Part]()
         for part in parts:
-            same = [other for other in self._texts if other.memory == part.memory and other.content == part.content]
+            earlier = [*self._texts, *near_copies]
+            same = [other for other in earlier if other.memory == part.memory and other.content == part.content]
             if same:
                 self._omit(part, "repeats", repeats=same[0].id)
             elif any(_is_near_copy(part, other) for other in self._texts):

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from atlas.core.errors import AtlasError
 from atlas.infra.background import Background
 
 logger = logging.getLogger(__name__)
@@ -49,5 +48,5 @@ class LateWrites:
                 return
             try:
                 write()
-            except AtlasError as error:
+            except Exception as error:  # noqa: BLE001 - somebody else's extractor or abstractor, and others wait
                 logger.warning("%s was not written in the background: %s", what, error)

@@ -47,7 +47,7 @@ class RecordText:
 
         self._heading = (kind, record_id, title)
         self._fields: list[tuple[str, str]] = []
-        self._is_gist = False
+        self._is_gist = self._has_code = False
         self.lines = [self._first_line()]
 
     def add(self, name: str, text: str) -> None:
@@ -64,16 +64,19 @@ class RecordText:
         """Add the code of a concept. It may be marked, but is not quoted further, so that it can be used as it is."""
         bounded = _bounded(re.sub(r"\A\s*\n", "", code.replace("\r\n", "\n")).rstrip(), CODE_CHARACTERS)
         lines = defanged(bounded).split("\n") if bounded else []
+        self._has_code = bool(lines)
         self.lines.append(f"  Code: {self._mark(bounded)}".rstrip())
         self.lines += [f"{FURTHER}{written_out(line)}" if line.strip() else FURTHER.rstrip() for line in lines]
 
     def gist(self) -> RecordText:
-        """Return the beginnings of its title and fields, each on one line, without code."""
+        """Return the beginnings of its title and fields, each on one line, and of code only that there is some."""
         short = RecordText(*self._heading, label=self.label, is_warning=self.is_warning)
         short._is_gist, short.is_quoted = True, False
         short.lines = [short._first_line()]
         for name, text in self._fields:
             short.add(name, text)
+        if self._has_code:
+            short.lines.append("  Code: …")
         return short
 
     def _first_line(self) -> str:

@@ -7,9 +7,13 @@ from collections.abc import Mapping
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
 from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.kinds.record_text import RecordText, Section
+from atlas.memory.strategies.records import is_warning
 
 FAILING = "warning, this mostly failed: "
 """Before the title of a strategy that fails more often than not."""
+
+AVOID = "warning, from failed attempts: "
+"""Before the title of a strategy that says what to avoid."""
 
 
 def record_text(n_succeeded: int, n: int) -> str:
@@ -29,7 +33,12 @@ def is_failing(n_succeeded: int, n: int) -> bool:
 
 
 def _strategy_text(strategy: Strategy) -> RecordText:
-    """Return a strategy to follow, or of a failing one what it is about and how it failed, but not what it advises."""
+    """Return a strategy to follow, a learned warning, or of a failing strategy its situation and record, no advice."""
+    if is_warning(strategy):  # attempts fail at hard tasks, warned or not, so their outcomes say little of it
+        text = RecordText("strategy", strategy.id, strategy.title, label=AVOID, is_warning=True)
+        text.add("When", strategy.situation)
+        text.add("Avoid", strategy.suggestion)
+        return text
     record = record_text(strategy.n_succeeded, strategy.usage_count)
     if is_failing(strategy.n_succeeded, strategy.usage_count):
         text = RecordText("strategy", strategy.id, strategy.title, label=FAILING, is_warning=True)

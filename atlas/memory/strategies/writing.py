@@ -109,6 +109,10 @@ def grouped(
     vectors: list[Vectors] = []
     changed: dict[str, Strategy] = {}
     for draft in abstracted:
+        known = changed.get(draft.strategy.id) or stored.get(draft.strategy.id)
+        if known is not None:  # the model named it as the one that covers the attempt
+            changed[known.id] = with_sources(known, draft.strategy)
+            continue
         if draft.near:
             together = combine(changed.get(draft.near, stored[draft.near]), draft.strategy)
             if together is not None:
@@ -280,9 +284,9 @@ class StrategyWriter:
                 StrategyDraft(strategy=strategy, vector=vector, near=self._near(vector, strategy))
                 for strategy, vector in zip(strategies, vectors, strict=True)
             ]
-            near = list({draft.near for draft in placed if draft.near})
-            stored = {strategy.id: strategy for strategy in self.read(self.store.get(near))}
-            return placed, stored, retired(self.store, self.retirement) if near else {}
+            related = {draft.near for draft in placed if draft.near} | {draft.strategy.id for draft in placed}
+            stored = {strategy.id: strategy for strategy in self.read(self.store.get(list(related)))}
+            return placed, stored, retired(self.store, self.retirement) if stored else {}
 
     def _near(self, vector: Vectors, strategy: Strategy) -> str:
         """Return the id of the strategy for the same situation, or empty. A warning is never one with advice."""
@@ -294,7 +298,8 @@ class StrategyWriter:
     def _joined_or_added(self, strategy: Strategy) -> Strategy:
         """Add a strategy, or its sources to the one that the bank has for its situation. Return the stored one."""
         arguments = self.columns(strategy)
-        near = self._near(arguments[1][0].vectors[0], strategy)
+        is_known = bool(self.store.get([strategy.id]))  # the model named it as the one that covers the attempt
+        near = strategy.id if is_known else self._near(arguments[1][0].vectors[0], strategy)
         together = retried(lambda: self._with_sources(near, strategy)) if near else None
         if together is not None:
             return together

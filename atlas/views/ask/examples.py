@@ -45,8 +45,9 @@ def demonstrations(memory: MemorySystem, effect: MemoryEffect) -> tuple[str, ...
 
     Those of `example_questions` if no task was tried both ways. All are untrusted texts.
     """
-    latest = [next((each.experience_id for each in reversed(task.attempts)), "") for task in effect.tasks]
-    experiences = {experience.id: experience for experience in memory.experience.get_many(list(filter(None, latest)))}
+    attempts = [[each.experience_id for each in task.attempts if each.experience_id] for task in effect.tasks]
+    latest = [ids[-1] for ids in attempts if ids]
+    experiences = {experience.id: experience for experience in memory.experience.get_many(latest)}
     questions = [_question(experiences[one].task.description) for one in latest if one in experiences]
     return tuple(dict.fromkeys(filter(None, questions))) or example_questions(memory)
 

@@ -129,7 +129,10 @@ def _found_sentence(hit: RankedHit, part: Part) -> str:
 
 
 def _missing_sentence(memory: MemorySystem, record: NamedRecord, question: Question, part: Part, hit: Hit[Any]) -> str:
-    if VIEWS[record.memory].kind.records(memory).marks([record.id])[record.id].buried:
+    marks = VIEWS[record.memory].kind.records(memory).marks([record.id])[record.id]
+    if marks.held_for:
+        return "It waits for review, so searches leave it out."
+    if marks.buried:
         return "It is buried, so searches leave it out. Its own page can unbury it."
     if _own_hit(memory, record, question, with_buried=False) is None:
         return "It is retired, because it failed too often, so searches leave it out."

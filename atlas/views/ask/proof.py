@@ -58,8 +58,8 @@ def proof_of(memory: MemorySystem, answer: Answer, effect: MemoryEffect) -> Proo
     """Return the proof for the best hit whose task was tried with memory and without, or None."""
     of_task = {task.task_id: task for task in effect.tasks}
     task_ids = (hit.hit.item.task.id for part in answer.parts if part.name == "experience" for hit in part.hits)
-    found = next((of_task[task_id] for task_id in task_ids if task_id in of_task), None)
-    return _proof(memory, found) if found is not None else None
+    proofs = (_proof(memory, of_task[task_id]) for task_id in dict.fromkeys(task_ids) if task_id in of_task)
+    return next((proof for proof in proofs if proof is not None), None)
 
 
 def among_sentence(effect: MemoryEffect) -> str:

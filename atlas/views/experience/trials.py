@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from atlas.core.types import OUTCOMES
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.list import ExperienceRow, count_with_rate, outcome_labels, stored_rows
 from atlas.views.kinds.experience import EXPERIENCE
@@ -66,7 +67,8 @@ def _attempts(memory: MemorySystem, where: Mapping[str, Any], task_ids: Sequence
     found = memory.experience.browse({"$and": [dict(where), at_tasks]} if where else at_tasks, descending=False)
     attempts: dict[str, dict[str, str]] = defaultdict(dict)
     for row in found:
-        attempts[row["metadata"]["task_id"]][row["id"]] = row["metadata"].get("outcome", UNKNOWN)
+        outcome = row["metadata"].get("outcome")
+        attempts[row["metadata"]["task_id"]][row["id"]] = outcome if outcome in OUTCOMES else UNKNOWN
     return attempts
 
 

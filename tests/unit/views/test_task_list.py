@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -71,3 +72,16 @@ def test_pages_hold_tasks_not_attempts(memory):
 
 def test_many_attempts_are_counted_by_outcome():
     assert outcome_labels(["failed"] * 2 + ["succeeded"] * 4) == ("✓ 4", "✗ 2")
+
+
+def test_an_outcome_of_another_library_counts_as_unknown(memory, monkeypatch):
+    ids = stored(memory, ("egg", False), ("egg", True))
+    browse = memory.experience.browse
+
+    def with_other_outcome(*arguments: Any, **given: Any) -> list[dict[str, Any]]:
+        rows = browse(*arguments, **given)
+        return [{**row, "metadata": {**row["metadata"], "outcome": "weird"}} for row in rows]
+
+    monkeypatch.setattr(memory.experience, "browse", with_other_outcome)
+    (row,) = listed_page(memory, EXPERIENCES, Query(distinct=True)).rows
+    assert (row.outcomes, {*row.ids}) == (("?", "?"), {*ids})
