@@ -173,7 +173,7 @@ def _full_id(memory: MemorySystem, records: Memory[Any], beginning: str, deleted
     ids = memory.storage.ledger.ids_beginning(records.collection_name, beginning, deleted=deleted)
     if len(ids) != 1:
         noun = f"deleted {records.noun}" if deleted else records.noun
-        raise NotFound(f"{'no' if not ids else 'more than one'} {noun} begins with {beginning!r}")
+        raise NotFound(f"{'no' if not ids else 'more than one'} {noun} has an id that begins with {beginning!r}")
     return ids[0]
 
 

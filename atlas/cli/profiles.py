@@ -32,7 +32,7 @@ def add_commands(commands: Any) -> None:
 def _list(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings, read_only=True, create=False) as storage:
         in_use = storage.profiles.in_use()
-        for profile in storage.profiles.every():
+        for profile in storage.profiles.all():
             print(f"{'*' if profile.name == in_use.name else ' '} {_line(profile)}")
         if in_use.problem:
             print(safe(problem_in_use(in_use)))

@@ -221,7 +221,7 @@ class _History:
 
 
 def decode_history(obj: Json, record_id: str) -> Json:
-    """Return the marks, usage, uses and time of storing of a line, by their names in `Exported`."""
+    """Return a line's marks, usage, uses and stored-at time, keyed as in `Exported`."""
     uses = obj.get("uses", ())
     if isinstance(uses, list):
         uses = [{**use, "record_id": record_id} if isinstance(use, dict) else use for use in uses]

@@ -57,7 +57,7 @@ class JudgedMemories(ABC):
 
     def judgements(self) -> list[Judgement]:
         """Return which records were judged right or wrong for which query, the oldest first."""
-        return self.storage.judgements.every()
+        return self.storage.judgements.all()
 
     ajudgements = twin(judgements)
 

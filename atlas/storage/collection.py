@@ -312,10 +312,7 @@ class Collection(ABC):
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
 
     def sampled_texts(self, n: int) -> dict[str, str]:
-        """Return the texts of some n of the records that `similarities` compares, by id. Empty without records.
-
-        They are spread evenly over the order in which the records were added.
-        """
+        """Return up to n texts, by id, of the records that `similarities` samples, spread evenly by insertion order."""
         return {}
 
     # Usage

@@ -348,7 +348,7 @@ class LedgerEngine(Protocol):
         """Return a name of these files or tables: a copy of them has another one, where `ledger_id` is the same."""
 
     def index(self, collection: str, dimension: int) -> FollowingIndex:
-        """Return the index of a collection's vectors that the ledger has beside it, and which follows it."""
+        """Return the collection's vector index, which lags behind the ledger."""
 
     def n_bytes_elsewhere(self) -> int:
         """Return its size on a server's disk. 0 for a file of the store's directory."""

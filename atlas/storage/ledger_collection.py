@@ -203,7 +203,7 @@ class LedgerCollection(Collection):
 
     def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vector of each record as a whole, by id."""
-        return self._ledger.vectors.first(self._name, ids)
+        return self._ledger.vectors.whole_vectors(self._name, ids)
 
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False

@@ -120,7 +120,7 @@ class Sandbox:
         Args:
             path: Directories of modules that programs may import, before all others, and may read the files of.
             n_workers: Programs that run at the same time.
-            is_confined: False leaves out what the kernel refuses, as on systems where it refuses nothing.
+            is_confined: False turns off kernel confinement, for systems without it.
         """
         self._limits = limits or RunLimits()
         self._path = tuple(str(Path(directory).resolve()) for directory in path)

@@ -342,7 +342,7 @@ class LiveCalibration:
             measurement = _decode(self.store.derived())
         except (ValueError, TypeError, KeyError, ArithmeticError):
             return None
-        if measurement is None or measurement.model != self._model():
+        if measurement is None or measurement.model != self._similarity_source():
             return None
         now = self.store.moment()
         is_of_before = now.ledger_id == measurement.at.ledger_id and measurement.at.change <= now.change
@@ -359,14 +359,14 @@ class LiveCalibration:
         return LevelMeasurement(
             scale=calibrate(unrelated, near, self._usual or USUAL.get(self.embedder.model_name, Calibration())),
             n_records=n_records,
-            model=self._model(),
+            model=self._similarity_source(),
             at=at,
             is_whole=asks or not can_ask,
             **answers,
         )
 
     def _model(self) -> str:
-        """Return the source of similarities: the model with its prompts, with or without word pieces."""
+        """Return a label of what produces the similarities: model, prompts, word pieces or not."""
         prompts = prompts_of(self.embedder) or NO_PROMPTS
         model = self.embedder.model_name if prompts == NO_PROMPTS else f"{self.embedder.model_name} {prompts.as_text()}"
         return f"{model} with word pieces" if self.store.keeps_tokens else model

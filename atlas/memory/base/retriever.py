@@ -129,7 +129,7 @@ class Retriever:
         """Check the parameters, and embed the query unless the memory is empty.
 
         Args:
-            vector: The query as this embedder embeds it, where that is known already.
+            vector: The query's vector, if already computed.
         """
         check_limit(k)
         check_diversity(diversity)

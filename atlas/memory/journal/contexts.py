@@ -54,7 +54,7 @@ class Contexts:
     types: EntryTypes
 
     def by_quota(self, quotas: Quotas, limit: int | None, token_budget: int | None) -> list[JournalEntry]:
-        """Return so many entries of each type, then those of most value, as many as fit."""
+        """Return the quota of each type, then the most valuable entries, within the limit and budget."""
         with self.log.store.reading():
             pool = self.pool()
             return chosen(self._of_quota(quotas, pool), self.by_value(pool), limit, token_budget)

@@ -189,9 +189,9 @@ class Journal(Memory[JournalEntry]):
         return retried(lambda: self._log.delete(gone))
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Bring deleted entries back, as one operation. Return how many there were not.
+        """Restore deleted entries as one operation. Return how many were restored.
 
-        They and the entries just after them are embedded with what stands before each now.
+        They and their successors are re-embedded with their new predecessors.
 
         Raises `NotFound` if there never was an entry of one of the ids; the store was not changed.
         """

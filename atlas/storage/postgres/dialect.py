@@ -24,7 +24,7 @@ class PostgresDialect:
     words: Words = postings
 
     def renumber(self, connection: Connection) -> None:
-        """Set the sequence of numbers behind the copied rows."""
+        """Advance the sequences past the ids of the copied rows."""
         for table, column in (("records", "seq"), ("attribute_keys", "key"), *((t, "seq") for t in _NUMBERED)):
             connection.execute(
                 f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) FROM {table}"

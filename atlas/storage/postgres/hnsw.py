@@ -112,7 +112,7 @@ class HnswIndex(LocalIndex):
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
-        """Make all writes visible in the index, record the position in the ledger that it has followed, and commit."""
+        """Publish the writes, record the ledger position up to which the index is current, and commit."""
         seal = Seal(ledger_id=ledger_id, revision=revision, change=change, change_name=change_name)
         with self._to_write() as raw:
             self._build(raw)

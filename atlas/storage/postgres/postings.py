@@ -142,7 +142,7 @@ def make_word_table(connection: Connection, collection: str) -> None:
 
 
 def rebuild_word_table(connection: Connection, collection: str) -> None:
-    """Build a collection's table from its records, under another number."""
+    """Build a collection's table from its records under a new key, dropping the old rows."""
     flush(connection)
     if name := word_table(connection, collection):
         for table in ("word_tables", "word_lengths", "word_postings"):

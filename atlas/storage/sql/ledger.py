@@ -463,7 +463,7 @@ class SqlLedger:
 
         Args:
             unchanged_since: A moment; refuse if what the collection held then has changed since.
-            used: Usage of records; refuse if that of one is another by now.
+            used: Usage as the caller saw it; raises PlanOutdated if any has changed.
 
         Raises:
             PlanOutdated: A record has changed or was used; the store was not changed.

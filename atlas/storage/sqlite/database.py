@@ -15,7 +15,7 @@ from atlas.infra.directories import store_removed
 from atlas.infra.permissions import create_private
 from atlas.storage.damage import UnreadableRow, damaged
 from atlas.storage.sql.connection import Dialect
-from atlas.storage.sql.lending import Lending
+from atlas.storage.sql.connection_pool import ConnectionPool
 from atlas.storage.sqlite.dialect import SqliteDialect
 from atlas.storage.text.analyzer import searchable
 
@@ -141,7 +141,7 @@ class SqliteDatabase:
         self._busy_timeout_seconds = busy_timeout_seconds
         self.on_commit: Callable[[], None] = lambda: None
         self._file = LedgerFile(path)
-        self._connections = Lending(self._connect)
+        self._connections = ConnectionPool(self._connect)
 
     is_file = True
 
@@ -281,11 +281,11 @@ class SqliteDatabase:
         return not is_busy
 
     def _connection(self) -> AbstractContextManager[SqliteConnection]:
-        """Return a block in which this thread's connection is lent.
+        """Return a block in which this thread uses its connection.
 
         Connections answer from memory what a file that has shrunk may not hold any more.
         """
-        return self._connections.lent(is_stale=self._file.has_shrunk)
+        return self._connections.connection(is_stale=self._file.has_shrunk)
 
     def _connect(self) -> SqliteConnection:
         uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rw' if self._file.was_opened else 'rwc'}"

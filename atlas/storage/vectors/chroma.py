@@ -245,7 +245,7 @@ class ChromaIndex(LocalIndex):
         if self.seal() != seal:
             raise IndexUnusable("the index was deleted or replaced after its seal was read")
         if self._directory.exists() and seal.files != self._digest():
-            raise IndexUnusable("the index's files are not those that its last writer left")
+            raise IndexUnusable("the index files changed after they were last written")
         make_directory_in(self._directory.parent.parent, *self._directory.parts[-2:])
         if to_write or seal == Seal():
             self._mark = f"written by {uuid4().hex}"

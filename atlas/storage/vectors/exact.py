@@ -26,7 +26,7 @@ class ExactIndex:
         self._lock = threading.RLock()
 
     def upsert(self, keys: Sequence[str], vectors: Vectors, groups: Sequence[int] | None = None) -> None:
-        """Write vectors under these keys, in place of the present ones.
+        """Insert vectors, replacing those of the same keys.
 
         Args:
             groups: A number from 1 up for each vector, by which `query` can be narrowed.

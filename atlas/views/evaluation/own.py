@@ -133,7 +133,7 @@ def prospects(memory: MemorySystem) -> Prospects:
 
 def _n_judged(memory: MemorySystem) -> int:
     """Return how many queries have an experience that was judged right and that searches find."""
-    judgements = memory.storage.judgements.every()
+    judgements = memory.storage.judgements.all()
     ids = {*memory.experience.ids({"marks.buried": False})} if judgements else ()
     task = judged_queries(judgements, memory.experience.collection_name, ids)
     return len(task.queries) if task else 0

@@ -39,7 +39,7 @@ class PromotionEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromoteRequest:
-    """An entry that a person wants made a memory which agents are reminded of."""
+    """A request to promote an entry to a lasting memory."""
 
     id: str
 

@@ -155,7 +155,7 @@ class OneOf(Filter):
         return self.chosen(records, value)
 
     def read(self, texts: Sequence[str], options: Options) -> Any:
-        """Return the last state that is named, unless it is the first."""
+        """Return the last value, or None if it is the default, which filters nothing, or unknown."""
         return texts[-1] if texts[-1] in self.values[1:] else None
 
 

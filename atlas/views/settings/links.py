@@ -34,7 +34,7 @@ def link_rows(memory: MemorySystem) -> list[LinkRow]:
     links = _links(memory)
     sweep_copies(memory.storage.path)
     now = datetime.now(UTC)
-    rows = [_row(memory, link, now) for link in links.every()]
+    rows = [_row(memory, link, now) for link in links.all()]
     return sorted(rows, key=lambda row: not row.is_live)
 
 
@@ -42,7 +42,7 @@ def make_link(memory: MemorySystem, name: str, days: int) -> str:
     """Make a frozen copy of the store, and return the path of a link to it. Nobody can be shown the link again.
 
     Raises:
-        NotAllowed: Whoever asks is no admin.
+        NotAllowed: The actor is not an admin.
         InvalidInput: The name is empty or too long.
         StoreUnavailable: The disk has no room for the copy.
     """

@@ -111,7 +111,7 @@ def undo_and_announce(memory: MemorySystem, operation_id: str, sentence: str, st
     """Undo an operation, and report at the top of the next run that it was done, or why it was not.
 
     Args:
-        sentence: Says what was done at first.
+        sentence: Text that describes the original operation.
         state: The state that it is in afterwards: `UNDONE` or `REDONE`.
     """
     with announcing_problems():

@@ -175,7 +175,7 @@ def test_health_needs_no_key_and_then_is_up_or_down_alone(api, memory):
     [
         ("GET", "/nothing/here", None, 422, "'experience', 'concepts', 'journal' or 'strategies'"),
         ("GET", "/experience/none", None, 404, "it may have been deleted"),
-        ("GET", "/operations/none", None, 404, "no operation begins with 'none'"),
+        ("GET", "/operations/none", None, 404, "no operation has an id that begins with 'none'"),
         ("POST", "/attempts", {"task": {"description": ""}}, 422, "at least 1 character"),
         ("POST", "/attempts", {"task": {"description": "a\x00b"}}, 422, "pattern"),
         ("POST", "/attempts", {**ATTEMPT, "succes": True}, 422, "Extra inputs are not permitted"),

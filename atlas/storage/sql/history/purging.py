@@ -98,7 +98,7 @@ class SqlPurges:
                 check_records_unchanged(connection, collection, [record_id], unchanged_since, with_marks=True)
             images = {key: list(_images(connection, *key)) for key in keys}
             for key in keys:
-                _empty(writer, *key)
+                _erase(writer, *key)
             _forget_traces(connection, images, [record_id for _, record_id in keys])
             if reword is not None:
                 _reword(connection, images, reword)
@@ -137,8 +137,8 @@ class SqlPurges:
         return self._database.empty_journal()
 
 
-def _empty(writer: LedgerWriter, collection: str, record_id: str) -> None:
-    """Empty a record, live or not, and all that the history holds of it. Nothing is kept to bring it back."""
+def _erase(writer: LedgerWriter, collection: str, record_id: str) -> None:
+    """Erase a record, live or deleted, and its old versions. It cannot be restored."""
     writer.remove("removed", collection, record_id, image=BeforeImage(GONE))
     connection = writer.connection
     connection.execute(  # that it was changed stays

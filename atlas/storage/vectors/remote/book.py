@@ -139,8 +139,8 @@ class IndexBook:
         self._lease, self._written, self._is_unsure = lease, self._text(self._name), False
         return True
 
-    def keep(self) -> None:
-        """Renew the lease where a third of it has passed.
+    def renew_lease(self) -> None:
+        """Renew the lease once a third of it is used.
 
         Raises:
             IndexUnreachable: Another process took it over, as this one stood still for too long.

@@ -26,7 +26,7 @@ class Connection(Generic[C]):
 
     @property
     def is_open(self) -> bool:
-        """True once it was needed."""
+        """True once the client has been created."""
         return self._connection is not None
 
     def get(self) -> C:

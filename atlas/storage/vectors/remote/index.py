@@ -294,14 +294,14 @@ class RemoteIndex:
             if not is_held:
                 raise IndexUnreachable(self.fault or "somebody else is writing it, or the store is for reading only")
             try:
-                self._book.keep()
+                self._book.renew_lease()
                 self._hear()
                 note = self._book.read()
                 if not note.is_made:
                     note = self._make(note)
                 yield note
             except StoreError as error:
-                raise IndexUnreachable(f"how far it is cannot be noted: {error}") from error
+                raise IndexUnreachable(f"the position of the index cannot be saved: {error}") from error
 
     def _hear(self) -> None:
         """Have the service answer before it is given much: one that keeps silent is not waited for as a write is."""
