@@ -100,7 +100,7 @@ def _clauses_of(words: Sequence[str], excluded: Container[str]) -> Iterator[Clau
     """Yield those of words between which there is no punctuation. None where something is negated."""
     if not NEGATIONS.isdisjoint(word.lower() for word in words):
         return
-    reading = _Reading()
+    reading = _SentenceState()
     for before, word in pairwise(["", *words, ""]):
         if not reading.run and word.lower() in VERBS and (not before or before.lower() in BEFORE_VERBS):
             reading.verb = reading.link = word.lower()
@@ -113,7 +113,7 @@ def _clauses_of(words: Sequence[str], excluded: Container[str]) -> Iterator[Clau
 
 
 @dataclass(slots=True)
-class _Reading:
+class _SentenceState:
     """A sentence as far as it is read."""
 
     verb: str = ""

@@ -67,7 +67,7 @@ class PostgresConnection:
 
     def __init__(self, raw: psycopg.Connection[tuple[Any, ...]]) -> None:
         self.raw = raw
-        self.waiting_words = postings.Waiting()
+        self.waiting_words = postings.PendingWords()
         self._rows: dict[tuple[str, str], list[Sequence[Any]]] = {}
         """Rows that are to be added, by table and statement. Several thousand at once take a tenth of the time."""
 

@@ -114,7 +114,7 @@ CREATE INDEX word_postings_by_term ON word_postings (key, term, first_seq);
 
 
 @dataclass(slots=True)
-class Waiting:
+class PendingWords:
     """The words of records that a transaction has written, until it ends."""
 
     records: dict[int, list[tuple[int, list[str], list[str]]]] = field(default_factory=lambda: defaultdict(list))
@@ -218,7 +218,7 @@ def flush(connection: Connection) -> None:
 
 def forget(connection: Connection) -> None:
     """Drop the words of a transaction that was rolled back, or has written them."""
-    connection.waiting_words = Waiting()  # type: ignore[attr-defined]
+    connection.waiting_words = PendingWords()  # type: ignore[attr-defined]
 
 
 def is_scattered(connection: Connection, collection: str) -> bool:
@@ -413,8 +413,8 @@ def _weight(n_holding: int, n_records: int) -> float:
     return weight if weight > 0 else 1e-6
 
 
-def _waiting(connection: Connection) -> Waiting:
-    waiting: Waiting = connection.waiting_words  # type: ignore[attr-defined]
+def _waiting(connection: Connection) -> PendingWords:
+    waiting: PendingWords = connection.waiting_words  # type: ignore[attr-defined]
     return waiting
 
 

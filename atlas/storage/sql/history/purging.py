@@ -16,7 +16,7 @@ from atlas.core.operations import NO_MARKS
 from atlas.embedding.chunking import EncodedText
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import parsed
-from atlas.storage.history import Image, Left, Removal, Reword, Sighting
+from atlas.storage.history import Image, Left, PurgeTraces, Removal, Reword
 from atlas.storage.marks.codec import encode_marks
 from atlas.storage.marks.judgements import JUDGED, read_judgement
 from atlas.storage.records import Moment, OperationDraft
@@ -51,7 +51,7 @@ class SqlPurges:
         self._database = database
         self._clock = clock
 
-    def sight(self, ids: Sequence[str], collection: str) -> Sighting:
+    def sight(self, ids: Sequence[str], collection: str) -> PurgeTraces:
         """Return the traces of records in the ledger.
 
         Args:
@@ -67,7 +67,7 @@ class SqlPurges:
             images = {key: list(_images(connection, *key)) for key in keys}
             what = sought(list(chain.from_iterable(images.values())), [record_id for _, record_id in keys])
             marked = ((name, i, {"marks": encode_marks(m)}) for name, i, m in _marks(connection))
-            return Sighting(
+            return PurgeTraces(
                 records=tuple(_doomed(connection, *key, images[key]) for key in keys),
                 quotes=tuple(quotes(connection, what, set(keys), marked)),
                 n_reasons=len(_quoting_reasons(connection, what)),

@@ -42,7 +42,7 @@ MAX_WAITING = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class PendingSeal:
     """A seal over writes that a service may not show yet."""
 
     position: int
@@ -61,7 +61,7 @@ class IndexNote:
     is_made: bool = False
     """True once the service has confirmed it. Until then it is empty, and is not cleared."""
 
-    seals: tuple[Waiting, ...] = ()
+    seals: tuple[PendingSeal, ...] = ()
     """Seals over all that was written, the oldest first. Those before one that is seen are void."""
 
     shown: int = 0
@@ -77,11 +77,11 @@ class IndexNote:
     is_finished: bool = True
     """True if the newest seal is the last write, so that the keys can be counted."""
 
-    def seen(self, position: int) -> Waiting | None:
+    def seen(self, position: int) -> PendingSeal | None:
         """Return the newest seal that is visible at a position, or None."""
         return next((waiting for waiting in reversed(self.seals) if waiting.position <= position), None)
 
-    def with_seal(self, new: Waiting, position: int) -> IndexNote:
+    def with_seal(self, new: PendingSeal, position: int) -> IndexNote:
         """Return this with one seal more, without those that are not needed, as much is seen up to a position."""
         seen = self.seen(position)
         seals = [waiting for waiting in self.seals if seen is None or waiting.seal.revision >= seen.seal.revision]
@@ -282,7 +282,7 @@ def carry_over(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
 
 def _decoded_note(encoded: Mapping[str, Any]) -> IndexNote:
     seals = tuple(
-        Waiting(position=int(waiting["position"]), seal=Seal(**waiting["seal"])) for waiting in encoded["seals"]
+        PendingSeal(position=int(waiting["position"]), seal=Seal(**waiting["seal"])) for waiting in encoded["seals"]
     )
     if not all(waiting.seal.is_sound for waiting in seals):
         seals = ()

@@ -23,7 +23,7 @@ from atlas.core.types import Vector, Vectors, new_id
 from atlas.infra import fork_safety
 from atlas.storage.following_index import IndexBehind, IndexUnreachable, IndexUnusable, Seal
 from atlas.storage.vectors.remote import book
-from atlas.storage.vectors.remote.book import IndexBook, IndexNote, Waiting
+from atlas.storage.vectors.remote.book import IndexBook, IndexNote, PendingSeal
 from atlas.storage.vectors.remote.patience import Patience
 from atlas.storage.vectors.remote.service import AT_ONCE, Answer, NoAnswer, VectorService
 
@@ -193,7 +193,7 @@ class RemoteIndex:
             )
             last = note.seals[-1].position if note.seals else 0
             position = max(last, self._positions.get(note.namespace, 0))
-            waiting = note.with_seal(Waiting(position=position, seal=seal), self._position_shown(note))
+            waiting = note.with_seal(PendingSeal(position=position, seal=seal), self._position_shown(note))
             position_shown = self._look(waiting, at_once=n_keys is not None)
             position_shown = 0 if self._service.sees_at_once else position_shown
             self._book.write(replace(waiting, shown=position_shown, is_finished=n_keys is not None))
