@@ -77,7 +77,7 @@ def opened(settings: Settings, *, read_only: bool = False, create: bool = False)
 
 
 def person_to_ask() -> Callable[[str], bool] | None:
-    """Return what asks the person at the terminal a question of yes or no, or None without a terminal."""
+    """Return what asks the person at the terminal a question of yes or no, or None if there is no terminal."""
     return _confirm if sys.stdin.isatty() and sys.stderr.isatty() else None
 
 

@@ -42,7 +42,7 @@ class ExportedExperience:
     usage: Usage
     vectors: Vectors | None = None
     embedding_model: str = ""
-    """The model that made the vectors, or empty without vectors."""
+    """The model that made the vectors, or empty if there are no vectors."""
 
     content_hash: str = ""
     """Hash of the attempt as it was first read, which edits do not change. Empty if it is that of the experience."""

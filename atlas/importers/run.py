@@ -295,7 +295,7 @@ class _Run:
             self.flush()
 
     def _rule(self, original: Item, prepared_item: Item, source: str) -> str:
-        """Return the score that decides an attempt's outcome, and its threshold. Empty without such a score."""
+        """Return the score that decides an attempt's outcome, and its threshold. Empty if there is no such score."""
         if self._options.success and _is_unknown(original):
             return "" if _is_unknown(prepared_item) else str(self._options.success)
         if isinstance(original, Trajectory) and not _is_unknown(original):

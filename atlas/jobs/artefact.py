@@ -63,7 +63,7 @@ class ArtefactFile(ABC, Generic[T]):
         """Return it as what every server of the store shows. Where there is one machine alone, it stays a file of it.
 
         Args:
-            shared: What the servers have in common. None where the store is a directory.
+            shared: What the servers have in common. None if the store is a directory.
             job: What makes the next result.
         """
         self._shared, self._job = shared, job

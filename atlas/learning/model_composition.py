@@ -134,7 +134,7 @@ class LLMCompositionStrategy:
         return ComposedConcept(concept=replace(composed, metadata={**composed.metadata, **made_by}))
 
     def _checked(self, answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> CodeConcept | None:
-        """Return the answer as a concept whose examples were run, or None where it gives none."""
+        """Return the answer as a concept whose examples were run, or None if it gives none."""
         if _declines(answer):
             return None
         composed = _validate(answer, concepts)

@@ -48,7 +48,7 @@ class ModelCheck:
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Tokens written in a second, with the wait for the first, or None where the server does not count them."""
+        """Tokens written in a second, with the wait for the first, or None if the server does not count them."""
         return self.spent.output_tokens / self.seconds if self.spent.output_tokens and self.seconds else None
 
     @property

@@ -82,7 +82,7 @@ class Clause:
 
     phrase: NounPhrase
     verb: str = ""
-    """Empty where the phrase is not the object of a verb."""
+    """Empty if the phrase is not the object of a verb."""
 
 
 def clauses(text: str, excluded: Container[str]) -> Iterator[Clause]:
@@ -97,7 +97,7 @@ def clauses(text: str, excluded: Container[str]) -> Iterator[Clause]:
 
 
 def _clauses_of(words: Sequence[str], excluded: Container[str]) -> Iterator[Clause]:
-    """Yield those of words between which there is no punctuation. None where something is negated."""
+    """Yield those of words between which there is no punctuation. None if something is negated."""
     if not NEGATIONS.isdisjoint(word.lower() for word in words):
         return
     reading = _SentenceState()

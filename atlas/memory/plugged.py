@@ -106,7 +106,7 @@ class PluggedConcepts(PluggedMemory):
 
     @property
     def compression_strategy(self) -> object:
-        """Its strategy, or None without one."""
+        """Its strategy, or None if there is none."""
         return getattr(self.memory, "compression_strategy", None)
 
     def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:

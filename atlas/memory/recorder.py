@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
 Judge = Callable[[Any], "Outcome | bool | None"]
-"""How a run went, from its answer, or None where that is not known."""
+"""How a run went, from its answer, or None if that is not known."""
 
 TEXT_CHARACTERS = 20_000
 """Of an answer, and of each text of a step. Of a longer one the beginning is kept."""
@@ -63,7 +63,7 @@ class Run:
         """The result of `MemorySystem.store`, once it is over."""
 
         self.problem = ""
-        """Why it could not be stored, or its memory not be asked, or empty where all went well."""
+        """Why it could not be stored, or its memory not be asked, or empty if all went well."""
 
         self.parent = parent
         self._memory = memory
@@ -73,7 +73,7 @@ class Run:
 
     @property
     def context(self) -> str:
-        """The memories for the task, as a part of a prompt. Asked for once. Empty without hits.
+        """The memories for the task, as a part of a prompt. Asked for once. Empty if there are no hits.
 
         If a memory fails, it has the hits of the others, and `problem` contains the reason.
         """

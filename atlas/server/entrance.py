@@ -196,7 +196,7 @@ class _Browser(TypedDict):
 
 
 def rights(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
-    """Return the actors of a connection, by the stores that they may see. Empty without access."""
+    """Return the actors of a connection, by the stores that they may see. Empty if there is no access."""
     browser = _browser(scope, sessions.cookie)
     try:
         return sessions.actors_of(browser["token"]) if sessions.is_let_in(**browser) else {}

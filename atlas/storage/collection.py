@@ -41,12 +41,12 @@ class Collection(ABC):
 
     @property
     def directory(self) -> Path | None:
-        """The directory of the store, beside whose ledger a map may be kept. None without a directory."""
+        """The directory of the store, beside whose ledger a map may be kept. None if there is no directory."""
         return None
 
     @property
     def problem(self) -> str:
-        """A failure that costs no answer, such as an index out of reach, as a sentence. Empty without a failure."""
+        """A failure that costs no answer, such as an index out of reach, as a sentence. Empty if there is none."""
         return ""
 
     @property

@@ -251,7 +251,7 @@ class Publication:
     """Higher than of every earlier one. It is the time of its publication, in nanoseconds since 1970."""
 
     job: str
-    """The job that made it. Empty without a job."""
+    """The job that made it. Empty if there is no job."""
 
     is_whole: bool
     """False if it is too large to be held, so that only its maker has it."""
@@ -333,7 +333,7 @@ class LedgerEngine(Protocol):
 
     @property
     def shared(self) -> SharedState | None:
-        """The part that several machines share. None where the ledger is a file."""
+        """The part that several machines share. None if the ledger is a file."""
 
     def close(self) -> None:
         """Close the connections. A later call opens new ones."""
@@ -437,7 +437,7 @@ class LedgerEngine(Protocol):
         """Return name and dimension of the embedding model that the store is bound to. None before it is bound."""
 
     def prompts(self) -> str:
-        """Return the prompts of that model as text. Empty without prompts."""
+        """Return the prompts of that model as text. Empty if there are no prompts."""
 
     def bind_model(self, name: str, dimension: int, prompts: str = "") -> None:
         """Bind a store that has no model yet. One that has is left as it is."""

@@ -45,7 +45,7 @@ class Quote:
     """`in the trash`, `in an earlier version`, `in its marks`. Empty for its present text."""
 
     n_shared: int
-    """Lines, sentences and words with digits that it shares. 0 where it only names the record."""
+    """Lines, sentences and words with digits that it shares. 0 if it only names the record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -200,7 +200,7 @@ class Store:
 
     @property
     def prompts(self) -> Prompts | None:
-        """The prompts that its texts were embedded with. None without prompts."""
+        """The prompts that its texts were embedded with. None if there are no prompts."""
         return read_prompts(self.ledger.prompts())
 
     def bind(self, model: EmbeddingModel, embedder: object = None) -> None:

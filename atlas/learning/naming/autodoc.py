@@ -144,7 +144,7 @@ def _names_in(uses: Iterable[tuple[str, str]]) -> set[str]:
 def _validate(
     answer: Mapping[str, Any], *, code: str, function: Function, reserved: set[str], types: Sequence[str]
 ) -> Documentation | None:
-    """Return the answer as documentation that fits the code, or None where it gives no name.
+    """Return the answer as documentation that fits the code, or None if it gives no name.
 
     Args:
         answer: Conforms to the schema.

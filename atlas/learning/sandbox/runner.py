@@ -269,7 +269,7 @@ class _Worker:
         self._start()
 
     def run(self, source: str, tests: str, limits: RunLimits) -> RunResult | None:
-        """Return how a program ended, or None where this was closed meanwhile."""
+        """Return how a program ended, or None if this was closed meanwhile."""
         request = {"source": source, "tests": tests, **asdict(limits)}
         line = json.dumps(request).encode() + b"\n"
         answer = self._ask(line, limits.wall_seconds + GRACE_SECONDS)

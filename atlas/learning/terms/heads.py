@@ -34,7 +34,7 @@ class Part:
     """One field of a head."""
 
     sorts: tuple[str | None, ...] = ()
-    """Sorts of the field's children, None where a list has a gap."""
+    """Sorts of the field's children, None if a list has a gap."""
 
     scalars: tuple[Scalar, ...] = ()
     is_list: bool = False

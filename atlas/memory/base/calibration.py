@@ -126,7 +126,7 @@ class Cut:
         return lambda hit: (is_home and hit.relevance >= least) or (self.spares_words and hit.words >= TELLING)
 
     def least(self, best: float) -> float:
-        """Return the relevance that hits need, beside a best one of so much."""
+        """Return the relevance that hits need, beside a best one of `best`."""
         return self.best if best < self.best else max(self.each, self.near_best * best)
 
 
@@ -140,7 +140,7 @@ class LevelMeasurement:
     """The best answers to each foreign query. Empty before they are asked."""
 
     languages: tuple[str, ...] = ()
-    """The language of each foreign query. Empty where all are in one."""
+    """The language of each foreign query. Empty if all are in one."""
 
     own_answers: tuple[Answers, ...] = ()
     """The best answers to the first sentence of some records, without the record itself."""
@@ -151,7 +151,7 @@ class LevelMeasurement:
     model: str = ""
     at: Moment = NO_MOMENT
     is_whole: bool = True
-    """False where foreign queries are still to be asked."""
+    """False if foreign queries are still to be asked."""
 
     @property
     def is_small(self) -> bool:
@@ -386,7 +386,7 @@ class LiveCalibration:
             logger.debug("the measurement could not be kept: %s", error)
 
     def _answers(self, texts: Mapping[str, str], languages: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """Return the best answers to foreign queries and to the store's own, in a second or two. Empty without a model.
+        """Return the best answers to foreign and own queries, in a second or two. Empty if there is no model.
 
         Args:
             texts: Texts of some records, by id.

@@ -76,7 +76,7 @@ class Standards:
     scale: Calibration
     cut: Cut
     prefers_success: bool = True
-    """False where a failure answers the query as well."""
+    """False if a failure answers the query as well."""
 
 
 @dataclass(slots=True)
@@ -246,7 +246,7 @@ class Retriever:
         return self._ranked(self._with_usage(found), by_meaning)[:k]
 
     def passage(self, row: Mapping[str, Any], query: str) -> str | None:
-        """Return the passage of a text that is nearest to a query, or None where the model reads all at once.
+        """Return the passage of a text that is nearest to a query, or None if the model reads all at once.
 
         Args:
             row: The record with its `document` and its `embedding`.

@@ -66,11 +66,11 @@ class Candidate(Generic[T]):
     """The same of the records just after it, as far as that counts for it. Above 1 if several hold much."""
 
     task_id: str = ""
-    """The task that it was an attempt at, or empty where that is not known."""
+    """The task that it was an attempt at, or empty if that is not known."""
 
     success: bool | None = None
     prior: float | None = None
-    """Estimated rate of success, in [0, 1], or None where `success` is the record's own outcome."""
+    """Estimated rate of success, in [0, 1], or None if `success` is the record's own outcome."""
 
     created_at: datetime
     usage: Usage = NO_USAGE

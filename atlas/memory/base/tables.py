@@ -62,7 +62,7 @@ def read_places(directory: Path, collection: str) -> Places:
 def columns_of(
     rows: Sequence[Mapping[str, Any]], marks: Mapping[str, Marks], usage: Mapping[str, Usage], places: Places
 ) -> dict[str, list[Any]]:
-    """Return records as columns of the same length, by name. None where a record has no such value.
+    """Return records as columns of the same length, by name. None if a record has no such value.
 
     Args:
         rows: Rows of a store: `id`, `document`, `metadata`.

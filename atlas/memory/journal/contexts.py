@@ -153,7 +153,7 @@ def tokens_of(text: str) -> int:
 
 
 def checked_limit(limit: int | None, token_budget: int | None) -> int | None:
-    """Return how many entries there may be: None where the budget decides, `LIMIT` if neither is given.
+    """Return how many entries there may be: None if the budget decides, `LIMIT` if neither is given.
 
     Raises:
         InvalidInput: One of them is negative.

@@ -131,7 +131,7 @@ class Journal(Memory[JournalEntry]):
         metadata: Mapping[str, Any] | None = None,
         links: Sequence[Link | tuple[str, str]] = (),
     ) -> str | None:
-        """Write an entry. Return its id, or None where a gate refused it: `rejected` returns the reason.
+        """Write an entry. Return its id, or None if a gate refused it: `rejected` returns the reason.
 
         Args:
             importance: In [0, 1]. None to derive it from the type and the content.

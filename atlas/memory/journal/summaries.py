@@ -160,7 +160,7 @@ def central_sentences(
 
 
 def recurring_faults(texts: Sequence[str]) -> str:
-    """Return the names of the errors that several texts mention, with counts. Empty without any."""
+    """Return the names of the errors that several texts mention, with counts. Empty if there are none."""
     often = Counter(name for text in texts for name in set(_FAULT.findall(text)))
     named = [
         f"{name} ({n} entries)" for name, n in sorted(often.items(), key=lambda item: (-item[1], item[0])) if n > 1

@@ -58,7 +58,7 @@ class StrategyWritePlan(Tabular):
     """Why others could not be abstracted."""
 
     spent: str = ""
-    """Cost of asking a language model, as a text. Empty without a model that reports it."""
+    """Cost of asking a language model, as a text. Empty if there is no model that reports it."""
 
     retired: tuple[str, ...] = ()
     """The ids of those in `joined` that are retired, and stay so: agents are not given them."""

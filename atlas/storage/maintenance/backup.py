@@ -87,7 +87,7 @@ class BackupContents:
     """Records by collection."""
 
     model: str
-    """The embedding model that the backup is bound to. Empty without a model."""
+    """The embedding model that the backup is bound to. Empty if there is no model."""
 
     revived: tuple[str, ...]
     """Ids of records that were purged from the store since, and that restoring it would bring back."""

@@ -66,7 +66,7 @@ class HnswIndex(LocalIndex):
 
     @contextmanager
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
-        """Keep others from writing it. Gives False where another process kept it for longer than the timeout.
+        """Keep others from writing it. Gives False if another process kept it for longer than the timeout.
 
         What was not sealed at the end is rolled back. Readers need no lock.
         """

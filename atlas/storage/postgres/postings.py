@@ -229,7 +229,7 @@ def is_scattered(connection: Connection, collection: str) -> bool:
 
 
 def merge_parts(connection: Connection, collection: str, after: str) -> str | None:
-    """Bring the small rows of some words together. Return the last of these words, or None where that was all.
+    """Bring the small rows of some words together. Return the last of these words, or None if that was all.
 
     Args:
         after: The last word that was done. Empty to begin.

@@ -165,7 +165,7 @@ class Words(Protocol):
     def merge_parts(self, connection: Connection, collection: str, after: str, /) -> str | None:
         """Make one of the parts that writes have left, of some words after one.
 
-        Return the last that was done, or None where all are.
+        Return the last that was done, or None if all are.
         """
 
     def check_word_table(self, connection: Connection, collection: str, /) -> str:

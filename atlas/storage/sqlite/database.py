@@ -373,7 +373,7 @@ def _uri_path(path: Path) -> str:
 
 
 def _machine() -> str:
-    """Return the number of this machine's installation. Empty without one."""
+    """Return the number of this machine's installation. Empty if there is none."""
     try:
         return Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except (OSError, ValueError):

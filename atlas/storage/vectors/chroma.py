@@ -69,7 +69,7 @@ class ChromaIndex(LocalIndex):
 
     @contextmanager
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
-        """Hold the lock over several calls. Return False where another process kept it for longer than the timeout.
+        """Hold the lock over several calls. Return False if another process kept it for longer than the timeout.
 
         False as well in a process that was forked from one that had used ChromaDB: it would hang there.
 

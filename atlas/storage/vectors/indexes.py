@@ -31,7 +31,7 @@ class StoreIndexes:
 
     @property
     def fault(self) -> str:
-        """The reason why searches do without that service now. Empty where it answered, or was not asked."""
+        """The reason why searches do without that service now. Empty if it answered, or was not asked."""
         return self._remote.fault if self._remote else ""
 
     @property

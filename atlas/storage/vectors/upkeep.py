@@ -88,7 +88,7 @@ class IndexUpkeep:
         return now.revision - (0 if self._follower.flaw(written, now) else written.revision) > lag_rows
 
     def n_behind(self) -> int:
-        """Return how many changes the index lacks. 0 where queries do without it."""
+        """Return how many changes the index lacks. 0 if queries do without it."""
         if self._index is None:
             return 0
         now = self._follower.position()
@@ -97,7 +97,7 @@ class IndexUpkeep:
         return max(0, now.revision - self.seal().revision)
 
     def seal(self) -> Seal:
-        """Return how far the index has followed the ledger. Empty where its seal does not fit the ledger."""
+        """Return how far the index has followed the ledger. Empty if its seal does not fit the ledger."""
         return Seal() if self.flaw() else self._seal()
 
     def flaw(self) -> str:

@@ -41,7 +41,7 @@ class DomainLine:
     """Attempts whose outcome is known."""
 
     percent_succeeded: float | None
-    """Of the known outcomes, in [0, 100], or None without a known outcome."""
+    """Of the known outcomes, in [0, 100], or None if there is no known outcome."""
 
     interval: str
     is_failing: bool

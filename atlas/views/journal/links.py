@@ -70,7 +70,7 @@ class EntryLinks:
     """Nearest first. `how` is the distance of each, or its relation to the entry."""
 
     dot: str
-    """The picture in the DOT language, with texts as labels. Empty without links."""
+    """The picture in the DOT language, with texts as labels. Empty if there are no links."""
 
     caption: str
     """A sentence on what is left out. Empty if all is shown."""

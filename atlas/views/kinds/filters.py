@@ -70,7 +70,7 @@ class Filter(ABC):
 
     @abstractmethod
     def read(self, texts: Sequence[str], options: Options) -> Any:
-        """Return the value that an address asks for, as far as it can be used. None without one.
+        """Return the value that an address asks for, as far as it can be used. None if there is none.
 
         Args:
             texts: At least one, of whatever content.

@@ -29,7 +29,7 @@ class GroupRow:
     """Attempts whose outcome is known."""
 
     percent_succeeded: float | None
-    """Of the known outcomes, in [0, 100]. None without a known outcome."""
+    """Of the known outcomes, in [0, 100]. None if there is no known outcome."""
 
     interval: str
 

@@ -71,7 +71,7 @@ def draw_cancel(job: RunningJob, *, key: str, by: Role = Role.WRITER) -> None:
 
 
 def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) -> bool:
-    """Draw the choice whether a language model does a job, and return it. False without a model.
+    """Draw the choice whether a language model does a job, and return it. False if there is no model.
 
     Args:
         titles: Titles of the choices, by whether each uses a model; the first is the default.

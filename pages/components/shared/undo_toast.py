@@ -19,7 +19,7 @@ UNDONE, REDONE = "Undone", "Redone"
 
 
 class Turn(Protocol):
-    """Function that undoes an act and returns the function that redoes it, or None without one."""
+    """Function that undoes an act and returns the function that redoes it, or None if there is none."""
 
     def __call__(self, memory: MemorySystem, /) -> Turn | None:
         """Turn it back."""

@@ -56,7 +56,7 @@ class IndexNote:
     """All that is noted of one index."""
 
     namespace: str = ""
-    """Its name in the service. Empty without one. One that was cleared gets another name."""
+    """Its name in the service. Empty if there is none. One that was cleared gets another name."""
 
     is_made: bool = False
     """True once the service has confirmed it. Until then it is empty, and is not cleared."""

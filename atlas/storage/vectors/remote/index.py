@@ -115,7 +115,7 @@ class RemoteIndex:
 
     @contextmanager
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
-        """Keep others from writing it. Gives False where another process kept it for longer than the timeout.
+        """Keep others from writing it. Gives False if another process kept it for longer than the timeout.
 
         False as well while the service is left alone, as it has just failed, and in a store that is for reading only.
         Readers need no lock.
@@ -251,7 +251,7 @@ class RemoteIndex:
         return self._ask(lambda: self._service.count(note.namespace or NO_NAMESPACE), 2 * self._seconds)
 
     def clear(self) -> bool:
-        """Forget everything. Return False where the service still has it, or somebody else may be writing it."""
+        """Forget everything. Return False if the service still has it, or somebody else may be writing it."""
         note = self._book.read()
         if not note.is_made and not note.dropped:
             return True

@@ -37,7 +37,7 @@ class RemoteIndexes:
 
     @property
     def fault(self) -> str:
-        """The reason why it could not be asked last. Empty where it answered, or was not asked."""
+        """The reason why it could not be asked last. Empty if it answered, or was not asked."""
         return self._patience.fault
 
     def index(self, ledger: LedgerEngine, collection: str, dimension: int) -> RemoteIndex:
