@@ -56,7 +56,7 @@ SWITCHED = ("on", "off")
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it, with commands of its own."""
+    """Declare the command `journal`, with its parts."""
     journal = add_command(commands, "journal", _recent)
     journal.set_defaults(n=20, type=[], all=False)
     parts = journal.add_subparsers(metavar="PART")

@@ -13,7 +13,7 @@ from atlas.storage.profiles import Profile, ProfileBook, problem_in_use
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it, with commands of its own."""
+    """Declare the command `profiles`, with its parts."""
     command = add_command(commands, "profiles", _list)
     acts = command.add_subparsers(metavar="ACT")
     add_part(acts, "list", _list, "list all profiles, with * before the one in use (the default)")

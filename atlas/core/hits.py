@@ -249,7 +249,7 @@ def limit_of_list(limit: int, name: str = "k") -> int:
     The methods that the specifications name return an empty list there, where others raise.
 
     Raises:
-        InvalidInput: It is no whole number.
+        InvalidInput: It is not a whole number.
     """
     if not _is_whole(limit):
         raise InvalidInput(f"{name} should be a whole number, but is {limit!r}")

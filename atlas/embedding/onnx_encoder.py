@@ -43,7 +43,7 @@ class OnnxEncoder:
     gives_tokens = True
 
     def __init__(self, directory: Path, batch_size: int = 32, *, weights: Path | None = None) -> None:
-        """Load it.
+        """Load the encoder.
 
         Args:
             directory: Directory of its graph and facts.

@@ -186,7 +186,7 @@ class _Attempts:
 def read_attempts(paths: Sequence[Path], *, format: str = "auto", settings: Settings) -> list[Trajectory]:
     """Return the attempts in files and in the files under directories, in their order.
 
-    What is no attempt is passed over, as is what lies in a directory and is of no known format.
+    What is not an attempt is passed over, as is what lies in a directory and is of no known format.
 
     Raises:
         ImportFailed: As `import_paths` with `strict`: figures over a part of the data would look like those over all.

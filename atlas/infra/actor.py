@@ -106,7 +106,7 @@ def on_behalf(act: Callable[[], Made]) -> Callable[[], Made]:
 
 
 def look_up_actors(finder: Finder) -> None:
-    """Ask this for the actor outside of all such blocks.
+    """Ask `finder` for the actor outside of all blocks that name one.
 
     A framework that runs parts of a page by itself, such as a button's callback, leaves no place for a block.
     """

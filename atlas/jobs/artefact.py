@@ -81,7 +81,7 @@ class ArtefactFile(ABC, Generic[T]):
         return load_artefact(self.path, self._decode)
 
     def save(self, artefact: T) -> None:
-        """Write it in place of what is there.
+        """Write the artefact in place of the present one.
 
         Raises:
             StoreUnavailable: The directory cannot be written; what was there is still there.

@@ -38,7 +38,7 @@ class ModelReply:
     """The object of a structured answer that the protocol itself delivers as one, or None."""
 
     stopped: str = ""
-    """Why it is no whole answer, or empty."""
+    """Why it is not a whole answer, or empty."""
 
     usage: TokenUsage = field(default_factory=lambda: TokenUsage(n_calls=1))
     """Tokens, without their price."""

@@ -168,7 +168,7 @@ class ModelClient:
         return _answer(reply, is_structured=schema is not None)
 
     def _fitting(self, prompt: str, tokens: int) -> str:
-        """Return a prompt with data that are shortened to so many tokens."""
+        """Return a prompt whose data are shortened so that it has at most `tokens` tokens."""
         fitting = shortened(prompt, tokens * CHARACTERS_PER_TOKEN)
         if estimated_tokens(fitting) > tokens + 1:
             raise LLMBudgetExceeded(

@@ -212,7 +212,7 @@ def split_data(prompt: str) -> tuple[str, list[str]]:
 
 
 def shortened(prompt: str, characters: int) -> str:
-    """Return a prompt of at most so many characters, as far as its data can be cut. Its words are kept."""
+    """Return a prompt of at most `characters` characters, as far as its data can be cut. Its words are kept."""
     if len(prompt) <= characters:
         return prompt
     words, data = split_data(prompt)

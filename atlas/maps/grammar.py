@@ -72,7 +72,7 @@ def plural(noun: str) -> str:
 
 
 def singular(noun: str) -> str:
-    """Return the singular of a noun by its ending. A word that is no plural stays as it is."""
+    """Return the singular of a noun by its ending. A word that is not a plural stays as it is."""
     if not is_plural(noun):
         return noun
     if noun.endswith("ies") and len(noun) > 4:

@@ -98,7 +98,7 @@ class Run:
             return tuple(self._steps)
 
     def step(self, *, thought: Any = "", action: Any = "", observation: Any = "", **metadata: Any) -> None:
-        """Add a step: the agent's thought, action and observation. Values that are no text are written as JSON."""
+        """Add a step: the agent's thought, action and observation. Values that are not text are written as JSON."""
         plain = {name: _plain(value) for name, value in metadata.items()}
         step = Step(_text(thought), _text(action), _text(observation), plain)
         with self._lock:
@@ -299,7 +299,7 @@ def _task_id(description: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value as text: JSON if it is no text, and as Python shows it where JSON cannot hold it."""
+    """Return a value as text: JSON if it is not a string, and as Python shows it where JSON cannot hold it."""
     try:
         text = value if isinstance(value, str) else to_text(value)
     except Exception:  # noqa: BLE001 - agents hand over anything

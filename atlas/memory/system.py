@@ -222,7 +222,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         self._makers = dict(makers)
 
     def _compress_automatically(self, automatic: AutomaticCompression) -> None:
-        """Search for concepts in the background after every so many successes that `store` stores."""
+        """Search for concepts in the background each time that `store` has stored enough successes."""
         self._automatic = automatic
 
     def compression_status(self) -> str:
@@ -459,7 +459,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         return self._extracts_at_once and strategy is not None
 
     def _extract(self, trajectory: Trajectory, operation_id: str | None) -> list[str] | None:
-        """Add the concepts that the library's strategy finds in a success. Return their ids, or None if it finds none."""
+        """Add the concepts that the library's strategy finds in a success. Return their ids, or None."""
         library = self._memory("concepts").within("store", operation_id=operation_id)
         return library.add_many(library.compress([trajectory])) or None
 

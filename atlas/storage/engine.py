@@ -159,8 +159,8 @@ class VectorTable(Protocol):
     def of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that some live record holds, each of shape (n_windows, dim)."""
 
-    def first(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vector of each record as a whole, which is its first, by id."""
+    def whole_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
+        """Return each record's vector for its whole text (window 0), by id."""
 
     def count(self, collection: str) -> int:
         """Return how many vectors the records of a collection have."""

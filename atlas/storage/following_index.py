@@ -121,7 +121,7 @@ class FollowingIndex(Protocol):
         """Write vectors under these keys, in place of the present ones."""
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored."""
+        """Remove the vectors of these keys. Unknown ones are ignored."""
 
     def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarity, highest first, if this is its seal."""

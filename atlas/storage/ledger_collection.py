@@ -93,7 +93,7 @@ class LedgerCollection(Collection):
         return self._ledger.notes.read(f"kept:{self._name}:")
 
     def write_note(self, name: str, text: str) -> None:
-        """Keep a text beside the records, which is no operation. It is durable when this returns."""
+        """Keep a text beside the records, which is not an operation. It is durable when this returns."""
         self._ledger.notes.write({f"kept:{self._name}:{name}": text})
 
     def reading(self) -> AbstractContextManager[object]:

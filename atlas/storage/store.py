@@ -281,7 +281,7 @@ class Store:
         """Undo an operation as one new operation. Undoing that one redoes it.
 
         Raises:
-            NotAllowed: Somebody else did it, and whoever this runs for is no curator.
+            NotAllowed: Somebody else did it, and the actor is not a curator.
             NotFound: There is no such operation.
             UndoRefused: It was undone already, or one of its records has changed since.
         """
@@ -292,7 +292,7 @@ class Store:
         """Return a plan to undo all operations that are wanted, the newest first. The store is not changed.
 
         Raises:
-            NotAllowed: Others did some of it, and whoever this runs for is no curator.
+            NotAllowed: Others did some of it, and the actor is not a curator.
             InvalidInput: The filter is empty.
         """
         return self._undo_many(wanted, None)

@@ -1,6 +1,6 @@
 """SWE-agent's `.traj` files: one run each, on an issue of a repository or on a capture-the-flag challenge.
 
-A run does not record whether it solved its task, so its outcome is unknown. Demonstrations are no steps of the run.
+A run does not record whether it solved its task, so its outcome is unknown. Demonstrations are not steps of the run.
 
 Source:
     https://github.com/SWE-agent/SWE-agent

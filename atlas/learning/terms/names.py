@@ -34,7 +34,7 @@ _OF_INSPECT = frozenset({"stack", "trace", "*"})
 
 
 def is_available(name: str) -> bool:
-    """Return whether Python permits a name: an identifier that is no keyword and no builtin."""
+    """Return whether Python permits a name: an identifier that is not a keyword or builtin."""
     return name.isidentifier() and name.isascii() and name not in RESERVED and not name.startswith("__")
 
 

@@ -365,7 +365,7 @@ class LiveCalibration:
             **answers,
         )
 
-    def _model(self) -> str:
+    def _similarity_source(self) -> str:
         """Return a label of what produces the similarities: model, prompts, word pieces or not."""
         prompts = prompts_of(self.embedder) or NO_PROMPTS
         model = self.embedder.model_name if prompts == NO_PROMPTS else f"{self.embedder.model_name} {prompts.as_text()}"

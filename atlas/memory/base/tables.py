@@ -22,7 +22,7 @@ INTERNAL = ("content", "content_hash", "search_text")
 """Metadata that no table has."""
 
 RENAMED = {"domain": "field"}
-"""Metadata whose name a column has that stands for something else: the kind of task is no domain of the map."""
+"""Metadata whose name a column has that stands for something else: the kind of task is not a domain of the map."""
 
 _BLANKS = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
 """Invisible characters. Spreadsheets may drop them before they look at the rest."""

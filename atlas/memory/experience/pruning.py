@@ -39,7 +39,7 @@ class PruneCriteria:
     """Older attempts go."""
 
     never_retrieved_days: float | None = None
-    """Records that have been stored for at least so long, and were not retrieved since, go."""
+    """Records that were stored at least that many days ago, and were not retrieved since, go."""
 
     max_count: int | None = None
     """How many to keep: the least successful go first, then the oldest."""

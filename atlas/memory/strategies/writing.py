@@ -223,7 +223,7 @@ class StrategyWriter:
     def _abstracted_all(
         self, attempts: Sequence[Trajectory], sources: set[str], on_progress: Progress | None
     ) -> tuple[list[Strategy], list[str]]:
-        """Return the strategies of attempts that are no sources yet, and the errors of others."""
+        """Return the strategies of attempts that are not sources yet, and the errors of others."""
         strategies, problems = list[Strategy](), list[str]()
         abstracted = self._abstracted([trajectory for trajectory in attempts if trajectory.id not in sources])
         for n_done, trajectory in enumerate(attempts, start=1):

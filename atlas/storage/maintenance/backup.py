@@ -204,7 +204,7 @@ class _BackupFile(io.FileIO):
     """A file that is read in pieces, so that a list of millions of entries does not fill the memory."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return at most so many bytes, or raise `BadZipFile` if they are too many for a backup."""
+        """Return at most `size` bytes, or raise `BadZipFile` if they are too many for a backup."""
         wanted = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
         if wanted > _MAX_READ:
             raise zipfile.BadZipFile("it has more entries than a backup")

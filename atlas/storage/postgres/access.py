@@ -43,7 +43,7 @@ class AccessTables:
     """The texts and lines of one store."""
 
     def __init__(self, address: Address, directory: Path) -> None:
-        """Find them at an address. Nobody is asked before the first use.
+        """Find the texts at an address. It is not asked before the first use.
 
         Args:
             directory: The store's files of this machine, where older versions kept them.

@@ -140,7 +140,7 @@ class PostgresConnection:
             cursor.executemany(query.text, [query.arranged(values) for values in parameters])
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         self.raw.close()
 
 

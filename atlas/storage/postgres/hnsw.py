@@ -133,7 +133,7 @@ class HnswIndex(LocalIndex):
                 copy.write(_binary(seqs, windows, self._collection, vectors))
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored."""
+        """Remove the vectors of these keys. Unknown ones are ignored."""
         seqs, windows = _numbers(keys)
         with self._to_write() as raw:
             self._delete(raw, seqs, windows)

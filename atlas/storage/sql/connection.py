@@ -63,7 +63,7 @@ class Stream(Protocol):
     """The rows of an answer that may be too large for memory."""
 
     def fetchmany(self, size: int, /) -> list[Any]:
-        """Return the next rows, so many at most."""
+        """Return the next rows, at most `size`."""
 
     def close(self) -> None:
         """Ask for no more."""

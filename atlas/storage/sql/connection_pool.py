@@ -15,7 +15,7 @@ class Closable(Protocol):
     """A connection that can be closed."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
 
 
 C = TypeVar("C", bound=Closable)

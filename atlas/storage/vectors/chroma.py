@@ -147,7 +147,7 @@ class ChromaIndex(LocalIndex):
                 collection.upsert(ids=list(keys[start:end]), embeddings=vectors[start:end])
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored."""
+        """Remove the vectors of these keys. Unknown ones are ignored."""
         with self._used():
             collection = self._to_write()
             for start in range(0, len(keys), BATCH):

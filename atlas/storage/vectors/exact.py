@@ -39,7 +39,7 @@ class ExactIndex:
                 self._groups[rows] = 0 if groups is None else groups
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored."""
+        """Remove the vectors of these keys. Unknown ones are ignored."""
         with self._lock:
             for key in keys:
                 row = self._rows.pop(key, None)

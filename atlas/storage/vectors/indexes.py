@@ -60,7 +60,7 @@ class StoreIndexes:
         """Abandon this store's vectors in a service, and return the names of its namespaces.
 
         Raises:
-            NotAllowed: Whoever this runs for is no curator.
+            NotAllowed: The actor is not a curator.
             InvalidInput: The address is malformed, or is that of the service in use.
             NotFound: It never had an index of this store.
         """

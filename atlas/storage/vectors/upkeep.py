@@ -69,7 +69,7 @@ class IndexUpkeep:
         return self.catch_up(timeout_seconds=0 if self._index is not None and self._index.is_remote else -1)
 
     def wait(self, timeout_seconds: float | None = None) -> None:
-        """Wait for the work in the background, at most so long."""
+        """Wait for the work in the background, at most `timeout_seconds`."""
         self._background.wait(timeout_seconds)
 
     def look_after(self) -> None:

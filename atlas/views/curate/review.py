@@ -90,7 +90,7 @@ class RejectProposal:
         return f"Rejected {words_of(self.rows)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Delete them as one operation and return its id.
+        """Delete the records as one operation and return its id.
 
         Raises:
             PlanOutdated: A record was accepted or changed since. The store is unchanged.

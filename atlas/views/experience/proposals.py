@@ -166,7 +166,7 @@ def criteria_of(
     Args:
         min_percent: Lowest success rate to keep, in [0, 100].
         max_age_days: Older attempts go.
-        never_retrieved_days: What was not retrieved for so long goes.
+        never_retrieved_days: What was not retrieved for that number of days goes.
         max_count: How many to keep.
         keep_diverse: Whether the best of each group of similar experiences stays.
     """

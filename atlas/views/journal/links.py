@@ -88,7 +88,7 @@ class SuggestedLink:
 
 
 def entry_links(memory: MemorySystem, entry_id: str, depth: int = 1) -> EntryLinks:
-    """Return the entries that can be reached over so many links, whichever way they point.
+    """Return the entries that can be reached over `depth` links, whichever way they point.
 
     Raises:
         NotFound: It does not exist.

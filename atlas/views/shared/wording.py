@@ -64,7 +64,7 @@ def attempts_text(counts: Mapping[str, int]) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many characters. It ends in `…` where some were cut off."""
+    """Return a string of at most `most` characters. It ends in `…` where some were cut off."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 

@@ -24,7 +24,7 @@ class RunningJob(Protocol):
         """Return how far it is. None if it was never asked for."""
 
     def cancel(self) -> None:
-        """Stop it."""
+        """Stop the job."""
 
 
 def live_result(memory: MemorySystem, kind: type[Live]) -> Live:

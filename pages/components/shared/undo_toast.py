@@ -22,7 +22,7 @@ class Turn(Protocol):
     """Function that undoes an act and returns the function that redoes it, or None if there is none."""
 
     def __call__(self, memory: MemorySystem, /) -> Turn | None:
-        """Turn it back."""
+        """Undo or redo the act."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -108,7 +108,7 @@ def map_as_generator(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | 
 
 
 def filter_as_generator(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | None:
-    """Return `filter(function, items)` as a generator, or None if its test is no expression."""
+    """Return `filter(function, items)` as a generator, or None if its test is not an expression."""
     if isinstance(function, ast.Constant) and function.value is None:
         name = _free_name(items, function)
         return ast.GeneratorExp(load(name), [_generator_over(name, items, load(name))])

@@ -139,7 +139,7 @@ def is_program(code: str) -> bool:
 
 
 def program_gist(code: str) -> str:
-    """Return a program itself if it is short, else its own comments and calls, or empty if it is no program."""
+    """Return a program itself if it is short, else its own comments and calls, or empty if it is not a program."""
     tree = _parsed(code)
     if tree is None:
         return ""

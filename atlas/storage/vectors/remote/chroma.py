@@ -120,7 +120,7 @@ class ChromaService:
         return 0
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored."""
+        """Remove the vectors of these keys. Unknown ones are ignored."""
         self._of(namespace, lambda collection: collection.delete(ids=list(keys)))
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:

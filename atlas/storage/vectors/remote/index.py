@@ -209,7 +209,7 @@ class RemoteIndex:
                 self._positions[note.namespace] = max(self._positions.get(note.namespace, 0), written)
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored.
+        """Remove the vectors of these keys. Unknown ones are ignored.
 
         They may show for a while, which does no harm: the ledger has no vector for them.
         """

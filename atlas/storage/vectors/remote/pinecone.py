@@ -5,7 +5,7 @@ query returns up to which position it sees. What is not seen yet, the ledger's n
 
 The SDK (10.2) would send what had no answer again, for minutes, long after the caller has left. So it is set
 not to, and what failed for a moment is asked again here. Its `delete` returns no position, and needs none: what
-the ledger no longer has is no hit.
+the ledger no longer has is not a hit.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class PineconeService:
         return written.response_info.lsn_committed
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored."""
+        """Remove the vectors of these keys. Unknown ones are ignored."""
 
         def delete(index: Index) -> None:
             index.delete(ids=list(keys), namespace=namespace)
