@@ -209,7 +209,7 @@ def _why(row: PlanRow) -> str:
 
 
 def safe(text: str, *, keep_lines: bool = False) -> str:
-    """Return a text without characters that move the cursor or recolour the terminal."""
+    """Return a string without characters that move the cursor or recolour the terminal."""
     line_breaks = "\n\t" if keep_lines else ""
     printable = "".join(c if c.isprintable() or c in line_breaks else " " for c in text)
     return printable if keep_lines else " ".join(printable.split())

@@ -285,7 +285,7 @@ _READ_ELSEWHERE = frozenset(
 
 
 def directories(name: str, text: str) -> tuple[Path, ...]:
-    """Return the directories that a text lists, separated as in PATH, as absolute paths.
+    """Return the directories that a string lists, separated as in PATH, as absolute paths.
 
     Raises:
         InvalidInput: One of them is not a directory.

@@ -23,7 +23,7 @@ class Exchange:
     """Most tokens of the reply, thinking included."""
 
     answer: Any = None
-    """The wrong answer: an object, or a text that is none."""
+    """The wrong answer: an object, or a string that is none."""
 
     fault: str = ""
     """The fault of that answer. Empty for a first question."""

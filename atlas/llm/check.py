@@ -53,7 +53,7 @@ class ModelCheck:
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
-        """The result as pairs of a label and a text, which may hold the server's words."""
+        """The result as pairs of a label and a string, which may hold the server's words."""
         model = (("Server", self.address), ("Protocol", self.api), ("Model", self.model))
         if self.problem:
             return (*model, ("Answer", self.problem))

@@ -6,7 +6,7 @@ VOWELS = "aeiou"
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text as a set."""
+    """Return the words of a string as a set."""
     return frozenset(text.split())
 
 

@@ -329,5 +329,5 @@ def _error_text(error: BaseException) -> str:
 
 
 def _storable(text: str) -> str:
-    """Return a text without lone surrogates, which UTF-8 cannot hold."""
+    """Return a string without lone surrogates, which UTF-8 cannot hold."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

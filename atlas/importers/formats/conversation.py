@@ -85,7 +85,7 @@ class Content:
 
 
 def content(value: Any, name: str, resolve: Callable[[str], str] = str) -> Content:
-    """Return a message's content: a text, null, or a list of parts. Pictures and sounds become `[image]` ….
+    """Return a message's content: a string, null, or a list of parts. Pictures and sounds become `[image]` ….
 
     Args:
         value: The content.

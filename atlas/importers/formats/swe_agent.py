@@ -133,7 +133,7 @@ def _model(run: Json) -> str:
 
 
 def _replay_config(run: Json) -> Json:
-    """Return the configuration, which some versions write as an object and others as a text."""
+    """Return the configuration, which some versions write as an object and others as a string."""
     config = run.get("replay_config")
     if isinstance(config, str):
         try:

@@ -115,7 +115,7 @@ def looks_at_stack(tree: ast.AST) -> bool:
 
 
 def _names_of(node: ast.AST) -> set[str]:
-    """Return the names that a node mentions in any way. `getattr` takes a text."""
+    """Return the names that a node mentions in any way. `getattr` takes a string."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)) | ast.alias(name=name):
             return {name}

@@ -30,7 +30,7 @@ _BLANKS = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u
 _FORMULA = re.compile(
     rf"(?!{_BLANKS}[+-]?\d+(?:\.\d+)?{_BLANKS}\Z)(?:[\t\r\n]|{_BLANKS}[=+\-@\uff0b\uff0d\uff1d\uff20])"
 )
-"""The beginning of a text that a spreadsheet takes for a formula, but for those that are plain numbers."""
+"""The beginning of a string that a spreadsheet takes for a formula, but for those that are plain numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def for_spreadsheets(frame: Any) -> Any:
 
 
 def plain_cell(value: Any) -> Any:
-    """Return the value of a CSV cell, with an apostrophe before a text that a spreadsheet would run."""
+    """Return the value of a CSV cell, with an apostrophe before a string that a spreadsheet would run."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 

@@ -1,4 +1,4 @@
-"""PostgreSQL's own spelling: a value is a text, in two parts if it is long, or a number."""
+"""PostgreSQL's own spelling: a value is a string, in two parts if it is long, or a number."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PostgresDialect:
         return f"coalesce(to_jsonb({self.text(a)}), to_jsonb({a}.number))"
 
     def text(self, a: str) -> str:
-        """Return the expression of a value that is a text."""
+        """Return the expression of a value that is a string."""
         return f"({a}.value || {a}.rest)"
 
     def grouped(self, a: str) -> str:

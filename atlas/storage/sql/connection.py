@@ -209,10 +209,10 @@ class Dialect(Protocol):
         """Set the sequence of numbers behind the copied rows."""
 
     def value(self, a: str) -> str:
-        """Return the expression of a value, which is read as a text, a whole number or a float."""
+        """Return the expression of a value, which is read as a string, a whole number or a float."""
 
     def text(self, a: str) -> str:
-        """Return the expression of a value that is a text."""
+        """Return the expression of a value that is a string."""
 
     def grouped(self, a: str) -> str:
         """Return the expression to group by, so that equal values are together."""

@@ -77,7 +77,7 @@ class Filter(ABC):
         """
 
     def canonical(self, text: str) -> str:
-        """Return a text of an address as `written` would write the value that it names."""
+        """Return a string of an address as `written` would write the value that it names."""
         return text
 
 
@@ -103,7 +103,7 @@ class Choices(Filter):
         return {"$in": list(value)}
 
     def written(self, value: Any) -> Sequence[str]:
-        """Return each value as a text."""
+        """Return each value as a string."""
         return [text for each in value if (text := address_text(each))]
 
     def read(self, texts: Sequence[str], options: Options) -> Any:
@@ -264,7 +264,7 @@ def known_tags(records: Records) -> dict[str, int]:
 
 
 def is_pair(text: str) -> bool:
-    """Return whether a text is `key=value`."""
+    """Return whether a string is `key=value`."""
     return bool(text.partition("=")[0].strip()) and "=" in text
 
 
