@@ -90,7 +90,7 @@ Exported = ExportedExperience | ExportedStrategy | ExportedConcept
 
 
 def encode_line(exported: Any, lines: Mapping[str, LineKind] | None = None) -> str:
-    """Return it as one JSON object on one line, without the line break. `decode_line` gives it back equal.
+    """Return a record as one JSON object on one line, without the line break. `decode_line` gives it back equal.
 
     Args:
         lines: The kinds of lines by name; `LINES` if it is None.

@@ -241,7 +241,7 @@ Rows = Callable[[MemorySystem, str], Sequence[Retriever]]
 
 
 def by_words(experience: ChromaExperienceMemory) -> Search:
-    """Return its keyword search."""
+    """Return the memory's keyword search."""
     return lambda text, k: experience.search_words(text, k, as_typed=False)
 
 

@@ -176,7 +176,7 @@ def _whole(begin: str, retrieved: Sequence[str]) -> str:
 
 
 def _is_named(begin: str, record_id: str) -> bool:
-    """Return whether an id may be meant: it begins so, or a context block shows it so. One that is no text never is."""
+    """Return whether an id may be meant: it begins so, or a context block shows it so. Only a str may."""
     if not isinstance(record_id, str):
         return False
     return (len(begin) >= SHORT_ID and record_id.startswith(begin)) or shown_id(record_id) == begin

@@ -185,7 +185,7 @@ def _parsed(raw: bytes) -> Any:
 
 
 def _refuse(path: Path, error: Exception) -> bool:
-    logger.warning("a trace is no attempt, and is kept for a week as %s%s: %s", path.name, _REFUSED, error)
+    logger.warning("a trace is not an attempt, and is kept for a week as %s%s: %s", path.name, _REFUSED, error)
     path.rename(path.with_name(path.name + _REFUSED))
     return False
 

@@ -354,7 +354,7 @@ class Collection(ABC):
     # History
 
     def moment(self) -> Moment:
-        """Return this point in the history, to give to `delete_unchanged`, `update` or `merge`."""
+        """Return the present point in the history, to give to `delete_unchanged`, `update` or `merge`."""
         return NO_MOMENT
 
     def derived(self) -> str | None:

@@ -191,7 +191,7 @@ class TokenVectorTable(Protocol):
         """Return the packed token vectors of records, by number, of those that have any."""
 
     def clear(self) -> None:
-        """Forget all of them, and how they are packed."""
+        """Delete all token vectors, and how they are packed."""
 
     def count_missing(self) -> int:
         """Return how many texts of live records have no token vectors."""
@@ -351,7 +351,7 @@ class LedgerEngine(Protocol):
         """Return the collection's vector index, which lags behind the ledger."""
 
     def n_bytes_elsewhere(self) -> int:
-        """Return its size on a server's disk. 0 for a file of the store's directory."""
+        """Return the ledger's size on a server's disk. 0 for a file of the store's directory."""
 
     def copy_into(self, target: Any, on_progress: Progress | None = None) -> int:
         """Copy all of it into another ledger that is empty, in one transaction, and return how many rows.
@@ -410,7 +410,7 @@ class LedgerEngine(Protocol):
         """Return the collections that hold, or held, any record."""
 
     def moment(self) -> Moment:
-        """Return this point in the history."""
+        """Return the present point in the history."""
 
     def position(self, collection: str) -> Position:
         """Return the current position of a collection: cheap enough to ask before every query."""

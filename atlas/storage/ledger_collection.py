@@ -363,7 +363,7 @@ class LedgerCollection(Collection):
         return self._ledger.history.versions(self._name, record_id)
 
     def moment(self) -> Moment:
-        """Return this point in the history. Give it to `delete_unchanged` or `update`."""
+        """Return the present point in the history. Give it to `delete_unchanged` or `update`."""
         return self._ledger.moment()
 
     def delete_unchanged(

@@ -30,7 +30,7 @@ class Message:
     """Tool calls, each as `name(arguments)`."""
 
     tool: str = ""
-    """Name of the tool that answers, empty where a person does."""
+    """Name of the tool that answers, or '' if a person does."""
 
     failed: bool = False
     """True for the answer of a tool call that failed."""

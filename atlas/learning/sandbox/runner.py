@@ -87,7 +87,7 @@ class RunResult:
     """Either `passed` (it and its tests ran to the end), `failed` (the tests raised) or `error` (it raised or left)."""
 
     detail: str = ""
-    """Exception and its place on one line, empty where it passed."""
+    """Exception and its place on one line, or '' if it passed."""
 
     output: str = ""
     """Beginning of what it printed."""

@@ -499,4 +499,4 @@ def _decode(text: str | None) -> LevelMeasurement | None:
 
 
 def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no number that is measured")
+    raise ValueError(f"{constant} is not a measured number")

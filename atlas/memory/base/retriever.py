@@ -171,7 +171,7 @@ class Retriever:
         best = _best(every, standards.weights)
         is_shown = standards.cut.shown_beside(best)
         hits = [hit for hit in every if is_shown(hit)]
-        if search.distinct:  # hidden hits are no duplicates of shown ones
+        if search.distinct:  # hidden hits are not duplicates of shown ones
             hits = self._ranked(candidates, standards, is_kept=is_shown, distinct=True)
             every = self._ranked(candidates, standards, distinct=True)
         n_hidden = sum(not is_shown(hit) for hit in every[:k])

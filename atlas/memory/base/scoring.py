@@ -179,7 +179,7 @@ def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> d
     """Return the nudges of a candidate among those of similar relevance, each between 0 and its weight."""
     helped = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
     half_life = timedelta(days=weights.recency_half_life_days)
-    if candidate.importance is not None:  # a journal's entry, which is no attempt
+    if candidate.importance is not None:  # a journal's entry, which is not an attempt
         good = {"importance": weights.importance * candidate.importance}
     else:
         good = {

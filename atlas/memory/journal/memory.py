@@ -321,7 +321,7 @@ class Journal(Memory[JournalEntry]):
     aaccept_link = twin(accept_link)
 
     def refuse_link(self, suggestion: LinkSuggestion) -> None:
-        """Keep this link from being suggested again, or raise `NotFound` where its entry does not exist."""
+        """Keep a link from being suggested again, or raise `NotFound` if its entry does not exist."""
         self._log.change(suggestion.source_id, partial(links.refusing, suggestion), "refuse a link")
 
     arefuse_link = twin(refuse_link)

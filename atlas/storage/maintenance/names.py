@@ -26,7 +26,7 @@ class NamesText(Protocol):
     """The text. `atlas.maps.labels` reads it."""
 
     def read(self) -> bytes | None:
-        """Return it. None if no name was given."""
+        """Return the text, or None if no name was given."""
 
     def state(self) -> str:
         """Return a string that differs after every change."""

@@ -110,7 +110,7 @@ class AccessRow:
     name: str
 
     def __str__(self) -> str:
-        """Return its name and the database's address."""
+        """Return the text's name and the database's address."""
         return f"{self.name} of {self.database.address}"
 
     def read(self, seen: StoredText | None = None) -> StoredText | None:

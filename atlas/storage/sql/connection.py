@@ -123,7 +123,7 @@ class Database(Protocol):
         """Release the log of recent writes, if it is a copy. Return False while a reader needs it."""
 
     def n_bytes_elsewhere(self) -> int:
-        """Return its size on a server's disk."""
+        """Return the database's size on a server's disk."""
 
     def identity(self) -> str:
         """Return a name of these files or tables, which a copy of them does not have."""

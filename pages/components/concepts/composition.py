@@ -22,7 +22,7 @@ def compose(memory: MemorySystem, ids: Sequence[str]) -> None:
 
 
 def close_composition() -> None:
-    """Put it away, without anything being added."""
+    """Put the composition away, without adding anything."""
     st.session_state.pop(_COMPOSITION, None)
 
 

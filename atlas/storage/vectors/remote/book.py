@@ -82,13 +82,13 @@ class IndexNote:
         return next((waiting for waiting in reversed(self.seals) if waiting.position <= position), None)
 
     def with_seal(self, new: PendingSeal, position: int) -> IndexNote:
-        """Return this with one seal more, without those that are not needed, as much is seen up to a position."""
+        """Return this note with one seal more, without those that are not needed, as much is seen up to a position."""
         seen = self.seen(position)
         seals = [waiting for waiting in self.seals if seen is None or waiting.seal.revision >= seen.seal.revision]
         return replace(self, seals=(*seals[: MAX_WAITING - 1], new))
 
     def cleared(self) -> IndexNote:
-        """Return this without a namespace, which is to be dropped. One that was not made yet is kept, to be made."""
+        """Return this note without its namespace, which is to be dropped. One that is not made yet is kept."""
         if not self.is_made:
             return self
         return IndexNote(dropped=(*self.dropped, self.namespace), stay=self.stay)

@@ -115,7 +115,7 @@ class ChromaService:
         )
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
-        """Hold these vectors under these keys. They show at once, whatever their position."""
+        """Store the vectors under the keys. They show at once, whatever their position."""
         self._of(namespace, lambda collection: collection.upsert(ids=list(keys), embeddings=vectors))
         return 0
 

@@ -90,7 +90,7 @@ class PineconeService:
             raise IndexUnreachable(f"it measures by {stats.metric!r}; make an index of the metric cosine")
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
-        """Hold these vectors under these keys, and return the position of the write."""
+        """Store the vectors under the keys, and return the position of the write."""
         rows = [{"id": key, "values": _numbers(vector)} for key, vector in zip(keys, vectors, strict=True)]
         written = self._call(lambda index: index.upsert(vectors=rows, namespace=namespace))
         if written.upserted_count != len(rows):
