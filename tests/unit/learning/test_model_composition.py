@@ -56,8 +56,8 @@ def test_a_function_whose_examples_hold_is_taken():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"name": "half"}, "a new identifier"),
-        ({"name": "print"}, "a new identifier"),
+        ({"name": "half"}, "an unused identifier"),
+        ({"name": "print"}, "an unused identifier"),
         ({"description": ""}, "description should say something in words, but is empty"),
         ({"code": "def halves(n) return"}, "that compiles"),
         ({"code": "x = 1\n" + CODE}, "the one function 'halves'"),
