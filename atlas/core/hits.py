@@ -217,7 +217,7 @@ class Candidates:
     """Cosine of the query with the record's best window, in [-1, 1], or 0 if there is no vector."""
 
     words: list[float]
-    """BM25 of the query's words in the record: 0 without common words, or without a text."""
+    """BM25 of the query's words in the record: 0 if they share no words, or there is no text."""
 
     metadatas: list[dict[str, Any]]
     """Without content."""

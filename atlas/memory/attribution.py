@@ -54,7 +54,7 @@ class Attribution:
 
 
 class TrajectoryAttribution:
-    """Memories that were retrieved for the tasks that are being worked on in this process, the last so many of them."""
+    """Memories that were retrieved for the latest tasks that are being worked on in this process."""
 
     def __init__(self, most_tasks: int = MAX_TASKS) -> None:
         self._most_tasks = most_tasks

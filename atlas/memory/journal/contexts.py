@@ -1,4 +1,4 @@
-"""The entries of a journal that go into a prompt: so many of each type, then the best of the rest, as many as fit."""
+"""The entries of a journal that go into a prompt: a quota of each type, then the best of the rest, as many as fit."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ class Journal(Memory[JournalEntry]):
         """Return the most urgent entries for an agent that is about to change itself.
 
         The latest directive, crashes, reflections and tasks, the observations of the best score and the best summary,
-        so many of each, then the entries of most value.
+        up to a quota of each, then the entries of most value.
 
         Args:
             limit: Maximum number of entries; None for as many as fit the budget, or ten without a budget.

@@ -239,7 +239,7 @@ def where_of(filters: Filters, values: Values, records: Records | None = None) -
     """Return the filter that several together make in the store's format.
 
     Args:
-        records: The memory that is narrowed. A filter by a state is empty without it.
+        records: The memory that is narrowed. A filter by a state is empty if it is None.
     """
     where: dict[str, Any] = {}
     for each in filters:
