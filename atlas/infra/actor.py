@@ -69,10 +69,10 @@ class Finder:
     """Finder of the actor for code outside of `acting`."""
 
     present: Callable[[], Actor | None]
-    """Returns whoever it runs for. None for whoever runs the process."""
+    """Returns the actor. None for the person who runs the process."""
 
     choices: Callable[[], Mapping[str, Actor]]
-    """Returns whoever they are in each store that they may see, by its name."""
+    """Returns the actor in each store that they may see, by its name."""
 
     n_stores: int = 1
     """Number of stores of the server, those included that they may not see."""

@@ -245,7 +245,7 @@ class StoredBefore:
 
 
 def stored_before(experience: Memory[Any], storage: Store, trajectory: Trajectory) -> StoredBefore | None:
-    """Return the attempt of the same id that whoever this runs for has stored already, or None.
+    """Return the attempt of the same id that the actor has stored already, or None.
 
     Raises:
         InvalidInput: Another actor has stored one of this id, or it is of another task.

@@ -142,7 +142,7 @@ class PluggedStrategies(PluggedMemory):
 
 
 def unwrapped(memory: M | PluggedMemory | None) -> M | Any | None:
-    """Return a memory as whoever put the system together gave it."""
+    """Return a memory as it was given to the system."""
     return memory.memory if isinstance(memory, PluggedMemory) else memory
 
 

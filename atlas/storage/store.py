@@ -325,7 +325,7 @@ class Store:
             yield
 
     def _check_may_undo(self, operation_id: str) -> None:
-        """Raise `NotAllowed` unless whoever this runs for did the operation, or is a curator."""
+        """Raise `NotAllowed` unless the actor did the operation, or is a curator."""
         actor = present_actor()
         if actor is not None and self.operation(operation_id).actor != actor.name:
             check_role(Role.CURATOR, "undo what others did")
@@ -418,7 +418,7 @@ class Store:
         """Write a label beside the ledger, for people and other programs. The ledger has the authority.
 
         Raises:
-            NotAllowed: Whoever this runs for is a viewer.
+            NotAllowed: The actor is a viewer.
         """
         check_role(Role.WRITER, "label the store")
         self._write_label(

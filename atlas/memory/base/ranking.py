@@ -32,7 +32,7 @@ NEARNESS = (
     (0.25, "loosely related in meaning"),
     (-np.inf, "another meaning"),
 )
-"""The lowest cosine for which each wording is used."""
+"""The lowest `meaning` of a hit for which each wording is used."""
 
 SHARES = ((0.95, "all"), (0.6, "most"), (0.25, "some"), (0.0, "few"))
 """The lowest share of the query's words for which each wording is used."""

@@ -185,7 +185,7 @@ class PostgresDatabase:
         """Yield a connection in a write transaction: committed at the block's end, rolled back on any error.
 
         Raises:
-            NotAllowed: Whoever this runs for is a viewer.
+            NotAllowed: The actor is a viewer.
             ReadOnlyStore: The store was opened for reading only.
             StoreUnavailable: Another writer held the store too long, or the server cannot be reached.
         """
@@ -201,7 +201,7 @@ class PostgresDatabase:
         """Yield a connection in a transaction that writers need not wait for: it does not touch the records.
 
         Raises:
-            NotAllowed: Whoever this runs for is a viewer.
+            NotAllowed: The actor is a viewer.
             ReadOnlyStore: The store was opened for reading only.
         """
         if self.read_only:

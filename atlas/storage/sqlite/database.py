@@ -177,7 +177,7 @@ class SqliteDatabase:
         """Yield a connection in a write transaction: committed at the block's end, rolled back on any error.
 
         Raises:
-            NotAllowed: Whoever this runs for is a viewer.
+            NotAllowed: The actor is a viewer.
             ReadOnlyStore: The store was opened for reading only.
             StoreUnavailable: Another writer held the store too long, or the disk is full or not writable.
         """

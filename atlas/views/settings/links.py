@@ -30,7 +30,7 @@ class LinkRow:
 
 
 def link_rows(memory: MemorySystem) -> list[LinkRow]:
-    """Return every link that was ever made, open ones first. `NotAllowed` without the role of an admin."""
+    """Return every link that was ever made, open ones first. `NotAllowed` if the actor is not an admin."""
     links = _links(memory)
     sweep_copies(memory.storage.path)
     now = datetime.now(UTC)
@@ -59,7 +59,7 @@ def make_link(memory: MemorySystem, name: str, days: int) -> str:
 
 
 def end_link(memory: MemorySystem, link_id: str) -> Link:
-    """End a link, and remove its copy. `NotAllowed` without the role of an admin."""
+    """End a link, and remove its copy. `NotAllowed` if the actor is not an admin."""
     ended = _links(memory).end(link_id)
     thaw(memory.storage.path, link_id)
     return ended
