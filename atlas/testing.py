@@ -148,7 +148,7 @@ class FixedClock:
         return self._at
 
     def advance(self, by: timedelta) -> None:
-        """Move it."""
+        """Move the clock forward."""
         self._at += by
 
 

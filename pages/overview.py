@@ -53,7 +53,7 @@ def draw_others(view: Overview) -> None:
 
 
 def draw_sample(memory: MemorySystem, view: Overview) -> None:
-    """Draw that these are sample data, and the button that removes them."""
+    """Draw the sample-data notice and the button that removes it."""
     with st.container(horizontal=True, border=True, vertical_alignment="center"):
         n_others = view.rate.n - view.n_sample
         share = f": {view.n_sample:,} of {view.rate.n:,} experiences" if n_others else ""

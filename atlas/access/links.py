@@ -82,7 +82,7 @@ class Links:
         self._audit.note(LINK_MADE, who=made_by, about=f"{plain}, until {ends_at:%Y-%m-%d %H:%M} UTC")
         return link, secret
 
-    def every(self) -> list[Link]:
+    def all(self) -> list[Link]:
         """Return every link that was ever made, newest first."""
         return sorted(self._file.read().values(), key=lambda link: link.made_at, reverse=True)
 
@@ -126,7 +126,7 @@ class Links:
     def ended(self) -> list[Link]:
         """Return the links that lead nowhere any more."""
         now = self._clock.now()
-        return [link for link in self.every() if link.problem(now)]
+        return [link for link in self.all() if link.problem(now)]
 
 
 def sweep_copies(store: Path, clock: Clock | None = None) -> None:
@@ -135,7 +135,7 @@ def sweep_copies(store: Path, clock: Clock | None = None) -> None:
     ended = {link.id for link in links.ended()}
     for link_id in ended:
         thaw(store, link_id)
-    sweep(store, {link.id for link in links.every()} - ended)
+    sweep(store, {link.id for link in links.all()} - ended)
 
 
 def _encode(link: Link) -> dict[str, Any]:

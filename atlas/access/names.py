@@ -8,7 +8,7 @@ from collections.abc import Iterable
 NAME_CHARACTERS = 120
 
 _UNPRINTED = frozenset({"Cc", "Cf", "Cs"})
-"""Categories of characters that no name has: they steer a terminal, turn text around, or are no text."""
+"""Categories of characters that no name has: they steer a terminal, turn text around, or are not text."""
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me"})
 """Categories of characters that a name is compared without, as they are not seen or only decorate a letter."""

@@ -158,7 +158,7 @@ class People:
             other_names += [other for other in self._actors() if other not in own_names]
         return unique_name(identity.name, other_names)
 
-    def every(self) -> list[Person]:
+    def all(self) -> list[Person]:
         """Return everybody who has signed in and has a role, or was removed, by their last visit."""
         people = [person for person in self._file.read().values() if person.has_role]
         return sorted(people, key=lambda person: person.seen_at, reverse=True)

@@ -43,7 +43,7 @@ class Provider:
 
     @property
     def public_host(self) -> str:
-        """The host by which browsers know this server, with its port where the address has one. Empty without one."""
+        """The host by which browsers know this server, with its port if it has one. Empty if there is none."""
         return urlsplit(self.public_url).netloc
 
     @property

@@ -80,7 +80,7 @@ class ServedStore:
 
     def has_removed(self, person_id: str) -> bool:
         """Return whether an administrator has removed somebody from it."""
-        return any(person.id == person_id and person.removed_at is not None for person in self.people.every())
+        return any(person.id == person_id and person.removed_at is not None for person in self.people.all())
 
 
 class Stores:
@@ -226,17 +226,17 @@ class Stores:
         found = self._answers(lambda store: store.people.find(person_id))
         return {store.name: replace(guest.actor, store=store.directory) for store, guest in found if guest}
 
-    def note_refusal(self, who: str, about: str, error: Exception | None = None) -> None:
+    def log_refusal(self, who: str, reason: str, error: Exception | None = None) -> None:
         """Add to the audit log that somebody was refused: of the stores that know them, or else of the first one.
 
         Args:
             who: Address that they came from.
-            about: Why they were refused.
+            reason: Why they were refused.
             error: The error that was raised, with the stores that know them.
         """
         stores = error.stores if isinstance(error, AccessRefused) else ()
         for store in stores or (self.first,):
-            store.audit.refuse(who, about)
+            store.audit.refuse(who, reason)
 
     def _answers(self, ask: Callable[[ServedStore], Answer]) -> list[tuple[ServedStore, Answer]]:
         """Return the answers of the stores that have one. Stores that cannot be read are skipped, and logged.

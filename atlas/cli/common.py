@@ -77,7 +77,7 @@ def opened(settings: Settings, *, read_only: bool = False, create: bool = False)
 
 
 def person_to_ask() -> Callable[[str], bool] | None:
-    """Return what asks the person at the terminal a question of yes or no, or None without a terminal."""
+    """Return what asks the person at the terminal a question of yes or no, or None if there is no terminal."""
     return _confirm if sys.stdin.isatty() and sys.stderr.isatty() else None
 
 
@@ -173,7 +173,7 @@ def _full_id(memory: MemorySystem, records: Memory[Any], beginning: str, deleted
     ids = memory.storage.ledger.ids_beginning(records.collection_name, beginning, deleted=deleted)
     if len(ids) != 1:
         noun = f"deleted {records.noun}" if deleted else records.noun
-        raise NotFound(f"{'no' if not ids else 'more than one'} {noun} begins with {beginning!r}")
+        raise NotFound(f"{'no' if not ids else 'more than one'} {noun} has an id that begins with {beginning!r}")
     return ids[0]
 
 
@@ -209,7 +209,7 @@ def _why(row: PlanRow) -> str:
 
 
 def safe(text: str, *, keep_lines: bool = False) -> str:
-    """Return a text without characters that move the cursor or recolour the terminal."""
+    """Return a string without characters that move the cursor or recolour the terminal."""
     line_breaks = "\n\t" if keep_lines else ""
     printable = "".join(c if c.isprintable() or c in line_breaks else " " for c in text)
     return printable if keep_lines else " ".join(printable.split())

@@ -206,7 +206,7 @@ def _ids_there(memory: MemorySystem, beginning: str) -> list[str]:
     """Return the id on a server that begins so, as the only one of a list."""
     ids = [record_id for record_id in memory.experience.ids() if record_id.startswith(beginning)]
     if len(ids) != 1:
-        raise NotFound(f"{'no' if not ids else 'more than one'} experience begins with {beginning!r}")
+        raise NotFound(f"{'no' if not ids else 'more than one'} experience has an id that begins with {beginning!r}")
     return ids
 
 

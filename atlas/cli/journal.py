@@ -56,7 +56,7 @@ SWITCHED = ("on", "off")
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it, with commands of its own."""
+    """Declare the command `journal`, with its parts."""
     journal = add_command(commands, "journal", _recent)
     journal.set_defaults(n=20, type=[], all=False)
     parts = journal.add_subparsers(metavar="PART")
@@ -471,7 +471,9 @@ def _refused_id(memory: MemorySystem, beginning: str) -> str:
     refusals = memory.journal.rejected(memory.journal.rejected(0).n_total)
     found = [refusal.id for refusal in refusals.latest if refusal.id.startswith(beginning)]
     if len(found) != 1:
-        raise NotFound(f"{'no' if not found else 'more than one'} rejected entry begins with {beginning!r}")
+        raise NotFound(
+            f"{'no' if not found else 'more than one'} rejected entry has an id that begins with {beginning!r}"
+        )
     return found[0]
 
 

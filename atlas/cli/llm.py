@@ -13,7 +13,7 @@ from atlas.llm.client import ModelClient
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it, with its part."""
+    """Declare the command `llm`, with its part."""
     command = add_command(commands, "llm", _check)
     add_part(command.add_subparsers(metavar="PART"), "check", _check, "ask the language model one small question")
 

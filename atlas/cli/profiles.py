@@ -13,7 +13,7 @@ from atlas.storage.profiles import Profile, ProfileBook, problem_in_use
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it, with commands of its own."""
+    """Declare the command `profiles`, with its parts."""
     command = add_command(commands, "profiles", _list)
     acts = command.add_subparsers(metavar="ACT")
     add_part(acts, "list", _list, "list all profiles, with * before the one in use (the default)")
@@ -32,7 +32,7 @@ def add_commands(commands: Any) -> None:
 def _list(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings, read_only=True, create=False) as storage:
         in_use = storage.profiles.in_use()
-        for profile in storage.profiles.every():
+        for profile in storage.profiles.all():
             print(f"{'*' if profile.name == in_use.name else ' '} {_line(profile)}")
         if in_use.problem:
             print(safe(problem_in_use(in_use)))

@@ -45,12 +45,12 @@ class Address:
 
 
 def is_address(text: str) -> bool:
-    """Return whether a text is the address of a store in PostgreSQL."""
+    """Return whether a string is the address of a store in PostgreSQL."""
     return text.partition("://")[0] in SCHEMES and "://" in text
 
 
 def read_address(text: str) -> Address:
-    """Return the address that a text such as `postgresql://user@host/database?schema=team` is.
+    """Return the address that a string such as `postgresql://user@host/database?schema=team` is.
 
     Raises:
         InvalidInput: It is malformed, or the schema's name is not plain.

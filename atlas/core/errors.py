@@ -104,7 +104,7 @@ class LLMReplyInvalid(LLMError):
     def __init__(self, message: str, *, reply: str = "") -> None:
         super().__init__(message)
         self.reply = reply
-        """The text of the answer, which may be cut off. Untrusted, and empty without an answer."""
+        """The text of the answer, which may be cut off. Untrusted, and '' if there was no answer."""
 
 
 class ImportFailed(AtlasError):

@@ -42,7 +42,7 @@ class ExportedExperience:
     usage: Usage
     vectors: Vectors | None = None
     embedding_model: str = ""
-    """The model that made the vectors, or empty without vectors."""
+    """The model that made the vectors, or empty if there are no vectors."""
 
     content_hash: str = ""
     """Hash of the attempt as it was first read, which edits do not change. Empty if it is that of the experience."""
@@ -90,7 +90,7 @@ Exported = ExportedExperience | ExportedStrategy | ExportedConcept
 
 
 def encode_line(exported: Any, lines: Mapping[str, LineKind] | None = None) -> str:
-    """Return it as one JSON object on one line, without the line break. `decode_line` gives it back equal.
+    """Return a record as one JSON object on one line, without the line break. `decode_line` gives it back equal.
 
     Args:
         lines: The kinds of lines by name; `LINES` if it is None.
@@ -221,7 +221,7 @@ class _History:
 
 
 def decode_history(obj: Json, record_id: str) -> Json:
-    """Return the marks, usage, uses and time of storing of a line, by their names in `Exported`."""
+    """Return a line's marks, usage, uses and stored-at time, keyed as in `Exported`."""
     uses = obj.get("uses", ())
     if isinstance(uses, list):
         uses = [{**use, "record_id": record_id} if isinstance(use, dict) else use for use in uses]

@@ -142,7 +142,7 @@ def filter_notes(
 
     Args:
         fields: The fields of the memory's records.
-        read_keys: Reads the metadata keys that some record has. Called only for names that are no field.
+        read_keys: Reads the metadata keys that some record has. Called only for names that are not fields.
 
     Raises:
         InvalidInput: A name is near one that exists, or the filter is malformed.

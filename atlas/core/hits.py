@@ -214,21 +214,21 @@ class Candidates:
 
     ids: list[str]
     similarities: list[float]
-    """Cosine of the query with the record's best window, in [-1, 1], or 0 without a vector."""
+    """Cosine of the query with the record's best window, in [-1, 1], or 0 if there is no vector."""
 
     words: list[float]
-    """BM25 of the query's words in the record: 0 without common words, or without a text."""
+    """BM25 of the query's words in the record: 0 if they share no words, or there is no text."""
 
     metadatas: list[dict[str, Any]]
     """Without content."""
 
     context: Sequence[float] = ()
-    """The words of the records just after it, as far as they count for it. Empty where that was not asked."""
+    """The words of the records just after it, as far as they count for it. Empty if that was not asked."""
 
     word_information: float
     """Least upper bound of `words`, neared by a record that holds all words of the query often.
 
-    A word that no record holds counts as the rarest would. 0 where the text has no words.
+    A word that no record holds counts as the rarest would. 0 if the text has no words.
     """
 
 
@@ -249,7 +249,7 @@ def limit_of_list(limit: int, name: str = "k") -> int:
     The methods that the specifications name return an empty list there, where others raise.
 
     Raises:
-        InvalidInput: It is no whole number.
+        InvalidInput: It is not a whole number.
     """
     if not _is_whole(limit):
         raise InvalidInput(f"{name} should be a whole number, but is {limit!r}")

@@ -34,7 +34,7 @@ def dump(value: Any) -> str:
 
 
 def check_text(text: str, where: str) -> None:
-    """Raise `InvalidInput`, naming the place, for a text that the ledger cannot store and so could not find."""
+    """Raise `InvalidInput`, naming the place, for a string that the ledger cannot store and so could not find."""
     if not isinstance(text, str):
         raise InvalidInput(f"{where} should be a text, but is {text!r:.80}")
     problem = text_problem(text)
@@ -50,7 +50,7 @@ def check_json(value: Any, where: str) -> None:
 
 
 def text_problem(text: str) -> str:
-    """Return why the ledger cannot store a text, or an empty string if it can."""
+    """Return why the ledger cannot store a string, or an empty string if it can."""
     if "\x00" in text:
         return "holds a NUL character; remove it"
     if not text.isascii():

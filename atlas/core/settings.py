@@ -47,7 +47,7 @@ class RankingWeights:
     """Added for a pinned record."""
 
     importance: float = 0.02
-    """Weight of a journal entry's importance, in [0, 1], in place of `success`: an entry is no attempt."""
+    """Weight of a journal entry's importance, in [0, 1], in place of `success`: an entry is not an attempt."""
 
     strictness: float = 1.0
     """How many times the level of its store the best hit needs for any to be shown. At 0 all hits are shown.
@@ -281,14 +281,14 @@ _READ_ELSEWHERE = frozenset(
         *(f"ATLAS_BENCHMARK_{what}" for what in ("SIZES", "PROGRAMS", "COPIES", "SEEDS")),
     ]
 )
-"""Variables that are no options of a store: those of a server, of this machine, and of tests and benchmarks."""
+"""Variables that are not options of a store: those of a server, of this machine, and of tests and benchmarks."""
 
 
 def directories(name: str, text: str) -> tuple[Path, ...]:
-    """Return the directories that a text lists, separated as in PATH, as absolute paths.
+    """Return the directories that a string lists, separated as in PATH, as absolute paths.
 
     Raises:
-        InvalidInput: One of them is no directory.
+        InvalidInput: One of them is not a directory.
     """
     paths = tuple(Path(part.strip()).expanduser().absolute() for part in text.split(os.pathsep) if part.strip())
     for path in paths:

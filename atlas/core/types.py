@@ -27,7 +27,7 @@ def new_id() -> str:
 
 
 class VectorRecord(Tabular):
-    """A record that its vector finds. The vector is no field: it is neither compared, nor copied, nor encoded."""
+    """A record that its vector finds. The vector is not a field: it is neither compared, nor copied, nor encoded."""
 
     __slots__ = ("_embedding",)
 

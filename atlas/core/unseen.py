@@ -1,4 +1,4 @@
-"""Invisible characters of a text, written out as Python writes them, so that a reader sees them."""
+"""Invisible characters of a string, written out as Python writes them, so that a reader sees them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def written_out(line: str) -> str:
 
 
 def has_unseen(text: str) -> bool:
-    """Return whether a text holds an invisible character, needed or not."""
+    """Return whether a string holds an invisible character, needed or not."""
     return _UNSEEN.search(text) is not None
 
 

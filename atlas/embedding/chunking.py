@@ -131,7 +131,7 @@ class Cutter:
     """
 
     def __init__(self, tokenizer: Any, window: int) -> None:
-        """Cut by a tokenizer of the package `tokenizers`, for a window of so many pieces, special ones counted."""
+        """Cut by a tokenizer of the package `tokenizers`, for a window of `window` pieces, special ones counted."""
         self._tokenizer = type(tokenizer).from_str(tokenizer.to_str())  # the model's own is told to cut off, each time
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()

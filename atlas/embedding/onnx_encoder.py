@@ -43,7 +43,7 @@ class OnnxEncoder:
     gives_tokens = True
 
     def __init__(self, directory: Path, batch_size: int = 32, *, weights: Path | None = None) -> None:
-        """Load it.
+        """Load the encoder.
 
         Args:
             directory: Directory of its graph and facts.
@@ -174,7 +174,7 @@ def session(graph: Path, *, weights: Path | None = None, optimised: Path | None 
 
 
 def _tokens(pieces: Any, rows: Vectors) -> TokenVectors:
-    """Return the word pieces of a text, without special ones, of the rows that the model gave for its batch."""
+    """Return a text's word pieces and their vectors, without special tokens, from its rows of the batch."""
     is_plain = ~np.array(pieces.special_tokens_mask, bool)
     return distinct(np.array(pieces.ids, np.int64)[is_plain], rows[: len(is_plain)][is_plain])
 

@@ -32,7 +32,7 @@ class Prompts:
     document: str = ""
 
     def as_text(self) -> str:
-        """Return them in stored form."""
+        """Return the prompts in stored form."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
 

@@ -11,7 +11,7 @@ from atlas.core.types import Vectors
 from atlas.embedding.foreign_queries import foreign_queries
 
 EVERY = 6
-"""One foreign query of so many is embedded: some 70, about one of each subject, in half a second."""
+"""One foreign query in this number is embedded: some 70, about one of each subject, in half a second."""
 
 NEAR_SHARE = 0.76
 """Similarity of neighbours, on the way from that of foreign texts (0) to that of a text and two thirds of it (1).

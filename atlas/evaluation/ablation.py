@@ -59,7 +59,7 @@ class AblationRow:
     agreement: Estimate | None
     """Mean share of the retrieved outcomes that agree with how the attempt then ended.
 
-    None without a retrieved record. Strategies come from successes alone, so they are no predictors.
+    None if there is no retrieved record. Strategies come from successes alone, so they are no predictors.
     """
 
     n_foretold: int
@@ -206,7 +206,7 @@ def _accuracy(attempt: ReplayedAttempt, shares: Sequence[float]) -> float:
 
 
 def _estimates(values: list[list[float]], replayed: Sequence[ReplayedAttempt], seed: int) -> list[Estimate]:
-    """Return the mean of each column with its interval over tasks. Empty without rows."""
+    """Return the mean of each column with its interval over tasks. Empty if there are no rows."""
     if not values:
         return []
     table: Values = np.array(values, np.float64)

@@ -91,7 +91,7 @@ def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) ->
 
 def usable_profiles(memory: MemorySystem) -> dict[str, dict[str, float]]:
     """Return the weights of each profile that can be used, by its name."""
-    every = memory.storage.profiles.every()
+    every = memory.storage.profiles.all()
     return {profile.name: asdict(profile.weights) for profile in every if not profile.problem}
 
 

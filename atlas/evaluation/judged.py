@@ -13,7 +13,7 @@ ONLY_WRONG = "your queries with only wrong hits"
 
 
 def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> RetrievalTask | None:
-    """Return the task to find the hits that were judged right, or None without any.
+    """Return the task to find the hits that were judged right, or None if there are none.
 
     A query whose right hits are no longer in the store is left out.
 

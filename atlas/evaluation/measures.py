@@ -129,7 +129,7 @@ class TaskResult:
     """Number of tasks that the queries are about."""
 
     share_verbatim: float
-    """Share of the queries that equal the description of a relevant record, and so are no test."""
+    """Share of the queries that equal the description of a relevant record, and so do not test it."""
 
     word_overlap: float
     """Mean share of a query's words that the nearest of the relevant descriptions has too."""

@@ -38,7 +38,7 @@ class ReplayedAttempt:
 
     trajectory: Trajectory
     rank: int | None
-    """Best rank, in any memory's hits, of a record from the same task, from 1, or None without one."""
+    """Best rank, in any memory's hits, of a record from the same task, from 1, or None if there is none."""
 
     seen: frozenset[str]
     """Ids of the trajectories that the hits come from."""

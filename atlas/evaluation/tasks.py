@@ -146,7 +146,7 @@ def own_rows(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
         else "the weights that it was opened with"
     )
     other_profiles = [
-        profile for profile in memory.storage.profiles.every() if not profile.problem and profile.weights != weights
+        profile for profile in memory.storage.profiles.all() if not profile.problem and profile.weights != weights
     ]
     return (
         *(
@@ -241,12 +241,12 @@ Rows = Callable[[MemorySystem, str], Sequence[Retriever]]
 
 
 def by_words(experience: ChromaExperienceMemory) -> Search:
-    """Return its keyword search."""
+    """Return the memory's keyword search."""
     return lambda text, k: experience.search_words(text, k, as_typed=False)
 
 
 def by_best_match(experience: ChromaExperienceMemory) -> Search:
-    """Return the search as it is set up, without a relevance cut-off."""
+    """Return the configured hybrid search, without its relevance cut-off."""
     return lambda text, k: [hit.item for hit in experience.search_hits(text, k, count_retrieval=False)]
 
 
@@ -309,7 +309,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     attempts = read_attempts(memory)
     rows = rows_of(_with_caches(memory), "id")
     texts = {attempt.id: attempt.text for attempt in attempts}
-    judgements = memory.storage.judgements.every()
+    judgements = memory.storage.judgements.all()
     by_source = {**shipped(half), ONLY_WRONG: judged_wrong(judgements, COLLECTION, texts)}
     tasks = own_tasks(memory, attempts, half=half, seed=seed)
     results = [
@@ -343,7 +343,7 @@ def own_tasks(memory: MemorySystem, attempts: Sequence[Attempt], *, half: Half, 
     ids = [attempt.id for attempt in attempts]
     tasks = {
         "finding other attempts": leave_one_out(attempts, half=half, seed=seed),
-        "finding what was judged right": judged_queries(memory.storage.judgements.every(), COLLECTION, ids),
+        "finding what was judged right": judged_queries(memory.storage.judgements.all(), COLLECTION, ids),
     }
     return {what: task for what, task in tasks.items() if task is not None}
 

@@ -31,7 +31,7 @@ def as_list(value: Any, name: str) -> list[Any]:
 
 
 def as_text(value: Any, name: str) -> str:
-    """Return the value as a text, an empty one if it is null."""
+    """Return the value as a string, an empty one if it is null."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -48,7 +48,7 @@ def required_text(row: Json, key: str, name: str) -> str:
 
 
 def as_label(value: Any, name: str) -> str:
-    """Return an id, which may be a text or a whole number, as a text."""
+    """Return an id, which may be a string or a whole number, as a string."""
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         raise InvalidInput(f"{name} should be a text or a whole number, but is {abbreviate(value)}")
     return str(value)

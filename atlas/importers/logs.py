@@ -51,7 +51,7 @@ class SuccessRule:
 
     @classmethod
     def of(cls, text: str) -> SuccessRule:
-        """Return the rule in a text such as `correctness>=0.5`.
+        """Return the rule in a string such as `correctness>=0.5`.
 
         Raises:
             InvalidInput: It is malformed.

@@ -186,7 +186,7 @@ class _Attempts:
 def read_attempts(paths: Sequence[Path], *, format: str = "auto", settings: Settings) -> list[Trajectory]:
     """Return the attempts in files and in the files under directories, in their order.
 
-    What is no attempt is passed over, as is what lies in a directory and is of no known format.
+    What is not an attempt is passed over, as is what lies in a directory and is of no known format.
 
     Raises:
         ImportFailed: As `import_paths` with `strict`: figures over a part of the data would look like those over all.
@@ -295,7 +295,7 @@ class _Run:
             self.flush()
 
     def _rule(self, original: Item, prepared_item: Item, source: str) -> str:
-        """Return the score that decides an attempt's outcome, and its threshold. Empty without such a score."""
+        """Return the score that decides an attempt's outcome, and its threshold. Empty if there is no such score."""
         if self._options.success and _is_unknown(original):
             return "" if _is_unknown(prepared_item) else str(self._options.success)
         if isinstance(original, Trajectory) and not _is_unknown(original):

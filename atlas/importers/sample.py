@@ -73,7 +73,7 @@ def n_sample_records(memory: MemorySystem) -> int:
 
 
 def remove_sample(memory: MemorySystem) -> str | None:
-    """Delete all sample data as one operation, and return its id, or None without sample data."""
+    """Delete all sample data as one operation, and return its id, or None if there is no sample data."""
     reason = "removed the sample data"
     scoped = memory.experience.within("delete", reason)
     n_removed = scoped.delete(memory.experience.ids(IS_SAMPLE))

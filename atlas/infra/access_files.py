@@ -20,7 +20,7 @@ class AccessFile:
     path: Path
 
     def __str__(self) -> str:
-        """Return its path."""
+        """Return the file's path."""
         return str(self.path)
 
     def read(self, seen: StoredText | None = None) -> StoredText | None:

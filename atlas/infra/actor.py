@@ -69,10 +69,10 @@ class Finder:
     """Finder of the actor for code outside of `acting`."""
 
     present: Callable[[], Actor | None]
-    """Returns whoever it runs for. None for whoever runs the process."""
+    """Returns the actor. None for the person who runs the process."""
 
     choices: Callable[[], Mapping[str, Actor]]
-    """Returns whoever they are in each store that they may see, by its name."""
+    """Returns the actor in each store that they may see, by its name."""
 
     n_stores: int = 1
     """Number of stores of the server, those included that they may not see."""
@@ -106,7 +106,7 @@ def on_behalf(act: Callable[[], Made]) -> Callable[[], Made]:
 
 
 def look_up_actors(finder: Finder) -> None:
-    """Ask this for the actor outside of all such blocks.
+    """Ask `finder` for the actor outside of all blocks that name one.
 
     A framework that runs parts of a page by itself, such as a button's callback, leaves no place for a block.
     """

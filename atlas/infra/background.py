@@ -32,7 +32,7 @@ class Background:
         return self._thread is not None and self._thread.is_alive()
 
     def begin(self) -> None:
-        """Begin it, unless it is under way. It is left for another time if no thread is to be had."""
+        """Begin the work, unless it is under way. It is left for another time if no thread can be started."""
         with self._beginning:
             if self.is_under_way:
                 return

@@ -203,7 +203,7 @@ def _is_ending() -> bool:
 
 
 def _loop_for_this_call() -> asyncio.AbstractEventLoop | None:
-    """Return the caller's loop or ours, or None where this thread runs ours and would wait for itself.
+    """Return the caller's loop or ours, or None if this thread runs ours and would wait for itself.
 
     A thread that runs a loop of its own is no twin's: the caller's loop may be waiting for what it does.
     """

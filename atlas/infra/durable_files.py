@@ -41,7 +41,7 @@ def _replace(path: Path, text: str, *, mode: int | None, is_durable: bool) -> No
 
 
 def append_durably(path: Path, text: str, *, mode: int | None = None) -> None:
-    """Add a text to the end of a file, which is created if missing, and write it to disk.
+    """Add a string to the end of a file, which is created if missing, and write it to disk.
 
     A crash may leave a part of the text. The next call ends such an incomplete line first.
 

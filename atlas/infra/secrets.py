@@ -23,7 +23,7 @@ T = TypeVar("T", bound=Scrubbable)
 V = TypeVar("V")
 
 HOME = "home directories"
-"""The kind that is no secret. Imports of logs shorten them, because they name a person."""
+"""The kind that is not a secret. Imports of logs shorten them, because they name a person."""
 
 _KEY_SHAPES = (
     r"sk-(?=[A-Za-z0-9_-]{0,200}?(?<=[_-])(?=[A-Za-z0-9]{8})(?=\d{0,200}[A-Za-z])[A-Za-z]{0,200}\d)"

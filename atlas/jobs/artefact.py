@@ -63,7 +63,7 @@ class ArtefactFile(ABC, Generic[T]):
         """Return it as what every server of the store shows. Where there is one machine alone, it stays a file of it.
 
         Args:
-            shared: What the servers have in common. None where the store is a directory.
+            shared: What the servers have in common. None if the store is a directory.
             job: What makes the next result.
         """
         self._shared, self._job = shared, job
@@ -76,12 +76,12 @@ class ArtefactFile(ABC, Generic[T]):
         return self._file_time()
 
     def load(self) -> T | None:
-        """Return it as it was saved last. None if it is missing, or the file cannot be read."""
+        """Return the artefact as it was saved last. None if it is missing, or the file cannot be read."""
         self._bring_up_to_date()
         return load_artefact(self.path, self._decode)
 
     def save(self, artefact: T) -> None:
-        """Write it in place of what is there.
+        """Write the artefact in place of the present one.
 
         Raises:
             StoreUnavailable: The directory cannot be written; what was there is still there.
@@ -168,7 +168,7 @@ class ArtefactFile(ABC, Generic[T]):
 
     @abstractmethod
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> T:
-        """Return it from the content of a file. Raise one of `_UNREADABLE` where that is not what was saved."""
+        """Return the artefact in a file's content. Raise one of `_UNREADABLE` if that is not what was saved."""
 
 
 def load_artefact(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, npt.NDArray[Any]]], T]) -> T | None:

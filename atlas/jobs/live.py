@@ -25,7 +25,7 @@ class SavedResult(Generic[T]):
     """None if there is no file, or it cannot be read."""
 
     written_at: int = 0
-    """Time of the file, in nanoseconds since 1970. 0 without a file."""
+    """Time of the file, in nanoseconds since 1970. 0 if there is no file."""
 
 
 class LiveResult(ABC, Generic[T]):

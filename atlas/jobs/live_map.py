@@ -40,7 +40,7 @@ class LiveMap(LiveResult[MemoryMap]):
         """How many times the map has come up with the store in the background."""
 
         self._map: MemoryMap | None = None
-        self._taken_at = 0  # the time of the file that the map came from, in nanoseconds; 0 where from none
+        self._taken_at = 0  # the time of the file that the map came from, in nanoseconds; 0 if from none
         self._regrouped: dict[int, MemoryMap] = {}
         self._named: dict[tuple[int, str], tuple[MemoryMap, MemoryMap]] = {}
         self._embedded: EmbeddedRecords | None = None  # what was read last, so that only what changed is read again

@@ -26,7 +26,7 @@ class ReembeddingJob:
         return json.dumps(encode_job(self), sort_keys=True)
 
     def run(self, on_progress: OnProgress) -> None:
-        """Do it."""
+        """Embed the store again."""
         on_progress(0, 0, "loading the model")
         settings = at(Settings.from_environment(), self.store)
         reembed_store(

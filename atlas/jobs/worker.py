@@ -32,7 +32,7 @@ class JobStatus:
     state: Literal["queued", "running", "done", "failed"]
     done: int = 0
     total: int = 0
-    """Of how many. 0 where that is not known yet."""
+    """Of how many. 0 if that is not known yet."""
 
     message: str = ""
     """Step that is being done, or a sentence on why it failed."""
@@ -90,7 +90,7 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The child's process id. None without a child."""
+        """The child's process id. None if there is no child."""
         with self._lock:
             return self._child.pid if self._child is not None else None
 

@@ -34,7 +34,7 @@ class Parameter:
 
     name: str
     type: ast.expr | None
-    """Annotation, or None without one."""
+    """Annotation, or None if there is none."""
 
     is_keyword: bool = False
     """True if it can be passed by name only."""
@@ -47,7 +47,7 @@ class TypedConcept:
     concept: CodeConcept
     parameters: tuple[Parameter, ...]
     returns: ast.expr | None
-    """Annotation, or None where the signature has none, or returns None."""
+    """Annotation, or None if the signature has none, or returns None."""
 
 
 def typed_concept(concept: CodeConcept) -> TypedConcept:

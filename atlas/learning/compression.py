@@ -22,7 +22,7 @@ from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.sandbox.verification import Verifier
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.engines import Corpus, Engine, Proposal
-from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
+from atlas.learning.search.limits import IsCancelled, Limits, RaiseIfCancelled, StageProgress
 from atlas.learning.search.sampling import sample
 from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.terms.parsing import is_runnable
@@ -143,7 +143,7 @@ class _Run:
     limits: Limits
     verify: Verify | None
     progress: StageProgress
-    cancelled: IsCancelled
+    raise_if_cancelled: RaiseIfCancelled
     refused: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     verdicts: dict[tuple[str, str], bool | None] = field(default_factory=dict)
@@ -188,7 +188,7 @@ def compress(
         limits=limits or Limits(),
         verify=verify,
         progress=progress or (lambda stage, share: None),
-        cancelled=_raise_if_cancelled(cancelled),
+        raise_if_cancelled=_raising(cancelled),
     )
     if engine is None and (missing := absence("learning", "Stitch, which finds more,")):
         run.notes.append(f"the search was by {run.engine.name}; {missing}")
@@ -217,7 +217,7 @@ def _search(originals: Mapping[str, Term], run: _Run, cancelled: IsCancelled | N
 
 def _functions(shelf: Shelf, prefix: str, run: _Run) -> dict[str, Function]:
     """Inline the patterns that are not valid Python functions, and return the valid functions."""
-    valid = drop_invalid(shelf, prefix, run.cancelled)
+    valid = drop_invalid(shelf, prefix, run.raise_if_cancelled)
     run.refused.update(valid.reasons)
     _compile(shelf, valid.functions, run)
     return valid.functions
@@ -245,13 +245,14 @@ def default_engine() -> Engine:
     return AntiUnificationEngine() if absence("learning", "Stitch") else StitchEngine()
 
 
-def _raise_if_cancelled(cancelled: IsCancelled | None) -> IsCancelled:
-    def ask() -> bool:
+def _raising(cancelled: IsCancelled | None) -> RaiseIfCancelled:
+    """Return a callback that raises `Cancelled` once `cancelled` returns True."""
+
+    def raise_if_cancelled() -> None:
         if cancelled is not None and cancelled():
             raise Cancelled("the compression was cancelled; nothing was changed")
-        return False
 
-    return ask
+    return raise_if_cancelled
 
 
 def _sample(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
@@ -287,7 +288,7 @@ def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
     """Prune, merge and verify, and remove functions that change a program, until no function is removed."""
     tasks = {name: run.programs[name].task_id for name in shelf.programs}
     while True:
-        prune(shelf, functions, tasks, run.limits, run.cancelled, run.refused)
+        prune(shelf, functions, tasks, run.limits, run.raise_if_cancelled, run.refused)
         if n_merged := merge(shelf, functions):
             run.refused[DUPLICATE] += n_merged
             continue
@@ -300,7 +301,7 @@ def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
 
 def _rewrite_others(shelf: Shelf, functions: Mapping[str, Function], terms: Mapping[str, Term], run: _Run) -> None:
     """Use the functions in the programs that were not searched, except where a program would behave differently."""
-    rewritten = apply_library(shelf, functions, terms, shelf.removable_imports, run.cancelled)
+    rewritten = apply_library(shelf, functions, terms, shelf.removable_imports, run.raise_if_cancelled)
     calling = [name for name, term in rewritten.programs.items() if term.calls]
     run.progress("verifying", 0)
     verdicts = _run_all([(name, standalone(name, rewritten, functions)) for name in calling], run)
@@ -328,7 +329,7 @@ def _changing(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set
 
 def _run_all(sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]:
     """Return the verdict on each source of a program, without running any again."""
-    run.cancelled()
+    run.raise_if_cancelled()
     new = {name: source for name, source in sources if (name, source) not in run.verdicts}
     if run.verify is not None and new:
         verdicts = run.verify([(run.programs[name], source) for name, source in new.items()])

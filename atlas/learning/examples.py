@@ -79,7 +79,7 @@ def {recorder}():
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recording:
+class RecordedProgram:
     """A program that calls learned functions, and tests that run it."""
 
     functions: str
@@ -105,7 +105,7 @@ class Recording:
 
 def examples_of(
     concepts: Sequence[CodeConcept],
-    recordings: Iterable[Recording],
+    recordings: Iterable[RecordedProgram],
     sandbox: Sandbox,
     *,
     find: Find = find_nothing,
@@ -170,7 +170,7 @@ def _last_line(run: RunResult) -> str:
     return run.output.strip().rpartition("\n")[2]
 
 
-def _choose(ids: set[str], recordings: Iterable[Recording]) -> list[Recording]:
+def _choose(ids: set[str], recordings: Iterable[RecordedProgram]) -> list[RecordedProgram]:
     """Choose up to `MAX_PROGRAMS` recordings for each concept, preferring those that call several."""
     n_of = dict.fromkeys(ids, 0)
     chosen = []

@@ -88,7 +88,7 @@ def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
 
 
 def tests_of(task: Task, source: str) -> str:
-    """Return the task's tests as Python that follows a program and raises if it is wrong, empty without tests.
+    """Return the task's tests as Python that follows a program and raises if it is wrong, or '' if it has none.
 
     They may be text, or a list of assertions (as MBPP has them), in the context's `test`, `tests` or `test_list`, or
     in the verification's `tests`. Where they define `check(candidate)` and never call it (as HumanEval's do), a call

@@ -134,7 +134,7 @@ class LLMCompositionStrategy:
         return ComposedConcept(concept=replace(composed, metadata={**composed.metadata, **made_by}))
 
     def _checked(self, answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> CodeConcept | None:
-        """Return the answer as a concept whose examples were run, or None where it gives none."""
+        """Return the answer as a concept whose examples were run, or None if it gives none."""
         if _declines(answer):
             return None
         composed = _validate(answer, concepts)
@@ -164,7 +164,7 @@ class LLMCompositionStrategy:
                 raise InvalidInput(f"the example {call} does not return {expected}: {why}")
             called.update(names)
         if idle := sorted(set(used) - called):
-            raise InvalidInput(f"code should call each given function that it names, but no example calls {idle}")
+            raise InvalidInput(f"no example runs {idle}: every concept that the code uses must be called in an example")
 
 
 def _is_same(value: object, other: object) -> bool:
@@ -196,7 +196,9 @@ def _validate(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> Cod
     by_name = {concept.name: concept for concept in concepts}
     name, code = answer["name"], answer["code"]
     if not is_available(name) or len(name) > MAX_NAME_CHARACTERS or name in by_name:
-        raise InvalidInput(f"name should be a new identifier, no keyword and no builtin, got {name[:80]!r}")
+        raise InvalidInput(
+            f"name should be an unused identifier that is not a keyword or builtin, but is {name[:80]!r}"
+        )
     function = _function(code, name)
     bare = strip_annotations(function)
     used = _used_concepts(bare, by_name)

@@ -39,14 +39,15 @@ def explain_empty_result(
 
 
 def _explain(n_programs: int, refused: Mapping[str, int]) -> str:
-    proposed = {reason: n for reason, n in refused.items() if not reason.startswith((PROGRAM, LINE))}
-    if not proposed:
+    """Return why no function was kept: none was found, or each was refused, with the counts of the reasons."""
+    refused_functions = {reason: n for reason, n in refused.items() if not reason.startswith((PROGRAM, LINE))}
+    if not refused_functions:
         return f"nothing that two tasks share in {n_programs:,} programs"
-    n_proposed = sum(proposed.values())
-    proposed_functions = "1 function" if n_proposed == 1 else f"{n_proposed:,} functions"
+    n_refused = sum(refused_functions.values())
+    counted_functions = "1 function" if n_refused == 1 else f"{n_refused:,} functions"
     return (
-        f"nothing worth keeping in {n_programs:,} programs: {proposed_functions} refused, "
-        f"{_list_counts({reason.removeprefix(FUNCTION): n for reason, n in proposed.items()})}"
+        f"nothing worth keeping in {n_programs:,} programs: {counted_functions} refused, "
+        f"{_list_counts({reason.removeprefix(FUNCTION): n for reason, n in refused_functions.items()})}"
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.learning.compression import Compression, RewrittenProgram
-from atlas.learning.examples import Recording
+from atlas.learning.examples import RecordedProgram
 from atlas.learning.rewrite.rename import rename_identifiers
 from atlas.learning.sandbox.verification import Verifier
 from atlas.learning.terms.names import function_of, identifiers
@@ -63,7 +63,7 @@ def rewritten_programs(
 
 def recordings(
     compression: Compression, rewritings: Sequence[Rewriting], concepts: Mapping[str, CodeConcept]
-) -> list[Recording]:
+) -> list[RecordedProgram]:
     """Return the programs that did the same with the concepts, whose tests show how those are called."""
     results = []
     for rewriting in rewritings:
@@ -71,7 +71,7 @@ def recordings(
         after, names = with_concept_names(rewritten, concepts)
         if rewriting.does_the_same and rewriting.program.tests:
             results.append(
-                Recording(
+                RecordedProgram(
                     functions=_functions(rewritten, concepts, names),
                     program=after,
                     tests=rewriting.program.tests,

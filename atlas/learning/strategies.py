@@ -331,7 +331,7 @@ def _with_examples(concept: CodeConcept, examples: Mapping[str, tuple[tuple[str,
 
 
 def _record_proof(learned: LearnedConcept) -> LearnedConcept:
-    """Return it with the result of its verification in the concept's metadata. An existing concept stays unchanged."""
+    """Return the concept with its verification's result in its metadata. An existing concept stays unchanged."""
     if learned.is_known:
         return learned
     return replace(

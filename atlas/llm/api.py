@@ -23,7 +23,7 @@ class Exchange:
     """Most tokens of the reply, thinking included."""
 
     answer: Any = None
-    """The wrong answer: an object, or a text that is none."""
+    """The wrong answer: an object, or a string that is none."""
 
     fault: str = ""
     """The fault of that answer. Empty for a first question."""
@@ -38,7 +38,7 @@ class ModelReply:
     """The object of a structured answer that the protocol itself delivers as one, or None."""
 
     stopped: str = ""
-    """Why it is no whole answer, or empty."""
+    """Why it is not a whole answer, or empty."""
 
     usage: TokenUsage = field(default_factory=lambda: TokenUsage(n_calls=1))
     """Tokens, without their price."""

@@ -48,12 +48,12 @@ class ModelCheck:
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Tokens written in a second, with the wait for the first, or None where the server does not count them."""
+        """Tokens written in a second, with the wait for the first, or None if the server does not count them."""
         return self.spent.output_tokens / self.seconds if self.spent.output_tokens and self.seconds else None
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
-        """The result as pairs of a label and a text, which may hold the server's words."""
+        """The result as pairs of a label and a string, which may hold the server's words."""
         model = (("Server", self.address), ("Protocol", self.api), ("Model", self.model))
         if self.problem:
             return (*model, ("Answer", self.problem))

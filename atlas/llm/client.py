@@ -168,7 +168,7 @@ class ModelClient:
         return _answer(reply, is_structured=schema is not None)
 
     def _fitting(self, prompt: str, tokens: int) -> str:
-        """Return a prompt with data that are shortened to so many tokens."""
+        """Return a prompt whose data are shortened so that it has at most `tokens` tokens."""
         fitting = shortened(prompt, tokens * CHARACTERS_PER_TOKEN)
         if estimated_tokens(fitting) > tokens + 1:
             raise LLMBudgetExceeded(
@@ -199,8 +199,8 @@ class _Service:
         self._on_wait = on_wait
         self._patience_seconds = patience_seconds
         self._can_force = True
-        self._is_found = bool(settings.llm_api or not settings.llm_base_url)
-        self._finding = threading.Lock()
+        self._protocol_is_known = bool(settings.llm_api or not settings.llm_base_url)
+        self._protocol_lock = threading.Lock()
         self.api = self._connect(_api_of(settings))
 
     @property
@@ -224,7 +224,7 @@ class _Service:
                 if is_forced and api.cannot_force(error):
                     self._can_force = False
                     continue
-                if error.is_about_path and self._tried_other(api):
+                if error.is_about_path and self._switch_protocol(api):
                     continue
                 until = min(until, time.monotonic() + self._patience_seconds)
                 if not self._is_waited_for(error, until):
@@ -255,7 +255,7 @@ class _Service:
                 reply = await asyncio.to_thread(sending)
         except TimeoutError as error:
             raise ApiError("it took too long", is_timeout=True) from error
-        self._is_found = True
+        self._protocol_is_known = True
         return reply
 
     def _is_waited_for(self, error: ApiError, until: float) -> bool:
@@ -263,14 +263,14 @@ class _Service:
         is_down = error.status in STARTING and not error.is_timeout
         return self._on_wait is not None and is_down and time.monotonic() < until
 
-    def _tried_other(self, api: ModelApi) -> bool:
-        """Turn to the next protocol where the server has not the address of one. Return False without another."""
-        with self._finding:
-            if self.api is not api:  # another question has turned to it meanwhile
+    def _switch_protocol(self, api: ModelApi) -> bool:
+        """Switch to the other protocol, as the server has no such path. Return False if already settled."""
+        with self._protocol_lock:
+            if self.api is not api:  # another question has switched meanwhile
                 return True
-            if self._is_found:
+            if self._protocol_is_known:
                 return False
-            self._is_found = True  # if this is not it either, that is an error
+            self._protocol_is_known = True  # if this is not it either, that is an error
             [other] = (kind for name, kind in APIS.items() if name != api.name)
             self.api, self._can_force = self._connect(other), True
             api.close()

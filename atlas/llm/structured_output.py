@@ -79,26 +79,26 @@ async def ask(llm: LLMClient, question: Question[T]) -> T:
     """
     with extra("llm", "checking a language model's answers", LLMUnavailable):  # before any is paid for
         import jsonschema  # noqa: F401
-    asking = _Asking(llm, question)
+    conversation = _Conversation(llm, question)
     try:
-        return await asking.first()
+        return await conversation.first()
     except (LLMReplyInvalid, InvalidInput) as error:
         first = str(error)
     try:
-        return await asking.again(first)
+        return await conversation.again(first)
     except (LLMReplyInvalid, InvalidInput) as error:
         raise LLMReplyInvalid(
             f"{model_name(llm)} answered twice, but not what was asked for: first {first}; then {error}",
-            reply=asking.reply,
+            reply=conversation.reply,
         ) from error
     except LLMBudgetExceeded as error:  # the next question may have room: it holds no earlier answer
         raise LLMReplyInvalid(
             f"{model_name(llm)} did not answer what was asked for: {first}; it could not be asked again: {error}",
-            reply=asking.reply,
+            reply=conversation.reply,
         ) from error
 
 
-class _Asking(Generic[T]):
+class _Conversation(Generic[T]):
     """One question, and the latest answer to it."""
 
     def __init__(self, llm: LLMClient, question: Question[T]) -> None:
@@ -133,6 +133,7 @@ class _Asking(Generic[T]):
         )
 
     def _basis(self, why: str = "", earlier: str = "") -> Basis:
+        """Return what an answer must not merely repeat."""
         words, data = split_data(self._question.prompt)
         return Basis(
             instructions=f"{self._system}\n{FAULT_INTRODUCTION}",
@@ -211,7 +212,7 @@ def split_data(prompt: str) -> tuple[str, list[str]]:
 
 
 def shortened(prompt: str, characters: int) -> str:
-    """Return a prompt of at most so many characters, as far as its data can be cut. Its words are kept."""
+    """Return a prompt of at most `characters` characters, as far as its data can be cut. Its words are kept."""
     if len(prompt) <= characters:
         return prompt
     words, data = split_data(prompt)

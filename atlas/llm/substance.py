@@ -53,7 +53,7 @@ class Basis:
     """The rules for the model."""
 
     question: str = ""
-    """The words of the prompt that are no data."""
+    """The words of the prompt that are not data."""
 
     sources: Sequence[str]
     """The data of the prompt, each text by itself."""

@@ -24,7 +24,7 @@ class Reply:
     """One answer of the model."""
 
     text: str
-    """Untrusted. Empty without an answer."""
+    """Untrusted. Empty if there is no answer."""
 
     problem: str
     """Reason for a missing answer, or for one that was cut off. Empty otherwise."""

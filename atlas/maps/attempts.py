@@ -85,7 +85,7 @@ def _text(record_id: str, metadata: Mapping[str, object], read: Callable[[Experi
 
 
 def _places(keys: Iterator[Hashable] | Sequence[Hashable]) -> list[list[int]]:
-    """Return the places of each key that has several. None is no key."""
+    """Return the places of each key that has several. None is not a key."""
     places: defaultdict[Hashable, list[int]] = defaultdict(list)
     for place, key in enumerate(keys):
         if key is not None:

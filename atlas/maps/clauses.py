@@ -82,7 +82,7 @@ class Clause:
 
     phrase: NounPhrase
     verb: str = ""
-    """Empty where the phrase is not the object of a verb."""
+    """Empty if the phrase is not the object of a verb."""
 
 
 def clauses(text: str, excluded: Container[str]) -> Iterator[Clause]:
@@ -97,10 +97,10 @@ def clauses(text: str, excluded: Container[str]) -> Iterator[Clause]:
 
 
 def _clauses_of(words: Sequence[str], excluded: Container[str]) -> Iterator[Clause]:
-    """Yield those of words between which there is no punctuation. None where something is negated."""
+    """Yield those of words between which there is no punctuation. None if something is negated."""
     if not NEGATIONS.isdisjoint(word.lower() for word in words):
         return
-    reading = _Reading()
+    reading = _SentenceState()
     for before, word in pairwise(["", *words, ""]):
         if not reading.run and word.lower() in VERBS and (not before or before.lower() in BEFORE_VERBS):
             reading.verb = reading.link = word.lower()
@@ -113,7 +113,7 @@ def _clauses_of(words: Sequence[str], excluded: Container[str]) -> Iterator[Clau
 
 
 @dataclass(slots=True)
-class _Reading:
+class _SentenceState:
     """A sentence as far as it is read."""
 
     verb: str = ""

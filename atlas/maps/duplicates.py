@@ -52,7 +52,7 @@ class Duplicates:
     """The store's revision that they were found at."""
 
     ledger_id: str = ""
-    """The ledger that they were read from. Another one after a restore. Empty where that is not known."""
+    """The ledger that they were read from. Another one after a restore. Empty if that is not known."""
 
     digests: Mapping[str, str] = field(default_factory=dict)
     """Of the solution and the actions of each attempt, by its id. Attempts without one are taken for different."""

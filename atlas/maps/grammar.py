@@ -6,7 +6,7 @@ VOWELS = "aeiou"
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text as a set."""
+    """Return the words of a string as a set."""
     return frozenset(text.split())
 
 
@@ -74,7 +74,7 @@ def plural(noun: str) -> str:
 
 
 def singular(noun: str) -> str:
-    """Return the singular of a noun by its ending. A word that is no plural stays as it is."""
+    """Return the singular of a noun by its ending. A word that is not a plural stays as it is."""
     if not is_plural(noun):
         return noun
     if noun.endswith("ies") and len(noun) > 4:

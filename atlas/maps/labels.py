@@ -38,7 +38,7 @@ class NamedDomain:
     """How many there were."""
 
     by: str = ""
-    """The language model that suggested it, with the version of its prompt. Empty where a person gave it."""
+    """The language model that suggested it, with the version of its prompt. Empty if a person gave it."""
 
 
 class DomainNames:

@@ -90,7 +90,7 @@ class Domain:
     """Ids of the records nearest to its middle, at most five."""
 
     suggested_by: str = ""
-    """The language model that suggested its name. Empty without one."""
+    """The language model that suggested its name. Empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ class MemoryMap:
     """The store's revision that it shows."""
 
     ledger_id: str = ""
-    """The ledger that it was read from. Another one after a restore. Empty where that is not known."""
+    """The ledger that it was read from. Another one after a restore. Empty if that is not known."""
 
     @property
     def is_sketch(self) -> bool:

@@ -171,6 +171,6 @@ def _intrusion(vectors: Vectors, coordinates: Coordinates, rows: npt.NDArray[Any
     similarities[places, rows] = np.inf
     ordered = np.sort(-similarities, axis=1)
     map_similarities = -np.take_along_axis(similarities, on_map, 1)
-    # Equally near ones share the best of their ranks, so that identical vectors are no intruders to each other.
+    # Equally near ones share the best of their ranks, so that identical vectors are not intruders to each other.
     ranks = np.stack([np.searchsorted(line, wanted) for line, wanted in zip(ordered, map_similarities, strict=True)])
     return float(np.maximum(ranks - k, 0).sum())

@@ -54,7 +54,7 @@ class Attribution:
 
 
 class TrajectoryAttribution:
-    """Memories that were retrieved for the tasks that are being worked on in this process, the last so many of them."""
+    """Memories that were retrieved for the latest tasks that are being worked on in this process."""
 
     def __init__(self, most_tasks: int = MAX_TASKS) -> None:
         self._most_tasks = most_tasks
@@ -176,7 +176,7 @@ def _whole(begin: str, retrieved: Sequence[str]) -> str:
 
 
 def _is_named(begin: str, record_id: str) -> bool:
-    """Return whether an id may be meant: it begins so, or a context block shows it so. One that is no text never is."""
+    """Return whether an id may be meant: it begins so, or a context block shows it so. Only a str may."""
     if not isinstance(record_id, str):
         return False
     return (len(begin) >= SHORT_ID and record_id.startswith(begin)) or shown_id(record_id) == begin
@@ -245,7 +245,7 @@ class StoredBefore:
 
 
 def stored_before(experience: Memory[Any], storage: Store, trajectory: Trajectory) -> StoredBefore | None:
-    """Return the attempt of the same id that whoever this runs for has stored already, or None.
+    """Return the attempt of the same id that the actor has stored already, or None.
 
     Raises:
         InvalidInput: Another actor has stored one of this id, or it is of another task.

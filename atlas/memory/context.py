@@ -114,7 +114,7 @@ class ContextBlock:
     """A part of a prompt."""
 
     text: str
-    """Empty without hits, or if no hit fits."""
+    """Empty if there are no hits, or if no hit fits."""
 
     n_tokens: int
     budget_tokens: int
@@ -178,7 +178,7 @@ def counter_of(embedder: object) -> TokenCounter:
 
 
 def tools_of(task: Task) -> frozenset[str] | None:
-    """Return the names of the tools that a task's context lists under `tools`, None where it lists none.
+    """Return the names of the tools that a task's context lists under `tools`, None if it lists none.
 
     Each is a name, or a mapping with a `name`, itself or under `function` as in the definitions that models take.
     """

@@ -40,7 +40,7 @@ class JudgedMemories(ABC):
             NotFound: There is no such record. A judgement of a deleted one can be taken back all the same.
             InvalidInput: The query is empty, there is no such memory, or several memories have the id.
             ReadOnlyStore: The store was opened for reading only.
-            NotAllowed: Whoever this runs for writes under review.
+            NotAllowed: The actor writes under review.
         """
         refuse_under_review("judge hits")
         collections = self._judged_collections(memory)
@@ -57,7 +57,7 @@ class JudgedMemories(ABC):
 
     def judgements(self) -> list[Judgement]:
         """Return which records were judged right or wrong for which query, the oldest first."""
-        return self.storage.judgements.every()
+        return self.storage.judgements.all()
 
     ajudgements = twin(judgements)
 

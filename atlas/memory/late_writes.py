@@ -23,7 +23,7 @@ class LateWrites:
         self._background = Background("atlas-late-writes", self._write_all)
 
     def add(self, what: str, write: Callable[[], Any]) -> None:
-        """Write one thing more, soon.
+        """Have something written, soon.
 
         Args:
             what: It, as a report names it that it could not be written: `a strategy`.
@@ -37,7 +37,7 @@ class LateWrites:
         self._background.wait(timeout_seconds)
 
     def drop(self) -> None:
-        """Forget those that are not under way."""
+        """Forget the writes that are not under way."""
         self._waiting.clear()
 
     def _write_all(self) -> None:

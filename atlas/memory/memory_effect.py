@@ -103,7 +103,7 @@ class MemoryEffect:
 
     @property
     def helped(self) -> Estimate | None:
-        """Share of tasks that went better, with its bootstrap interval over tasks, or None without a task."""
+        """Share of tasks that went better, with its bootstrap interval over tasks, or None if there is no task."""
         if not self.tasks:
             return None
         better = np.array([[task.difference > 0] for task in self.tasks], dtype=float)
@@ -210,7 +210,7 @@ class _Origins:
 
 
 def _among(key: str, values: Collection[str]) -> dict[str, object] | None:
-    """Return the filter on these values, or None where reading the whole column is quicker."""
+    """Return the filter on these values, or None if reading the whole column is quicker."""
     return {key: {"$in": sorted(values)}} if len(values) <= MANY else None
 
 

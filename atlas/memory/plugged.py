@@ -106,7 +106,7 @@ class PluggedConcepts(PluggedMemory):
 
     @property
     def compression_strategy(self) -> object:
-        """Its strategy, or None without one."""
+        """Its strategy, or None if there is none."""
         return getattr(self.memory, "compression_strategy", None)
 
     def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
@@ -142,7 +142,7 @@ class PluggedStrategies(PluggedMemory):
 
 
 def unwrapped(memory: M | PluggedMemory | None) -> M | Any | None:
-    """Return a memory as whoever put the system together gave it."""
+    """Return a memory as it was given to the system."""
     return memory.memory if isinstance(memory, PluggedMemory) else memory
 
 

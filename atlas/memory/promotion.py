@@ -98,7 +98,7 @@ class Promoter:
 
         Raises:
             PlanOutdated: One of the entries, or what they become, is another by now; the store was not changed.
-            NotAllowed: Whoever this runs for writes under review, and one of the entries is not their own.
+            NotAllowed: The actor writes under review, and one of the entries is not their own.
         """
         ids = [entry.id for entry in promotion.entries]
         entries = (*promotion.entries, *([promotion.task] if promotion.task and ids else []))

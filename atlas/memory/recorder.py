@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
 Judge = Callable[[Any], "Outcome | bool | None"]
-"""How a run went, from its answer, or None where that is not known."""
+"""How a run went, from its answer, or None if that is not known."""
 
 TEXT_CHARACTERS = 20_000
 """Of an answer, and of each text of a step. Of a longer one the beginning is kept."""
@@ -63,7 +63,7 @@ class Run:
         """The result of `MemorySystem.store`, once it is over."""
 
         self.problem = ""
-        """Why it could not be stored, or its memory not be asked, or empty where all went well."""
+        """Why it could not be stored, or its memory not be asked, or empty if all went well."""
 
         self.parent = parent
         self._memory = memory
@@ -73,7 +73,7 @@ class Run:
 
     @property
     def context(self) -> str:
-        """The memories for the task, as a part of a prompt. Asked for once. Empty without hits.
+        """The memories for the task, as a part of a prompt. Asked for once. Empty if there are no hits.
 
         If a memory fails, it has the hits of the others, and `problem` contains the reason.
         """
@@ -98,7 +98,7 @@ class Run:
             return tuple(self._steps)
 
     def step(self, *, thought: Any = "", action: Any = "", observation: Any = "", **metadata: Any) -> None:
-        """Add a step: the agent's thought, action and observation. Values that are no text are written as JSON."""
+        """Add a step: the agent's thought, action and observation. Values that are not text are written as JSON."""
         plain = {name: _plain(value) for name, value in metadata.items()}
         step = Step(_text(thought), _text(action), _text(observation), plain)
         with self._lock:
@@ -299,7 +299,7 @@ def _task_id(description: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value as text: JSON if it is no text, and as Python shows it where JSON cannot hold it."""
+    """Return a value as text: JSON if it is not a string, and as Python shows it where JSON cannot hold it."""
     try:
         text = value if isinstance(value, str) else to_text(value)
     except Exception:  # noqa: BLE001 - agents hand over anything
@@ -329,5 +329,5 @@ def _error_text(error: BaseException) -> str:
 
 
 def _storable(text: str) -> str:
-    """Return a text without lone surrogates, which UTF-8 cannot hold."""
+    """Return a string without lone surrogates, which UTF-8 cannot hold."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

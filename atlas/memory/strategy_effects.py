@@ -27,7 +27,7 @@ class Tries:
 
     @property
     def rate(self) -> float | None:
-        """The share that succeeded, in [0, 1], or None without attempts."""
+        """The share that succeeded, in [0, 1], or None if there are no attempts."""
         return self.n_succeeded / self.n if self.n else None
 
     @property
@@ -54,7 +54,7 @@ class StrategyEffect:
 
     @property
     def difference(self) -> float | None:
-        """How much higher the success rate is with it, in [-1, 1], or None where either is not known."""
+        """How much higher the success rate is with it, in [-1, 1], or None if either is not known."""
         with_it, without = self.used.rate, self.not_used.rate
         return None if with_it is None or without is None else with_it - without
 

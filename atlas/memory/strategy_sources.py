@@ -69,7 +69,7 @@ def tasks_without(
 
 
 def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRate:
-    """Return how those of the attempts went that are no tries of a strategy.
+    """Return how those of the attempts went that are not tries of a strategy.
 
     A try that names its task alone is taken for an attempt at that task which went alike, if there is one; one that
     names neither may be any of them, and takes none away.
@@ -99,7 +99,7 @@ def attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | N
 def unwritten_attempts(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, limit: int | None = None
 ) -> list[Trajectory]:
-    """Return attempts that no strategy has as a source, oldest first. At most so many of them.
+    """Return attempts that no strategy has as a source, oldest first, at most `limit` of them.
 
     They are successful ones, and failed ones where the bank's abstractor makes warnings of them.
     """

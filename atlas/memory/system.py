@@ -222,7 +222,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         self._makers = dict(makers)
 
     def _compress_automatically(self, automatic: AutomaticCompression) -> None:
-        """Search for concepts in the background after every so many successes that `store` stores."""
+        """Search for concepts in the background each time that `store` has stored enough successes."""
         self._automatic = automatic
 
     def compression_status(self) -> str:
@@ -405,7 +405,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     astore_once = twin(store_once)
 
     def _begun(self) -> str | None:
-        """Return the id of an operation that all memories write to, or None without a history."""
+        """Return the id of an operation that all memories write to, or None if there is no history."""
         operations = (memory.within("store").operation_id for memory in self._memories.values())
         return next(filter(None, operations), None)
 
@@ -459,7 +459,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         return self._extracts_at_once and strategy is not None
 
     def _extract(self, trajectory: Trajectory, operation_id: str | None) -> list[str] | None:
-        """Add the concepts that the library's strategy finds in a success. Return their ids, or None without any."""
+        """Add the concepts that the library's strategy finds in a success. Return their ids, or None."""
         library = self._memory("concepts").within("store", operation_id=operation_id)
         return library.add_many(library.compress([trajectory])) or None
 

@@ -58,4 +58,4 @@ class AccessPlace(Protocol):
         """Return the lines of the audit log, the oldest first."""
 
     def last_purge(self) -> str:
-        """Return the id of the last purge. Empty where a purge itself removes all copies of the store."""
+        """Return the id of the last purge. Empty if a purge itself removes all copies of the store."""

@@ -133,7 +133,7 @@ class VectorIndex(Protocol):
         ...
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Forget these keys, ignoring unknown ones."""
+        """Remove the vectors of these keys, ignoring unknown ones."""
         ...
 
     def query(self, vector: Vector, k: int) -> list[tuple[str, float]]:

@@ -88,7 +88,7 @@ class ApiKeyMiddleware:
             actor = self._doors.enter(header(scope, b"authorization"))
         except AtlasError as error:
             if isinstance(error, NotAllowed):
-                self._doors.stores.note_refusal(peer(scope), str(error), error)
+                self._doors.stores.log_refusal(peer(scope), str(error), error)
             problem = problem_of(error)
             refused = Problem(401, "No valid key", problem.detail) if isinstance(error, NotAllowed) else problem
             answer = self._refusal(refused)

@@ -122,7 +122,7 @@ class Entrance:
                 return forms.opening(name)
             return self._with_session(request, self._sessions.follow(secret, **browser))
         except NotAllowed as error:
-            self._sessions.stores.note_refusal(peer(request.scope), str(error), error)
+            self._sessions.stores.log_refusal(peer(request.scope), str(error), error)
             return forms.refused_link(str(error))
 
     def _leave(self, scope: Scope) -> Response:
@@ -145,7 +145,7 @@ class Entrance:
         return self._with_session(request, token, lead_to)
 
     def _refused(self, request: Request, problem: str, error: Exception | None = None) -> Response:
-        self._sessions.stores.note_refusal(peer(request.scope), problem, error)
+        self._sessions.stores.log_refusal(peer(request.scope), problem, error)
         return self._form(request, problem, 401)
 
     def _may_write(self, scope: Scope) -> bool:
@@ -196,7 +196,7 @@ class _Browser(TypedDict):
 
 
 def rights(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
-    """Return the actors of a connection, by the stores that they may see. Empty without access."""
+    """Return the actors of a connection, by the stores that they may see. Empty if there is no access."""
     browser = _browser(scope, sessions.cookie)
     try:
         return sessions.actors_of(browser["token"]) if sessions.is_let_in(**browser) else {}

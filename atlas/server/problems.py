@@ -47,11 +47,11 @@ class Problem:
     type: str = "about:blank"
 
     def response(self, headers: Mapping[str, str] | None = None) -> JSONResponse:
-        """Return it as a response."""
+        """Return the problem as a response."""
         return JSONResponse(asdict(self), self.status, dict(headers or {}), MEDIA_TYPE)
 
     def rpc_response(self) -> JSONResponse:
-        """Return it as a response to a request of JSON-RPC, whose id is not known yet."""
+        """Return the problem as a response to a request of JSON-RPC, whose id is not known yet."""
         error = {"code": INVALID_REQUEST, "message": self.detail}
         return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, self.status)
 

@@ -56,7 +56,7 @@ class _Visit:
     """Time of `Sessions.monotonic` from which on they have to enter again."""
 
     vouched_id: str
-    """Id of the person for whom a proxy vouched when it began. Empty without a proxy."""
+    """Id of the person for whom a proxy vouched when it began. Empty if there is no proxy."""
 
 
 @dataclass(slots=True)

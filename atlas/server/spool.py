@@ -58,7 +58,7 @@ _REFUSED = ".refused"
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class SpooledTrace:
     """A trace as its file holds it."""
 
     writer: Actor
@@ -157,7 +157,7 @@ class Spool:
             yield
 
 
-def _read(path: Path) -> Waiting:
+def _read(path: Path) -> SpooledTrace:
     """Return the trace that a file holds.
 
     Raises:
@@ -169,7 +169,7 @@ def _read(path: Path) -> Waiting:
     received = [each for line in lines for each in decode_spans(line["request"], logger.warning)]
     by_id = {each.span.id: each for each in received}
     [trace] = traces(by_id.values())
-    return Waiting(
+    return SpooledTrace(
         writer=Actor(lines[-1]["writer"], Role.WRITER, lines[-1]["is_reviewed"]),
         trace=trace,
         has_root=any(not each.span.parent for each in received),
@@ -185,7 +185,7 @@ def _parsed(raw: bytes) -> Any:
 
 
 def _refuse(path: Path, error: Exception) -> bool:
-    logger.warning("a trace is no attempt, and is kept for a week as %s%s: %s", path.name, _REFUSED, error)
+    logger.warning("a trace is not an attempt, and is kept for a week as %s%s: %s", path.name, _REFUSED, error)
     path.rename(path.with_name(path.name + _REFUSED))
     return False
 

@@ -41,12 +41,12 @@ class Collection(ABC):
 
     @property
     def directory(self) -> Path | None:
-        """The directory of the store, beside whose ledger a map may be kept. None without a directory."""
+        """The directory of the store, beside whose ledger a map may be kept. None if there is no directory."""
         return None
 
     @property
     def problem(self) -> str:
-        """A failure that costs no answer, such as an index out of reach, as a sentence. Empty without a failure."""
+        """A failure that costs no answer, such as an index out of reach, as a sentence. Empty if there is none."""
         return ""
 
     @property
@@ -312,10 +312,7 @@ class Collection(ABC):
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
 
     def sampled_texts(self, n: int) -> dict[str, str]:
-        """Return the texts of some n of the records that `similarities` compares, by id. Empty without records.
-
-        They are spread evenly over the order in which the records were added.
-        """
+        """Return up to n texts, by id, of the records that `similarities` samples, spread evenly by insertion order."""
         return {}
 
     # Usage
@@ -357,7 +354,7 @@ class Collection(ABC):
     # History
 
     def moment(self) -> Moment:
-        """Return this point in the history, to give to `delete_unchanged`, `update` or `merge`."""
+        """Return the present point in the history, to give to `delete_unchanged`, `update` or `merge`."""
         return NO_MOMENT
 
     def derived(self) -> str | None:

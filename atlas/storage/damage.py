@@ -27,7 +27,7 @@ def damaged(path: Path | None, what: str) -> StoreDamaged:
     """Return the error for an unreadable ledger, with the remedy.
 
     Args:
-        path: None where only the ledger's rows are known.
+        path: None if only the ledger's rows are known.
     """
     return StoreDamaged(
         f"the ledger {f'{path} ' if path else ''}is damaged ({what[:_LONGEST_FAULT]}). Nothing was changed. Copy the "

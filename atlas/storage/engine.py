@@ -83,7 +83,7 @@ class MarkTables(Protocol):
         """Return the marks of the records that have any, of a whole collection or among some ids."""
 
     def column(self, collection: str, name: str) -> dict[str, Any]:
-        """Return one of the marks of every record that has it: a tuple of tags, a boolean or a text."""
+        """Return one of the marks of every record that has it: a tuple of tags, a boolean or a string."""
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
         """Set records' marks, or raise `NotFound` where one does not exist."""
@@ -159,8 +159,8 @@ class VectorTable(Protocol):
     def of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that some live record holds, each of shape (n_windows, dim)."""
 
-    def first(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vector of each record as a whole, which is its first, by id."""
+    def whole_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
+        """Return each record's vector for its whole text (window 0), by id."""
 
     def count(self, collection: str) -> int:
         """Return how many vectors the records of a collection have."""
@@ -191,7 +191,7 @@ class TokenVectorTable(Protocol):
         """Return the packed token vectors of records, by number, of those that have any."""
 
     def clear(self) -> None:
-        """Forget all of them, and how they are packed."""
+        """Delete all token vectors, and how they are packed."""
 
     def count_missing(self) -> int:
         """Return how many texts of live records have no token vectors."""
@@ -251,7 +251,7 @@ class Publication:
     """Higher than of every earlier one. It is the time of its publication, in nanoseconds since 1970."""
 
     job: str
-    """The job that made it. Empty without a job."""
+    """The job that made it. Empty if there is no job."""
 
     is_whole: bool
     """False if it is too large to be held, so that only its maker has it."""
@@ -333,7 +333,7 @@ class LedgerEngine(Protocol):
 
     @property
     def shared(self) -> SharedState | None:
-        """The part that several machines share. None where the ledger is a file."""
+        """The part that several machines share. None if the ledger is a file."""
 
     def close(self) -> None:
         """Close the connections. A later call opens new ones."""
@@ -348,10 +348,10 @@ class LedgerEngine(Protocol):
         """Return a name of these files or tables: a copy of them has another one, where `ledger_id` is the same."""
 
     def index(self, collection: str, dimension: int) -> FollowingIndex:
-        """Return the index of a collection's vectors that the ledger has beside it, and which follows it."""
+        """Return the collection's vector index, which lags behind the ledger."""
 
     def n_bytes_elsewhere(self) -> int:
-        """Return its size on a server's disk. 0 for a file of the store's directory."""
+        """Return the ledger's size on a server's disk. 0 for a file of the store's directory."""
 
     def copy_into(self, target: Any, on_progress: Progress | None = None) -> int:
         """Copy all of it into another ledger that is empty, in one transaction, and return how many rows.
@@ -410,7 +410,7 @@ class LedgerEngine(Protocol):
         """Return the collections that hold, or held, any record."""
 
     def moment(self) -> Moment:
-        """Return this point in the history."""
+        """Return the present point in the history."""
 
     def position(self, collection: str) -> Position:
         """Return the current position of a collection: cheap enough to ask before every query."""
@@ -437,7 +437,7 @@ class LedgerEngine(Protocol):
         """Return name and dimension of the embedding model that the store is bound to. None before it is bound."""
 
     def prompts(self) -> str:
-        """Return the prompts of that model as text. Empty without prompts."""
+        """Return the prompts of that model as text. Empty if there are no prompts."""
 
     def bind_model(self, name: str, dimension: int, prompts: str = "") -> None:
         """Bind a store that has no model yet. One that has is left as it is."""

@@ -180,7 +180,7 @@ def caching(directory: Path, ledger_id: str) -> Iterator[None]:
 
     Args:
         directory: The cache; anything may be written into other directories.
-        ledger_id: Id of the ledger as it was read; empty where that is not known.
+        ledger_id: Id of the ledger as it was read; '' if that is not known.
 
     Raises:
         PlanOutdated: The store was restored, embedded again or purged of a record meanwhile.

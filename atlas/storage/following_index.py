@@ -101,7 +101,7 @@ class FollowingIndex(Protocol):
         """True where it failed, and has been left alone for long enough."""
 
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> AbstractContextManager[bool]:
-        """Keep others from writing it. Gives False where another process kept it for longer than the timeout."""
+        """Keep others from writing it. Gives False if another process kept it for longer than the timeout."""
 
     def seal(self) -> Seal:
         """Return the seal that queries may rely on, from the last writer. Empty if its write is unfinished."""
@@ -121,7 +121,7 @@ class FollowingIndex(Protocol):
         """Write vectors under these keys, in place of the present ones."""
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored."""
+        """Remove the vectors of these keys. Unknown ones are ignored."""
 
     def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarity, highest first, if this is its seal."""
@@ -130,7 +130,7 @@ class FollowingIndex(Protocol):
         """Return how many keys it holds."""
 
     def clear(self) -> bool:
-        """Forget everything. Return False where that cannot be done in this process."""
+        """Forget everything. Return False if that cannot be done in this process."""
 
     def close(self) -> None:
         """Close files and connections."""

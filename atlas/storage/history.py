@@ -45,7 +45,7 @@ class Quote:
     """`in the trash`, `in an earlier version`, `in its marks`. Empty for its present text."""
 
     n_shared: int
-    """Lines, sentences and words with digits that it shares. 0 where it only names the record."""
+    """Lines, sentences and words with digits that it shares. 0 if it only names the record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class PurgeTraces:
     """The traces in a ledger of records that would be purged."""
 
     records: tuple[Removal, ...]
@@ -145,7 +145,7 @@ class History(Protocol):
 class Purges(Protocol):
     """The ledger's part of purges: finding, removing, and notes of unfinished ones."""
 
-    def sight(self, ids: Sequence[str], collection: str) -> Sighting:
+    def sight(self, ids: Sequence[str], collection: str) -> PurgeTraces:
         """Return the traces of records in the ledger."""
 
     def purge(

@@ -93,7 +93,7 @@ class LedgerCollection(Collection):
         return self._ledger.notes.read(f"kept:{self._name}:")
 
     def write_note(self, name: str, text: str) -> None:
-        """Keep a text beside the records, which is no operation. It is durable when this returns."""
+        """Keep a text beside the records, which is not an operation. It is durable when this returns."""
         self._ledger.notes.write({f"kept:{self._name}:{name}": text})
 
     def reading(self) -> AbstractContextManager[object]:
@@ -203,7 +203,7 @@ class LedgerCollection(Collection):
 
     def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vector of each record as a whole, by id."""
-        return self._ledger.vectors.first(self._name, ids)
+        return self._ledger.vectors.whole_vectors(self._name, ids)
 
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
@@ -363,7 +363,7 @@ class LedgerCollection(Collection):
         return self._ledger.history.versions(self._name, record_id)
 
     def moment(self) -> Moment:
-        """Return this point in the history. Give it to `delete_unchanged` or `update`."""
+        """Return the present point in the history. Give it to `delete_unchanged` or `update`."""
         return self._ledger.moment()
 
     def delete_unchanged(

@@ -69,7 +69,7 @@ class ProfileBook:
         self._notes = notes
         self._warned: set[str] = set()
 
-    def every(self) -> tuple[Profile, ...]:
+    def all(self) -> tuple[Profile, ...]:
         """Return the built-in profile, then the saved ones by name. Also those that cannot be read, with the reason."""
         return (BUILT_IN, *(_profile(name, value) for name, value in self._notes.read(_PREFIX).items()))
 
@@ -114,7 +114,7 @@ class ProfileBook:
         """
         name = check_name(name)
         check_weights(weights)
-        alike = [each.name for each in self.every() if _seen(each.name) == _seen(name)]
+        alike = [each.name for each in self.all() if _seen(each.name) == _seen(name)]
         if alike and name not in alike:
             raise InvalidInput(
                 f"{name!r} looks like the profile {alike[0]!r}, which is there; choose another name, or save under "
@@ -157,7 +157,7 @@ class ProfileBook:
 
     def _find(self, name: str) -> Profile:
         name = _normal(name)
-        found = next((profile for profile in self.every() if profile.name == name), None)
+        found = next((profile for profile in self.all() if profile.name == name), None)
         if found is None:
             raise NotFound(f"there is no profile {name!r}; see: atlas profiles")
         return found

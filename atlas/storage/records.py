@@ -236,7 +236,7 @@ class CopyContents:
     """Live records by collection."""
 
     model: str
-    """The embedding model that it is bound to. Empty without a model."""
+    """The embedding model that it is bound to. Empty if there is no model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,7 +200,7 @@ class Store:
 
     @property
     def prompts(self) -> Prompts | None:
-        """The prompts that its texts were embedded with. None without prompts."""
+        """The prompts that its texts were embedded with. None if there are no prompts."""
         return read_prompts(self.ledger.prompts())
 
     def bind(self, model: EmbeddingModel, embedder: object = None) -> None:
@@ -281,7 +281,7 @@ class Store:
         """Undo an operation as one new operation. Undoing that one redoes it.
 
         Raises:
-            NotAllowed: Somebody else did it, and whoever this runs for is no curator.
+            NotAllowed: Somebody else did it, and the actor is not a curator.
             NotFound: There is no such operation.
             UndoRefused: It was undone already, or one of its records has changed since.
         """
@@ -292,7 +292,7 @@ class Store:
         """Return a plan to undo all operations that are wanted, the newest first. The store is not changed.
 
         Raises:
-            NotAllowed: Others did some of it, and whoever this runs for is no curator.
+            NotAllowed: Others did some of it, and the actor is not a curator.
             InvalidInput: The filter is empty.
         """
         return self._undo_many(wanted, None)
@@ -325,7 +325,7 @@ class Store:
             yield
 
     def _check_may_undo(self, operation_id: str) -> None:
-        """Raise `NotAllowed` unless whoever this runs for did the operation, or is a curator."""
+        """Raise `NotAllowed` unless the actor did the operation, or is a curator."""
         actor = present_actor()
         if actor is not None and self.operation(operation_id).actor != actor.name:
             check_role(Role.CURATOR, "undo what others did")
@@ -418,7 +418,7 @@ class Store:
         """Write a label beside the ledger, for people and other programs. The ledger has the authority.
 
         Raises:
-            NotAllowed: Whoever this runs for is a viewer.
+            NotAllowed: The actor is a viewer.
         """
         check_role(Role.WRITER, "label the store")
         self._write_label(

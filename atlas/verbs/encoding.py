@@ -24,7 +24,7 @@ _EXACT = {str: "a text", datetime: "a datetime"}
 
 
 def encode(value: Any) -> Any:
-    """Return a value as JSON values. A mapping with keys that are no texts becomes a list of pairs.
+    """Return a value as JSON values. A mapping with keys that are not texts becomes a list of pairs.
 
     Raises:
         InvalidInput: It is, or contains, something of this program alone, such as a function.

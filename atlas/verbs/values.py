@@ -139,7 +139,7 @@ def check_names(named: Iterable[str], allowed: Collection[str], needed: Iterable
     """Raise `InvalidInput` where a name is unknown, or one that is needed is missing."""
     names = list(named)
     if unknown := [name for name in names if name not in allowed]:
-        raise InvalidInput(f"{unknown[0]!r:.80} is no part of {place}; it takes {', '.join(allowed) or 'none'}")
+        raise InvalidInput(f"{unknown[0]!r:.80} is not part of {place}; it takes {', '.join(allowed) or 'none'}")
     if missing := [name for name in needed if name not in names]:
         raise InvalidInput(f"{place} lacks {', '.join(missing)}")
 

@@ -10,7 +10,7 @@ from atlas.core.imports.distribution import extra
 
 
 def main() -> None:
-    """Show it until it is stopped."""
+    """Show the dashboard until it is stopped."""
     root = Path(__file__).resolve().parents[2]
     sys.path[0] = str(root)
     try:

@@ -197,7 +197,7 @@ def test_show_prints_an_experience_step_by_step(store, capsys):
     said = run(capsys, "show", record[:6])
     assert "task: sort a list" in said
     assert "thought: think first\naction: do: sort a list\nobservation: done" in said
-    assert "no experience begins with 'zz'" in run(capsys, "show", "zz", status=1)
+    assert "no experience has an id that begins with 'zz'" in run(capsys, "show", "zz", status=1)
 
 
 def test_context_prints_the_block_and_why_each_other_hit_is_left_out(store, capsys):
@@ -308,7 +308,7 @@ def test_reembedding_binds_the_store_to_another_model(store, capsys):
     ("arguments", "words"),
     [
         (("prune", "--min-success-rate", "3"), "should be a number from 0 to 1"),
-        (("undo", "nothing"), "no operation begins with 'nothing'"),
+        (("undo", "nothing"), "no operation has an id that begins with 'nothing'"),
         (("import", "/does/not/exist"), "does not exist"),
         (("restore", "/does/not/exist"), "/does/not/exist"),
         (("export", "/does/not/exist"), "No such file or directory"),
@@ -439,7 +439,7 @@ def test_tag_pins_buries_and_annotates(store, capsys):
         marks = memory.experience.marks(list(ids.values()))
     assert marks[ids["sort a list"]] == atlas.Marks(tags=("x",), pinned=True, note="mine")
     assert marks[ids["parse a date"]] == atlas.Marks(tags=("x", "y"), pinned=True, buried=True)
-    assert "no experience begins with 'zz'" in run(capsys, "tag", "zz", "--pin", status=1)
+    assert "no experience has an id that begins with 'zz'" in run(capsys, "tag", "zz", "--pin", status=1)
 
 
 def test_trash_lists_what_was_deleted_and_brings_it_back(store, capsys):
@@ -453,7 +453,8 @@ def test_trash_lists_what_was_deleted_and_brings_it_back(store, capsys):
     restored = run(capsys, "trash", "--restore", ids["sort a list"][:12])
     assert restored.startswith("Brought back 1. To undo it: atlas undo ")
     assert "experiences      3" in run(capsys, "status")
-    assert "no deleted experience begins with" in run(capsys, "trash", "--restore", ids["sort a list"], status=1)
+    problem = run(capsys, "trash", "--restore", ids["sort a list"], status=1)
+    assert "no deleted experience has an id that begins with" in problem
 
 
 def test_purge_shows_what_would_go_and_asks_before_it_does_it(store, tmp_path, capsys, monkeypatch):
@@ -501,7 +502,7 @@ def test_concepts_are_listed_searched_and_printed(store, capsys):
     assert "--- code\ndef crop(grid):\n    return grid[1:]" in shown
     assert ">>> crop([[1]])\n[]" in shown
     assert "\x1b" not in shown
-    assert "no concept begins with" in run(capsys, "concepts", "--show", "nothing", status=1)
+    assert "no concept has an id that begins with" in run(capsys, "concepts", "--show", "nothing", status=1)
     assert "concepts         1" in run(capsys, "status")
 
 
@@ -523,7 +524,7 @@ def test_strategies_are_listed_searched_and_printed_with_their_attempts(store, c
     assert "estimate: 0.55, by EMASuccessUpdater" in shown
     assert "or a beginning of one, got an empty text" in run(capsys, "strategies", "--show", "", status=1)
     assert "\x1b" not in shown
-    assert "no strategy begins with" in run(capsys, "strategies", "--show", "nothing", status=1)
+    assert "no strategy has an id that begins with" in run(capsys, "strategies", "--show", "nothing", status=1)
     assert "strategies       1" in run(capsys, "status")
 
 
@@ -581,7 +582,7 @@ def test_the_journal_is_listed_searched_and_printed(journal, capsys):
     shown = run(capsys, "journal", "show", journal["crash"][:6])
     assert "type: crash_log of generation 4" in shown
     assert "\x1b" not in shown
-    assert "no journal entry begins with" in run(capsys, "journal", "show", "nothing", status=1)
+    assert "no journal entry has an id that begins with" in run(capsys, "journal", "show", "nothing", status=1)
 
 
 def test_the_latest_entries_are_told_of_how_many_such_they_are(journal, capsys):

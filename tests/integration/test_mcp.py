@@ -171,7 +171,7 @@ def test_a_repeated_call_stores_once(memory):
     [
         ("read", {"ids": ["zzzz"]}, "no record has an id that begins with 'zzzz'"),
         ("read", {"ids": []}, "at least 1"),
-        ("undo", {"operation_id": "zzzz"}, "no operation begins with 'zzzz'"),
+        ("undo", {"operation_id": "zzzz"}, "no operation has an id that begins with 'zzzz'"),
         ("search", {"query": "x", "where": {"outcome": {"$near": 1}}}, "$near"),
         ("search", {"query": "x", "cursor": "-1"}, "`cursor` should be a number from the last line of a search"),
         ("note", {"entry_type": "", "content": "x"}, "type"),

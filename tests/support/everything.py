@@ -61,7 +61,7 @@ def make_everything(store: Path) -> Ids:
         people = People(store, {"*": Role.VIEWER})
         ids["person"] = people.set_role(people.sign_in(person).id, Role.WRITER).id
         links.make_link(memory, "board", 7)
-        ids["link"] = Links(store).every()[0].id
+        ids["link"] = Links(store).all()[0].id
         calibrate(memory)  # or the first search would keep what it measured
     return ids
 

@@ -230,13 +230,13 @@ def test_removing_a_person_revokes_the_keys_that_they_made_unless_one_says_no(
     ring.add("crawler", Role.WRITER, created_by="Eve")
     app = dashboard(tmp_path, "settings", settings_tab="People")
     assert "crawler" not in said(app)
-    app.selectbox(key="settings_person").select(people.every()[1].id).run()
+    app.selectbox(key="settings_person").select(people.all()[1].id).run()
     assert "They made 1 key that is in use: crawler." in texts(app)
     [asked] = [box for box in app.checkbox if box.label == "Also revoke these when removing them"]
     assert asked.value
     if not and_doors:
         asked.uncheck()
     app.button(key="settings_person_remove").click().run()
-    assert people.every()[1].removed_at is not None
+    assert people.all()[1].removed_at is not None
     assert [key.name for key in ring.live_keys()] == ([] if and_doors else ["crawler"])
     assert_no_problem(app)

@@ -18,7 +18,7 @@ def words_of(text: str) -> frozenset[str]:
 
 
 VERBS = words_of("""
-    Abandon Abstract Accept Add Answer Apply Ask Begin Bind Bring Build Catch Choose Close Commit Compact
+    Abandon Abstract Accept Add Advance Answer Apply Ask Begin Bind Bring Build Catch Choose Close Commit Compact
     Compare Compose Compress Compute Connect Continue Convert Create Declare Decode Delete Do Draw Drop Edit
     Embed Encode Ensure Erase Evaluate Examine Exclude Extract Fetch Fill Find Finish Fit Flatten Follow Forget
     Format Give Go Hand Have Ignore Inline Insert Join Judge Keep Learn Leave Lend Let Load Make Measure Merge
@@ -32,7 +32,7 @@ VERBS = words_of("""
 VERBS_AND_NOUNS = words_of("""
     Call Change Check Copy Count Cut Empty End Estimate Export Filter Group Hold Import Index Label Link List
     Lock Log Look Map Mark Match Name Note Open Plan Rate Read Record Report Score Search Set Split Start Store
-    Test Update Use Write
+    Switch Test Update Use Write
 """)
 """Verbs that are nouns too: either may begin with one."""
 

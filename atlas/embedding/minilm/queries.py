@@ -26,7 +26,7 @@ _TEXTS = "texts"
 """Name of the checksum of the queries in the file."""
 
 _STEPS = 127
-"""A number of a word piece's vector is kept as one of so many steps on either side of 0."""
+"""A number of a word piece's vector is kept as one of this number of steps on either side of 0."""
 
 
 def write_queries(directory: Path, encoder: OnnxEncoder, projection: Projection) -> None:

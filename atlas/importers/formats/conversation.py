@@ -30,7 +30,7 @@ class Message:
     """Tool calls, each as `name(arguments)`."""
 
     tool: str = ""
-    """Name of the tool that answers, empty where a person does."""
+    """Name of the tool that answers, or '' if a person does."""
 
     failed: bool = False
     """True for the answer of a tool call that failed."""
@@ -85,7 +85,7 @@ class Content:
 
 
 def content(value: Any, name: str, resolve: Callable[[str], str] = str) -> Content:
-    """Return a message's content: a text, null, or a list of parts. Pictures and sounds become `[image]` ….
+    """Return a message's content: a string, null, or a list of parts. Pictures and sounds become `[image]` ….
 
     Args:
         value: The content.

@@ -286,7 +286,7 @@ def _optional(raw: Mapping[str, Any], name: str) -> str | None:
 
 
 def _n_bytes(content: Any) -> int:
-    """Return the length of a text. SQLite holds values of any type in any column."""
+    """Return the length of a string. SQLite holds values of any type in any column."""
     return len(content) if isinstance(content, bytes) else 0
 
 

@@ -26,7 +26,7 @@ from atlas.importers.keys import record_keys
 from atlas.importers.rows import Limits, Row, convert
 
 MAX_LIST_CHARACTERS = 2**20
-"""Length of a text that holds a list. A longer one is taken as one reflection."""
+"""Length of a string that holds a list. A longer one is taken as one reflection."""
 
 SOLUTION_KEYS = ("canonical_solution", "cannonical_solution")
 
@@ -129,7 +129,7 @@ def _flag(value: Any, name: str) -> bool | None:
 
 
 def _texts(value: Any, name: str) -> list[str]:
-    """Return reflections, which some logs hold as a list and others as a text that holds a list."""
+    """Return reflections, which some logs hold as a list and others as a string that holds a list."""
     texts = as_list(_listed(value) if isinstance(value, str) else value, name)
     return [text for n, text in enumerate(texts) if as_text(text, f"{name}[{n}]").strip()]
 

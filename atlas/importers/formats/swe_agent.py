@@ -1,6 +1,6 @@
 """SWE-agent's `.traj` files: one run each, on an issue of a repository or on a capture-the-flag challenge.
 
-A run does not record whether it solved its task, so its outcome is unknown. Demonstrations are no steps of the run.
+A run does not record whether it solved its task, so its outcome is unknown. Demonstrations are not steps of the run.
 
 Source:
     https://github.com/SWE-agent/SWE-agent
@@ -133,7 +133,7 @@ def _model(run: Json) -> str:
 
 
 def _replay_config(run: Json) -> Json:
-    """Return the configuration, which some versions write as an object and others as a text."""
+    """Return the configuration, which some versions write as an object and others as a string."""
     config = run.get("replay_config")
     if isinstance(config, str):
         try:

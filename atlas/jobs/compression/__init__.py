@@ -164,7 +164,7 @@ class LiveCompression(LiveResult[CompressionResult]):
             path: Directories of modules that the programs import, separated as in PATH.
 
         Raises:
-            InvalidInput: One of them is no directory.
+            InvalidInput: One of them is not a directory.
         """
         directories(PROGRAM_PATH, path)
         options: dict[str, Any] = {

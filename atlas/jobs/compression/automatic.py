@@ -40,7 +40,7 @@ def compress_store(directory: Path) -> str:
         directory: The store, or the directory that a store in PostgreSQL has on this machine.
 
     Returns:
-        What was done, or why it failed, as the store's status has it. Empty where another process is at it.
+        What was done, or why it failed, as the store's status has it. Empty if another process is at it.
     """
     settings = replace(Settings.from_environment(), actor=ACTOR, embedding_model="")
     with search_lock(directory).locked(PROBE_SECONDS) as is_alone:

@@ -360,7 +360,7 @@ def _iterators(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _sized(module: ast.Module) -> Iterator[str]:
-    """Yield the names that are subscripted or passed to `len`, and so are no iterators."""
+    """Yield the names that are subscripted or passed to `len`, and so are not iterators."""
     for node in ast.walk(module):
         match node:
             case ast.Subscript(value=ast.Name(id=name)):

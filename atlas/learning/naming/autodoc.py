@@ -144,14 +144,14 @@ def _names_in(uses: Iterable[tuple[str, str]]) -> set[str]:
 def _validate(
     answer: Mapping[str, Any], *, code: str, function: Function, reserved: set[str], types: Sequence[str]
 ) -> Documentation | None:
-    """Return the answer as documentation that fits the code, or None where it gives no name.
+    """Return the answer as documentation that fits the code, or None if it gives no name.
 
     Args:
         answer: Conforms to the schema.
         code: The function's.
         function: The same, parsed.
         reserved: Names that are taken.
-        types: Of its parameters, as the recorded calls show them; empty where unknown.
+        types: Of its parameters, as the recorded calls show them; empty if unknown.
 
     Raises:
         InvalidInput: It does not fit. The message is for the model.
@@ -161,7 +161,7 @@ def _validate(
         return None
     if not is_available(name) or len(name) > MAX_NAME_CHARACTERS:
         raise InvalidInput(
-            f"name should be an identifier of at most {MAX_NAME_CHARACTERS} characters that is no keyword and no "
+            f"name should be an identifier of at most {MAX_NAME_CHARACTERS} characters that is not a keyword or "
             f"builtin, got {name[:80]!r}"
         )
     if is_made_up(name):
@@ -193,13 +193,13 @@ def _parameters(answers: Sequence[Mapping[str, str]], function: Function) -> tup
     for name in names:
         if not is_available(name) or names.count(name) > 1:
             raise InvalidInput(
-                f"each parameter needs an identifier of its own, no keyword and no builtin, got {name[:80]!r}"
+                f"each parameter needs an identifier of its own that is not a keyword or builtin, got {name[:80]!r}"
             )
     return names, tuple(_type(parameter["type"], f"the type of {parameter['name']}") for parameter in answers)
 
 
 def _type(value: str, field: str) -> str:
-    """Return a type annotation, empty where the answer has none."""
+    """Return a type annotation, or '' if the answer has none."""
     text = value.strip()
     if not text:
         return ""

@@ -49,7 +49,7 @@ class Documentation:
     """New names, in the order of the code's own."""
 
     types: tuple[str, ...] = ()
-    """Annotations of the parameters, empty where unknown."""
+    """Annotations of the parameters, empty if unknown."""
 
     returns: str = ""
     guidance: str = ""

@@ -9,7 +9,7 @@ from atlas.learning.analysis.dataflow import fits
 from atlas.learning.analysis.functions import Function
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.shelf import Shelf, inline_pattern, locate_occurrences
-from atlas.learning.search.limits import IsCancelled
+from atlas.learning.search.limits import RaiseIfCancelled
 from atlas.learning.terms.patterns import Pattern, rewrite
 from atlas.learning.terms.terms import Term
 
@@ -19,7 +19,7 @@ def apply_library(
     functions: Mapping[str, Function],
     originals: Mapping[str, Term],
     removable_imports: Mapping[str, frozenset[str]],
-    cancelled: IsCancelled = lambda: False,
+    raise_if_cancelled: RaiseIfCancelled = lambda: None,
 ) -> Shelf:
     """Return a shelf of other programs, which call the functions of a library.
 
@@ -31,7 +31,7 @@ def apply_library(
     shelf = Shelf(originals, originals, library.patterns.values(), removable_imports)
     lengths = Lengths(shelf, functions)
     for name, term in originals.items():
-        cancelled()
+        raise_if_cancelled()
         shelf.put(name, _insert_calls(name, term, largest, functions))
         for pattern in (inlined[head] for head in sorted(shelf.programs[name].calls)):
             _shorten(name, pattern, shelf, lengths)

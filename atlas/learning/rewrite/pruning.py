@@ -10,7 +10,7 @@ from atlas.learning.analysis.functions import Function, function_body
 from atlas.learning.rewrite.gates import Body, Worth, body_problem, use_problem
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.shelf import Shelf, users
-from atlas.learning.search.limits import IsCancelled, Limits
+from atlas.learning.search.limits import Limits, RaiseIfCancelled
 from atlas.learning.terms.patterns import Pattern
 
 
@@ -19,7 +19,7 @@ def prune(
     functions: Mapping[str, Function],
     tasks: Mapping[str, str],
     limits: Limits,
-    cancelled: IsCancelled,
+    raise_if_cancelled: RaiseIfCancelled,
     refused: Counter[str],
 ) -> dict[str, int]:
     """Remove functions that fail a gate, the worst first, and return the savings of the others.
@@ -35,7 +35,7 @@ def prune(
     little = _Judge(lengths, functions, limits)
     while True:
         for name in shelf.patterns:
-            cancelled()
+            raise_if_cancelled()
             if name not in savings:
                 savings[name] = lengths.saving(name, callers[name])
         reasons = {

@@ -63,7 +63,7 @@ def _check(tree: ast.AST, changed: Mapping[str, str]) -> None:
         raise InvalidInput(f"expected a different name for each, got {sorted(changed.values())}")
     for old, new in changed.items():
         if not is_available(new):
-            raise InvalidInput(f"expected an identifier that is no word of Python's, got {new!r}")
+            raise InvalidInput(f"expected an ASCII identifier that is not a keyword or builtin, got {new!r}")
         if new in used:
             raise InvalidInput(f"{new!r} is used in the code for something else; choose another name for {old!r}")
     fixed = _fixed_names(tree)

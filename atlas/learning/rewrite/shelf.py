@@ -10,7 +10,7 @@ from atlas.learning.analysis.dataflow import Judgement, awaits, group_by_pattern
 from atlas.learning.analysis.functions import Function, name_holes
 from atlas.learning.analysis.occurrences import Occurrence, ProgramTree, Site, expand
 from atlas.learning.search.engines import EngineError
-from atlas.learning.search.limits import IsCancelled
+from atlas.learning.search.limits import RaiseIfCancelled
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import Term, fill_holes, is_call
 
@@ -134,14 +134,14 @@ def locate_occurrences(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[
     return group_by_pattern(occurrences), programs
 
 
-def drop_invalid(shelf: Shelf, prefix: str, cancelled: IsCancelled) -> ValidFunctions:
+def drop_invalid(shelf: Shelf, prefix: str, raise_if_cancelled: RaiseIfCancelled) -> ValidFunctions:
     """Inline patterns that are not valid Python functions, until only valid ones are left."""
     reasons: list[str] = []
     while True:
         occurrences, programs = locate_occurrences(shelf)
         judgements = {}
         for name, pattern in shelf.patterns.items():
-            cancelled()
+            raise_if_cancelled()
             judgements[name] = judge(pattern, occurrences[name], programs)
         reasons += [judgement.problem for judgement in judgements.values() if judgement.interface is None]
         unusable = [name for name, judgement in judgements.items() if judgement.interface is None]

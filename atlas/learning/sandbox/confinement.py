@@ -1,7 +1,7 @@
 """Limits that a process sets on itself and the kernel enforces: seccomp, Landlock and resource limits.
 
 Standard library only, because the process that runs it imports nothing else. No limit can be lifted again, not even by
-root. The limits stop programs that go wrong. They are no jail for a program that attacks the kernel.
+root. The limits stop programs that go wrong. They are not a jail for a program that attacks the kernel.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class WorkingDirectory:
     """A directory of its own for one program."""
 
     def __init__(self, megabytes: int) -> None:
-        """Make it in the working directory of this process.
+        """Make the directory in the working directory of this process.
 
         Args:
             megabytes: Size of all files together from which on it is full.
@@ -44,7 +44,7 @@ class WorkingDirectory:
         return self._is_full
 
     def remove(self) -> None:
-        """Remove it, once no program works in it any more."""
+        """Remove the directory, once no program works in it any more."""
         empty(self.path)
         with suppress(OSError):
             os.rmdir(self.path)  # noqa: PTH106 - as its neighbours

@@ -174,7 +174,7 @@ def _end(pid: int) -> tuple[int, resource.struct_rusage]:
 
 
 def _reported_answer(message: bytes, token: str) -> Answer | None:
-    """Return the result that the fork reported, or None without a valid report that begins with the token."""
+    """Return the result that the fork reported, or None if there is no valid report that begins with the token."""
     mark, _, body = message.partition(b"\n")[0].partition(b" ")
     if mark != token.encode() or not message.endswith(b"\n"):
         return None
@@ -268,7 +268,7 @@ def _run(source: str, tests: str) -> Answer:
 
 
 def _execute(text: str, name: str, module: types.ModuleType, failing: str) -> Answer | None:
-    """Return how a part of a program ended, or None where it ran to its end."""
+    """Return how a part of a program ended, or None if it ran to its end."""
     try:
         exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
     except MemoryError:

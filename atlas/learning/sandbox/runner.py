@@ -87,7 +87,7 @@ class RunResult:
     """Either `passed` (it and its tests ran to the end), `failed` (the tests raised) or `error` (it raised or left)."""
 
     detail: str = ""
-    """Exception and its place on one line, empty where it passed."""
+    """Exception and its place on one line, or '' if it passed."""
 
     output: str = ""
     """Beginning of what it printed."""
@@ -120,7 +120,7 @@ class Sandbox:
         Args:
             path: Directories of modules that programs may import, before all others, and may read the files of.
             n_workers: Programs that run at the same time.
-            is_confined: False leaves out what the kernel refuses, as on systems where it refuses nothing.
+            is_confined: False turns off kernel confinement, for systems without it.
         """
         self._limits = limits or RunLimits()
         self._path = tuple(str(Path(directory).resolve()) for directory in path)
@@ -269,7 +269,7 @@ class _Worker:
         self._start()
 
     def run(self, source: str, tests: str, limits: RunLimits) -> RunResult | None:
-        """Return how a program ended, or None where this was closed meanwhile."""
+        """Return how a program ended, or None if this was closed meanwhile."""
         request = {"source": source, "tests": tests, **asdict(limits)}
         line = json.dumps(request).encode() + b"\n"
         answer = self._ask(line, limits.wall_seconds + GRACE_SECONDS)

@@ -13,6 +13,9 @@ StageProgress = Callable[[str, float], None]
 IsCancelled = Callable[[], bool]
 """Callback that returns whether to stop. It is called repeatedly."""
 
+RaiseIfCancelled = Callable[[], None]
+"""Callback that raises `Cancelled` if the work is to stop. It is called repeatedly."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

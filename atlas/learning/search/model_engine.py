@@ -150,7 +150,7 @@ def _validate(batch: Mapping[str, str], answer: dict[str, Any]) -> list[str]:
     """Return the code of the functions of an answer.
 
     Raises:
-        InvalidInput: It names programs that were not shown, or code that is no function to begin with.
+        InvalidInput: It names programs that were not shown, or code that is not a function to begin with.
     """
     for function in answer["functions"]:
         unknown = sorted(set(function["programs"]) - set(batch))

@@ -21,7 +21,7 @@ BLOCK, REST, DEFINITIONS = "b", "t", "m"
 """A block of statements, what follows one of its statements, and a block that defines or imports something."""
 
 EXCLUDED = "apart"
-"""A statement that is no part of a pattern, and the expressions in it."""
+"""A statement that is not part of a pattern, and the expressions in it."""
 
 DO, THEN, END = "b:Do", "t:Then", "t:End"
 ABSENT = "0"
@@ -34,7 +34,7 @@ class Part:
     """One field of a head."""
 
     sorts: tuple[str | None, ...] = ()
-    """Sorts of the field's children, None where a list has a gap."""
+    """Sorts of the field's children, None if a list has a gap."""
 
     scalars: tuple[Scalar, ...] = ()
     is_list: bool = False

@@ -34,7 +34,7 @@ _OF_INSPECT = frozenset({"stack", "trace", "*"})
 
 
 def is_available(name: str) -> bool:
-    """Return whether Python permits a name: an identifier that is no keyword and no builtin."""
+    """Return whether Python permits a name: an identifier that is not a keyword or builtin."""
     return name.isidentifier() and name.isascii() and name not in RESERVED and not name.startswith("__")
 
 
@@ -115,7 +115,7 @@ def looks_at_stack(tree: ast.AST) -> bool:
 
 
 def _names_of(node: ast.AST) -> set[str]:
-    """Return the names that a node mentions in any way. `getattr` takes a text."""
+    """Return the names that a node mentions in any way. `getattr` takes a string."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)) | ast.alias(name=name):
             return {name}

@@ -35,7 +35,7 @@ def parse(source: str) -> ast.Module:
 
 
 def try_parse(source: str) -> ast.Module | None:
-    """Return the syntax tree of a source, or None where `parse` refuses it."""
+    """Return the syntax tree of a source, or None if `parse` refuses it."""
     try:
         return parse(source)
     except InvalidPython:

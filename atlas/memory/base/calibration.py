@@ -126,7 +126,7 @@ class Cut:
         return lambda hit: (is_home and hit.relevance >= least) or (self.spares_words and hit.words >= TELLING)
 
     def least(self, best: float) -> float:
-        """Return the relevance that hits need, beside a best one of so much."""
+        """Return the relevance that hits need, beside a best one of `best`."""
         return self.best if best < self.best else max(self.each, self.near_best * best)
 
 
@@ -140,7 +140,7 @@ class LevelMeasurement:
     """The best answers to each foreign query. Empty before they are asked."""
 
     languages: tuple[str, ...] = ()
-    """The language of each foreign query. Empty where all are in one."""
+    """The language of each foreign query. Empty if all are in one."""
 
     own_answers: tuple[Answers, ...] = ()
     """The best answers to the first sentence of some records, without the record itself."""
@@ -151,7 +151,7 @@ class LevelMeasurement:
     model: str = ""
     at: Moment = NO_MOMENT
     is_whole: bool = True
-    """False where foreign queries are still to be asked."""
+    """False if foreign queries are still to be asked."""
 
     @property
     def is_small(self) -> bool:
@@ -342,7 +342,7 @@ class LiveCalibration:
             measurement = _decode(self.store.derived())
         except (ValueError, TypeError, KeyError, ArithmeticError):
             return None
-        if measurement is None or measurement.model != self._model():
+        if measurement is None or measurement.model != self._similarity_source():
             return None
         now = self.store.moment()
         is_of_before = now.ledger_id == measurement.at.ledger_id and measurement.at.change <= now.change
@@ -359,14 +359,14 @@ class LiveCalibration:
         return LevelMeasurement(
             scale=calibrate(unrelated, near, self._usual or USUAL.get(self.embedder.model_name, Calibration())),
             n_records=n_records,
-            model=self._model(),
+            model=self._similarity_source(),
             at=at,
             is_whole=asks or not can_ask,
             **answers,
         )
 
-    def _model(self) -> str:
-        """Return the source of similarities: the model with its prompts, with or without word pieces."""
+    def _similarity_source(self) -> str:
+        """Return a label of what produces the similarities: model, prompts, word pieces or not."""
         prompts = prompts_of(self.embedder) or NO_PROMPTS
         model = self.embedder.model_name if prompts == NO_PROMPTS else f"{self.embedder.model_name} {prompts.as_text()}"
         return f"{model} with word pieces" if self.store.keeps_tokens else model
@@ -386,7 +386,7 @@ class LiveCalibration:
             logger.debug("the measurement could not be kept: %s", error)
 
     def _answers(self, texts: Mapping[str, str], languages: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """Return the best answers to foreign queries and to the store's own, in a second or two. Empty without a model.
+        """Return the best answers to foreign and own queries, in a second or two. Empty if there is no model.
 
         Args:
             texts: Texts of some records, by id.
@@ -499,4 +499,4 @@ def _decode(text: str | None) -> LevelMeasurement | None:
 
 
 def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no number that is measured")
+    raise ValueError(f"{constant} is not a measured number")

@@ -63,7 +63,7 @@ class Memory(Records, ABC, Generic[T]):
     """A field that the content of its records has, and that of no other memory's."""
 
     context: ClassVar[Context | None] = None
-    """Whose words count for the records before them. None where each stands for itself."""
+    """Whose words count for the records before them. None if each stands for itself."""
 
     def __init__(
         self,
@@ -387,7 +387,7 @@ class Memory(Records, ABC, Generic[T]):
     def passage(self, record_id: str, query: str) -> str | None:
         """Return the passage of its text that is nearest to a query, by which the text was found.
 
-        None where the text is one that the model reads at once.
+        None if the text is one that the model reads at once.
 
         Raises:
             NotFound: It does not exist.

@@ -32,10 +32,10 @@ NEARNESS = (
     (0.25, "loosely related in meaning"),
     (-np.inf, "another meaning"),
 )
-"""The words for a meaning from so much."""
+"""The lowest `meaning` of a hit for which each wording is used."""
 
 SHARES = ((0.95, "all"), (0.6, "most"), (0.25, "some"), (0.0, "few"))
-"""The words for a share of the query's words from so much."""
+"""The lowest share of the query's words for which each wording is used."""
 
 
 def most_relevant(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:

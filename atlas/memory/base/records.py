@@ -172,13 +172,13 @@ class Records:
     acounts_by_day = twin(counts_by_day)
 
     def never_retrieved(self, days: float) -> list[str]:
-        """Return the ids of records that were stored at least so long ago, and that no search ever returned."""
+        """Return the ids of records that were stored at least `days` days ago, and that no search ever returned."""
         return self._idle(days).never
 
     anever_retrieved = twin(never_retrieved)
 
     def stale(self, days: float) -> list[str]:
-        """Return the ids of records that searches returned or tasks used once, but not for so long."""
+        """Return the ids of records that searches returned or tasks used once, but not in the last `days` days."""
         return self._idle(days).no_longer
 
     astale = twin(stale)
@@ -273,7 +273,7 @@ class Records:
         Raises:
             NotFound: One of them does not exist, and no record was accepted.
             PlanOutdated: One of them has changed since that moment, and no record was accepted.
-            NotAllowed: Whoever this runs for is no curator.
+            NotAllowed: The actor is not a curator.
         """
         return self._store.release(listed(ids), unchanged_since)
 

@@ -76,7 +76,7 @@ class Standards:
     scale: Calibration
     cut: Cut
     prefers_success: bool = True
-    """False where a failure answers the query as well."""
+    """False if a failure answers the query as well."""
 
 
 @dataclass(slots=True)
@@ -129,7 +129,7 @@ class Retriever:
         """Check the parameters, and embed the query unless the memory is empty.
 
         Args:
-            vector: The query as this embedder embeds it, where that is known already.
+            vector: The query's vector, if already computed.
         """
         check_limit(k)
         check_diversity(diversity)
@@ -171,7 +171,7 @@ class Retriever:
         best = _best(every, standards.weights)
         is_shown = standards.cut.shown_beside(best)
         hits = [hit for hit in every if is_shown(hit)]
-        if search.distinct:  # hidden hits are no duplicates of shown ones
+        if search.distinct:  # hidden hits are not duplicates of shown ones
             hits = self._ranked(candidates, standards, is_kept=is_shown, distinct=True)
             every = self._ranked(candidates, standards, distinct=True)
         n_hidden = sum(not is_shown(hit) for hit in every[:k])
@@ -246,7 +246,7 @@ class Retriever:
         return self._ranked(self._with_usage(found), by_meaning)[:k]
 
     def passage(self, row: Mapping[str, Any], query: str) -> str | None:
-        """Return the passage of a text that is nearest to a query, or None where the model reads all at once.
+        """Return the passage of a text that is nearest to a query, or None if the model reads all at once.
 
         Args:
             row: The record with its `document` and its `embedding`.

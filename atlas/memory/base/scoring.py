@@ -66,11 +66,11 @@ class Candidate(Generic[T]):
     """The same of the records just after it, as far as that counts for it. Above 1 if several hold much."""
 
     task_id: str = ""
-    """The task that it was an attempt at, or empty where that is not known."""
+    """The task that it was an attempt at, or empty if that is not known."""
 
     success: bool | None = None
     prior: float | None = None
-    """Estimated rate of success, in [0, 1], or None where `success` is the record's own outcome."""
+    """Estimated rate of success, in [0, 1], or None if `success` is the record's own outcome."""
 
     created_at: datetime
     usage: Usage = NO_USAGE
@@ -179,7 +179,7 @@ def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> d
     """Return the nudges of a candidate among those of similar relevance, each between 0 and its weight."""
     helped = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
     half_life = timedelta(days=weights.recency_half_life_days)
-    if candidate.importance is not None:  # a journal's entry, which is no attempt
+    if candidate.importance is not None:  # a journal's entry, which is not an attempt
         good = {"importance": weights.importance * candidate.importance}
     else:
         good = {

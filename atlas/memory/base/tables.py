@@ -22,7 +22,7 @@ INTERNAL = ("content", "content_hash", "search_text")
 """Metadata that no table has."""
 
 RENAMED = {"domain": "field"}
-"""Metadata whose name a column has that stands for something else: the kind of task is no domain of the map."""
+"""Metadata whose name a column has that stands for something else: the kind of task is not a domain of the map."""
 
 _BLANKS = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
 """Invisible characters. Spreadsheets may drop them before they look at the rest."""
@@ -30,7 +30,7 @@ _BLANKS = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u
 _FORMULA = re.compile(
     rf"(?!{_BLANKS}[+-]?\d+(?:\.\d+)?{_BLANKS}\Z)(?:[\t\r\n]|{_BLANKS}[=+\-@\uff0b\uff0d\uff1d\uff20])"
 )
-"""The beginning of a text that a spreadsheet takes for a formula, but for those that are plain numbers."""
+"""The beginning of a string that a spreadsheet takes for a formula, but for those that are plain numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def read_places(directory: Path, collection: str) -> Places:
 def columns_of(
     rows: Sequence[Mapping[str, Any]], marks: Mapping[str, Marks], usage: Mapping[str, Usage], places: Places
 ) -> dict[str, list[Any]]:
-    """Return records as columns of the same length, by name. None where a record has no such value.
+    """Return records as columns of the same length, by name. None if a record has no such value.
 
     Args:
         rows: Rows of a store: `id`, `document`, `metadata`.
@@ -111,7 +111,7 @@ def for_spreadsheets(frame: Any) -> Any:
 
 
 def plain_cell(value: Any) -> Any:
-    """Return the value of a CSV cell, with an apostrophe before a text that a spreadsheet would run."""
+    """Return the value of a CSV cell, with an apostrophe before a string that a spreadsheet would run."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 

@@ -1,4 +1,4 @@
-"""The search for concepts that begins by itself after so many new successes with programs.
+"""The search for concepts that begins by itself after enough new successes with programs.
 
 It runs in a process of its own, which outlives this one. What it adds is an ordinary operation, which can be undone.
 """

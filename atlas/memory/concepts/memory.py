@@ -111,7 +111,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """Add a concept and return its id. Names that its code calls become its `calls`, unless it lists calls itself.
 
         Raises:
-            InvalidInput: Its Python does not parse, it is empty, its name is no identifier, or the library has a
+            InvalidInput: Its Python does not parse, it is empty, its name is not an identifier, or the library has a
                 concept of the same code, id or name. What is added with others, as by an import, may share a name.
         """
         concept = self._without_secrets(checked(concept))
@@ -291,7 +291,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Empty if the library has no strategy, which is logged.
 
         Raises:
-            InvalidInput: One of them is no attempt.
+            InvalidInput: One of them is not an attempt.
         """
         succeeded = succeeded_of(trajectories)
         if self.compression_strategy is None:

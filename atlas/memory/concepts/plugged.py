@@ -30,7 +30,7 @@ def asking(
 
 
 def succeeded_of(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
-    """Return the attempts that succeeded, or raise `InvalidInput` where something is no attempt."""
+    """Return the attempts that succeeded, or raise `InvalidInput` where something is not an attempt."""
     attempts: list[Trajectory] = [trajectories] if isinstance(trajectories, Trajectory) else list(trajectories)
     for attempt in attempts:
         if not isinstance(attempt, Trajectory):

@@ -38,8 +38,8 @@ def checked(concept: CodeConcept) -> CodeConcept:
     """Return the concept, if it is one that can be kept and found. With its language in small letters.
 
     Raises:
-        InvalidInput: It lacks a name, description or code, its source is not in `SOURCES`, its examples are no pairs
-            of texts, its lineage is no list of ids, or it does not parse.
+        InvalidInput: It lacks a name, description or code, its source is not in `SOURCES`, its examples are not pairs
+            of texts, its lineage is not a list of ids, or it does not parse.
     """
     if not isinstance(concept, CodeConcept):
         raise InvalidInput(

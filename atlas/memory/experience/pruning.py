@@ -39,7 +39,7 @@ class PruneCriteria:
     """Older attempts go."""
 
     never_retrieved_days: float | None = None
-    """Records that have been stored for at least so long, and were not retrieved since, go."""
+    """Records that were stored at least that many days ago, and were not retrieved since, go."""
 
     max_count: int | None = None
     """How many to keep: the least successful go first, then the oldest."""
@@ -193,7 +193,7 @@ def plan_prune(
     Args:
         subjects: Every record of the store; without `keep_diverse`, those among which it is planned are enough.
         vectors: One for each, needed for `keep_diverse` only.
-        n_total: Records in the store; None where `subjects` are all of them.
+        n_total: Records in the store; None if `subjects` are all of them.
         moment: The point in the store's history that `subjects` were read at.
         among: Only these may go; without a criterion all of them do.
     """

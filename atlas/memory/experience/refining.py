@@ -8,7 +8,7 @@ from atlas.llm.budget import operation
 from atlas.memory.base.records import first_vectors
 from atlas.memory.experience.merging import plan_merge
 from atlas.memory.experience.refinement import ExplainingStrategy
-from atlas.memory.experience.refinement.plan import Judging, RefinePlan, alike_sets
+from atlas.memory.experience.refinement.plan import JudgedSets, RefinePlan, alike_sets
 from atlas.memory.experience.subjects import merge_subjects, merges_of
 from atlas.protocols.infra import Progress
 from atlas.storage.collection import Collection
@@ -32,7 +32,7 @@ def plan_refine(
         subjects = merge_subjects(store, list(dict.fromkeys(ids)))
         there = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
         vectors = first_vectors(there, store, dimension)
-    judged = Judging(strategy, subjects)
+    judged = JudgedSets(strategy, subjects)
     with operation():
         for n_judged in judged.judge_all(alike_sets(there, vectors, strategy.set_size)):
             if on_progress:

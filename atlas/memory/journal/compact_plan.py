@@ -100,7 +100,7 @@ class CompactPlan(Tabular):
     """Number of latest entries of a type that always stay as well, by type."""
 
     evictions: tuple[Eviction, ...] = ()
-    """In the order in which they go. Empty without a cap."""
+    """In the order in which they go. Empty if there is no cap."""
 
     max_entries: int | None = None
     """Most entries of the journal afterwards. None for no cap."""

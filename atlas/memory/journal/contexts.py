@@ -1,4 +1,4 @@
-"""The entries of a journal that go into a prompt: so many of each type, then the best of the rest, as many as fit."""
+"""The entries of a journal that go into a prompt: a quota of each type, then the best of the rest, as many as fit."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Contexts:
     types: EntryTypes
 
     def by_quota(self, quotas: Quotas, limit: int | None, token_budget: int | None) -> list[JournalEntry]:
-        """Return so many entries of each type, then those of most value, as many as fit."""
+        """Return the quota of each type, then the most valuable entries, within the limit and budget."""
         with self.log.store.reading():
             pool = self.pool()
             return chosen(self._of_quota(quotas, pool), self.by_value(pool), limit, token_budget)
@@ -153,7 +153,7 @@ def tokens_of(text: str) -> int:
 
 
 def checked_limit(limit: int | None, token_budget: int | None) -> int | None:
-    """Return how many entries there may be: None where the budget decides, `LIMIT` if neither is given.
+    """Return how many entries there may be: None if the budget decides, `LIMIT` if neither is given.
 
     Raises:
         InvalidInput: One of them is negative.

@@ -124,9 +124,9 @@ class Conversations(Memory[Turn]):
         return retried(lambda: self._log.delete(gone))
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Bring deleted turns back, as one operation. Return how many there were not.
+        """Restore deleted turns as one operation. Return how many were restored.
 
-        They and the turns just after them are embedded with what stands before each now.
+        They and their successors are re-embedded with their new predecessors.
 
         Raises `NotFound` if there never was a turn of one of the ids; the store was not changed.
         """

@@ -57,7 +57,7 @@ class EntryTypes:
         self.recall(stored)
 
     def register(self, added: EntryType) -> None:
-        """Learn one more, or learn one differently.
+        """Add a type, or replace the one of its name.
 
         Raises:
             InvalidInput: It has no name, or an impossible importance or half-life, or counts as one that is not known.

@@ -65,7 +65,7 @@ class LinkSuggestion:
 
 
 def graph_from(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
-    """Return the graph of entries within so many links of an entry. See `Journal.linked`."""
+    """Return the graph of entries within `depth` links of an entry. See `Journal.linked`."""
     if depth < 1:
         raise InvalidInput(f"a depth should be 1 or more, but is {depth}")
     with log.store.reading():

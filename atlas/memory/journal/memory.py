@@ -131,7 +131,7 @@ class Journal(Memory[JournalEntry]):
         metadata: Mapping[str, Any] | None = None,
         links: Sequence[Link | tuple[str, str]] = (),
     ) -> str | None:
-        """Write an entry. Return its id, or None where a gate refused it: `rejected` returns the reason.
+        """Write an entry. Return its id, or None if a gate refused it: `rejected` returns the reason.
 
         Args:
             importance: In [0, 1]. None to derive it from the type and the content.
@@ -189,9 +189,9 @@ class Journal(Memory[JournalEntry]):
         return retried(lambda: self._log.delete(gone))
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Bring deleted entries back, as one operation. Return how many there were not.
+        """Restore deleted entries as one operation. Return how many were restored.
 
-        They and the entries just after them are embedded with what stands before each now.
+        They and their successors are re-embedded with their new predecessors.
 
         Raises `NotFound` if there never was an entry of one of the ids; the store was not changed.
         """
@@ -242,7 +242,7 @@ class Journal(Memory[JournalEntry]):
         """Return the most urgent entries for an agent that is about to change itself.
 
         The latest directive, crashes, reflections and tasks, the observations of the best score and the best summary,
-        so many of each, then the entries of most value.
+        up to a quota of each, then the entries of most value.
 
         Args:
             limit: Maximum number of entries; None for as many as fit the budget, or ten without a budget.
@@ -321,7 +321,7 @@ class Journal(Memory[JournalEntry]):
     aaccept_link = twin(accept_link)
 
     def refuse_link(self, suggestion: LinkSuggestion) -> None:
-        """Keep this link from being suggested again, or raise `NotFound` where its entry does not exist."""
+        """Keep a link from being suggested again, or raise `NotFound` if its entry does not exist."""
         self._log.change(suggestion.source_id, partial(links.refusing, suggestion), "refuse a link")
 
     arefuse_link = twin(refuse_link)

@@ -134,11 +134,11 @@ def _draft(entries: Sequence[JournalEntry], encode: Encode, most: int) -> Summar
 def central_sentences(
     texts: Sequence[str], encode: Encode, n: int = N_SENTENCES, *, most: int = MAX_SENTENCES
 ) -> list[str]:
-    """Return the n most central sentences, without repetition, in their order.
+    """Return the n most central sentences, without repetition: first those that give a reason, each part in text order.
 
     Sentences that differ in numbers alone count as one, with their number: else those that a program wrote
-    into every entry, such as how long it ran, would be the most central of all. Those that begin with the reason of
-    something come before all others, and lines of code only for want of others.
+    into every entry, such as how long it ran, would be the most central of all. Lines of code are taken only for
+    want of others.
 
     Args:
         most: Sentences that are compared, evenly picked from the different ones.
@@ -160,7 +160,7 @@ def central_sentences(
 
 
 def recurring_faults(texts: Sequence[str]) -> str:
-    """Return the names of the errors that several texts mention, with counts. Empty without any."""
+    """Return the names of the errors that several texts mention, with counts. Empty if there are none."""
     often = Counter(name for text in texts for name in set(_FAULT.findall(text)))
     named = [
         f"{name} ({n} entries)" for name, n in sorted(often.items(), key=lambda item: (-item[1], item[0])) if n > 1

@@ -125,7 +125,7 @@ _OPENING = re.compile(r"[<≮＜﹤‹⟨〈«]|&n?v?lt;?|&#0*60;?|&#x0*3c;?|\\(
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, with its unseen characters written out."""
+    """Return a string on one line, with its unseen characters written out."""
     return written_out(" ".join(text.split()))
 
 

@@ -19,7 +19,7 @@ AVOID = "warning, from failed attempts: "
 def record_text(n_succeeded: int, n: int) -> str:
     """Return `succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`, the record of a strategy.
 
-    The interval is that of `credible_interval`. An updater's estimate is no part of it: it may lie outside.
+    The interval is that of `credible_interval`. An updater's estimate is not part of it: it may lie outside.
     """
     if not n:
         return "not tried yet"

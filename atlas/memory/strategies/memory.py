@@ -116,7 +116,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     def write(self, trajectory: Trajectory) -> Strategy | None:
         """Return the strategy that an attempt becomes, or that it is one more source of.
 
-        None where the abstractor finds no reusable part, and for an attempt that did not succeed, unless the abstractor
+        None if the abstractor finds no reusable part, and for an attempt that did not succeed, unless the abstractor
         makes warnings of failures, as a language model does. An attempt that a
         strategy names among its sources is not abstracted again. What is retired gets sources too, and stays retired;
         it is logged.

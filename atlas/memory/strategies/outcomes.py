@@ -31,7 +31,7 @@ class RetirementRule:
     min_tries: int = 5
 
     def holds(self, n_succeeded: int, n: int) -> bool:
-        """Return whether so many successes in n tries retire it. With the defaults, 0 of 12 does, and 1 of 19."""
+        """Return whether `n_succeeded` successes in n tries retire it. With the defaults, 0 of 12 does, and 1 of 19."""
         return n >= self.min_tries and credible_interval(n_succeeded, n).high < self.floor
 
 

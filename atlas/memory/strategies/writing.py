@@ -58,7 +58,7 @@ class StrategyWritePlan(Tabular):
     """Why others could not be abstracted."""
 
     spent: str = ""
-    """Cost of asking a language model, as a text. Empty without a model that reports it."""
+    """Cost of asking a language model, as a text. Empty if there is no model that reports it."""
 
     retired: tuple[str, ...] = ()
     """The ids of those in `joined` that are retired, and stay so: agents are not given them."""
@@ -227,7 +227,7 @@ class StrategyWriter:
     def _abstracted_all(
         self, attempts: Sequence[Trajectory], sources: set[str], on_progress: Progress | None
     ) -> tuple[list[Strategy], list[str]]:
-        """Return the strategies of attempts that are no sources yet, and the errors of others."""
+        """Return the strategies of attempts that are not sources yet, and the errors of others."""
         strategies, problems = list[Strategy](), list[str]()
         abstracted = self._abstracted([trajectory for trajectory in attempts if trajectory.id not in sources])
         for n_done, trajectory in enumerate(attempts, start=1):

@@ -70,7 +70,7 @@ def _refused(request: Request) -> str:
 
 
 def _event(memory: MemorySystem, since: int) -> tuple[int, str]:
-    """Return the present revision, and the event of the changes since another. Empty without changes."""
+    """Return the present revision, and the event of the changes since another. Empty if there are no changes."""
     with memory.storage.reading():
         revision = memory.revision()
         if revision <= since:

@@ -53,7 +53,7 @@ class TaskInput(RequestBody):
     verification: VerificationInput = VerificationInput()
 
     def task(self) -> Task:
-        """Return it as the library has it."""
+        """Return the task as the library has it."""
         judged = VerificationSpec(**self.verification.model_dump())
         return Task(self.id, self.domain, self.description, self.context, judged)
 
@@ -128,7 +128,7 @@ class AttemptInput(RequestBody):
     id: Id | None = None
 
     def trajectory(self, attempt_id: str = "") -> Trajectory:
-        """Return it as the library has it.
+        """Return the attempt as the library has it.
 
         Args:
             attempt_id: The id of an attempt that has none of its own.

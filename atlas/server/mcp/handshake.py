@@ -36,7 +36,7 @@ class Handshake:
     """A client's first message, and whether it is answered."""
 
     line: bytes
-    """The message as it came. Empty where the client left without one."""
+    """The message as it came. Empty if the client left without one."""
 
     answered_id: str | int | None
     """The id of the request, if it is answered, or None if it is left to the libraries."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from atlas.memory.system import MemorySystem
 
 
-class Opening:
+class MemoryOpener:
     """A memory that a thread opens and makes ready, from the libraries that it needs on."""
 
     def __init__(self, settings: Settings) -> None:

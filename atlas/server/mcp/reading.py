@@ -112,7 +112,7 @@ def read(
 
 
 def whole(place: Place, room: int) -> str:
-    """Return a record as JSON, in at most so many characters."""
+    """Return a record as JSON, in at most `room` characters."""
     text = json.dumps(_plain(place.memory.get(place.id)), ensure_ascii=False, indent=1)
     cut = f"\n… {len(text) - room:,} more characters; read it alone, or with a larger max_tokens"
     return f"[{place.name} {shown_id(place.id)}]\n{text[:room]}{cut if len(text) > room else ''}"

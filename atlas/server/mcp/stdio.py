@@ -32,9 +32,9 @@ def _answer(handshake: Handshake, settings: Settings) -> None:
     with extra("mcp", "`atlas mcp`"):
         import anyio
 
-        from atlas.server.mcp.opening import Opening
+        from atlas.server.mcp.opening import MemoryOpener
         from atlas.server.mcp.server import make_server
-    opening = Opening(settings)
+    opening = MemoryOpener(settings)
     opening.begin()
     anyio.run(make_server(opening.memory, lambda: opening.is_warm).run_after, handshake)
     opening.close()

@@ -87,7 +87,7 @@ class BackupContents:
     """Records by collection."""
 
     model: str
-    """The embedding model that the backup is bound to. Empty without a model."""
+    """The embedding model that the backup is bound to. Empty if there is no model."""
 
     revived: tuple[str, ...]
     """Ids of records that were purged from the store since, and that restoring it would bring back."""
@@ -114,7 +114,7 @@ def backup(store: Store, target: Path) -> BackupReport:
     """Write the whole store into one new file.
 
     Raises:
-        NotAllowed: Whoever this runs for is no admin.
+        NotAllowed: The actor is not an admin.
         InvalidInput: The file exists already, or ATLAS has not made all of the ledger's schema.
         StoreUnavailable: It cannot be written. The unfinished file is removed.
         StoreDamaged: The ledger is damaged, so that the backup could not be restored. It is removed.
@@ -146,7 +146,7 @@ def look_into(store: Store, source: Path) -> BackupContents:
     """Return the contents that a restore would put into the store, after all checks of a restore.
 
     Raises:
-        NotAllowed: Whoever this runs for is no admin.
+        NotAllowed: The actor is not an admin.
         InvalidInput: The file is not a backup that this version can read.
         StoreUnavailable: It cannot be read, or the disk has no room to unpack it.
     """
@@ -160,12 +160,12 @@ def look_into(store: Store, source: Path) -> BackupContents:
 
 
 def restore(store: Store, source: Path) -> BackupReport:
-    """Replace the store by a backup. Its present content is lost unless it is backed up too.
+    """Replace the store with a backup. Its present content is lost unless it is backed up too.
 
     Processes that have the store open see the restored records from their next call on.
 
     Raises:
-        NotAllowed: Whoever this runs for is no admin.
+        NotAllowed: The actor is not an admin.
         InvalidInput: The file is not a backup that this version can read; the store is unchanged.
         StoreUnavailable: It cannot be read, or the disk has no room to unpack it; the store is unchanged. Or the names
             of domains cannot be replaced, after all else was restored.
@@ -204,7 +204,7 @@ class _BackupFile(io.FileIO):
     """A file that is read in pieces, so that a list of millions of entries does not fill the memory."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return at most so many bytes, or raise `BadZipFile` if they are too many for a backup."""
+        """Return at most `size` bytes, or raise `BadZipFile` if they are too many for a backup."""
         wanted = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
         if wanted > _MAX_READ:
             raise zipfile.BadZipFile("it has more entries than a backup")

@@ -18,7 +18,7 @@ def copy_store(source: Store, target: Store, on_progress: Progress | None = None
         How many rows were copied and compared.
 
     Raises:
-        NotAllowed: Whoever this runs for is no admin.
+        NotAllowed: The actor is not an admin.
         InvalidInput: The target holds something.
         StoreError: The copy differs from the original. It is discarded.
     """

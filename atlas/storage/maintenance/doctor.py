@@ -42,7 +42,7 @@ def examine(store: Store, *, fix: bool = False) -> list[Finding]:
     """Check everything. With `fix`, mend derived data from the ledger, and check again.
 
     Raises:
-        NotAllowed: `fix`, and whoever this runs for is no curator.
+        NotAllowed: `fix`, and the actor is not a curator.
         StoreDamaged: The ledger itself cannot be read.
     """
     if fix:

@@ -37,7 +37,7 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
         reword: Rewords texts in the copy that contain a part of a left-out record.
 
     Raises:
-        NotAllowed: Whoever this runs for is no admin.
+        NotAllowed: The actor is not an admin.
         StoreUnavailable: The copy cannot be written. The unfinished copy is removed.
     """
     check_role(Role.ADMIN, "freeze a copy of the store")

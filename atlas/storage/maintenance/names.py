@@ -26,7 +26,7 @@ class NamesText(Protocol):
     """The text. `atlas.maps.labels` reads it."""
 
     def read(self) -> bytes | None:
-        """Return it. None if no name was given."""
+        """Return the text, or None if no name was given."""
 
     def state(self) -> str:
         """Return a string that differs after every change."""
@@ -35,7 +35,7 @@ class NamesText(Protocol):
         """Replace the text by the result of a function of it, in a block that excludes others. None removes it."""
 
     def set_aside(self) -> None:
-        """Keep it under another name, as it is damaged."""
+        """Keep the damaged text under another name."""
 
 
 def names_text(store: Store) -> NamesText:
@@ -84,7 +84,7 @@ class NamesFile:
             raise StoreUnavailable(f"{self.path} cannot be written ({error.strerror}); no name was changed") from error
 
     def set_aside(self) -> None:
-        """Rename it."""
+        """Rename the file, so that the names are not lost."""
         self.path.replace(self.path.with_name(NAMES + SET_ASIDE))
 
 
@@ -125,7 +125,7 @@ class NamesNote:
             return
 
     def set_aside(self) -> None:
-        """Keep it as another note."""
+        """Copy the names to a second note, so that they are not lost."""
         self._notes.write({DOMAIN_NAMES + SET_ASIDE: self._text()})
 
     def _text(self) -> str | None:

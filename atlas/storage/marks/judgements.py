@@ -49,7 +49,7 @@ class JudgementBook:
         self._notes = notes
         self._clock = clock
 
-    def every(self) -> list[Judgement]:
+    def all(self) -> list[Judgement]:
         """Return all judgements, the oldest first. One that cannot be read is left out, and logged."""
         read = (read_judgement(name, text) for name, text in self._notes.read(JUDGED).items())
         return sorted(
@@ -57,11 +57,8 @@ class JudgementBook:
         )
 
     def state(self) -> str:
-        """Return a string that changes with every judgement: their number, and the time of the last.
-
-        Empty without judgements.
-        """
-        judgements = self.every()
+        """Return a string that changes with each judgement (count and latest time), or ''."""
+        judgements = self.all()
         return f"{len(judgements)}, {judgements[-1].judged_at.isoformat()}" if judgements else ""
 
     def judge(self, query: str, collection: str, record_id: str, *, is_right: bool | None) -> None:
@@ -80,7 +77,7 @@ class JudgementBook:
         """Delete all judgements of some queries, and return them for `put_back`."""
         names = [
             _name(judgement.query, judgement.collection, judgement.record_id)
-            for judgement in self.every()
+            for judgement in self.all()
             if judgement.query in queries
         ]
         forgotten = self._notes.write({JUDGED + name: None for name in names})

@@ -76,7 +76,7 @@ class AuditLog:
         """Add an event. What is done stays done if it cannot be written. The process's log has the error then.
 
         Args:
-            who: Name of whoever did it. Empty for whoever this runs for.
+            who: Name of whoever did it. Empty for the present actor.
         """
         event = AuditEvent(
             at=self.clock.now(),

@@ -21,7 +21,7 @@ def remember(directory: Path, address: Address) -> None:
 
 
 def address_of(directory: Path, setting: str = "") -> Address | None:
-    """Return the address of the store whose files on this machine are in a directory. None where the store is there.
+    """Return the address of the store whose files on this machine are in a directory. None if the store is there.
 
     Args:
         setting: An address from settings, which is taken if it is that store's.

@@ -126,7 +126,10 @@ class ScopedStore:
         return QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 
     async def _filter(self, where: Where | None) -> Where | None:
-        """Return a filter with the collection's own beside it, in the form that ChromaDB takes as well."""
+        """Add the collection's condition to `where`, in a form that ChromaDB takes as well.
+
+        Returned unchanged while the store has unmarked records, which callers filter.
+        """
         if self._has_unmarked is None:
             self._has_unmarked = await self._lists_unmarked()
         if self._has_unmarked:

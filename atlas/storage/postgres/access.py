@@ -43,7 +43,7 @@ class AccessTables:
     """The texts and lines of one store."""
 
     def __init__(self, address: Address, directory: Path) -> None:
-        """Find them at an address. Nobody is asked before the first use.
+        """Find the texts at an address. It is not asked before the first use.
 
         Args:
             directory: The store's files of this machine, where older versions kept them.
@@ -110,7 +110,7 @@ class AccessRow:
     name: str
 
     def __str__(self) -> str:
-        """Return its name and the database's address."""
+        """Return the text's name and the database's address."""
         return f"{self.name} of {self.database.address}"
 
     def read(self, seen: StoredText | None = None) -> StoredText | None:

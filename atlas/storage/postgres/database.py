@@ -27,7 +27,7 @@ from atlas.storage.postgres.dialect import PostgresDialect
 from atlas.storage.postgres.statements import translated
 from atlas.storage.postgres.types import register
 from atlas.storage.sql.connection import Dialect, Rows, Stream
-from atlas.storage.sql.lending import Lending
+from atlas.storage.sql.connection_pool import ConnectionPool
 
 _ADDS = re.compile(r"INSERT INTO (\w+)")
 _PLAINLY = re.compile(r"INSERT INTO (\w+(?: \([^)]*\))?) VALUES \((?:%s, )*%s\)")
@@ -67,7 +67,7 @@ class PostgresConnection:
 
     def __init__(self, raw: psycopg.Connection[tuple[Any, ...]]) -> None:
         self.raw = raw
-        self.waiting_words = postings.Waiting()
+        self.waiting_words = postings.PendingWords()
         self._rows: dict[tuple[str, str], list[Sequence[Any]]] = {}
         """Rows that are to be added, by table and statement. Several thousand at once take a tenth of the time."""
 
@@ -140,7 +140,7 @@ class PostgresConnection:
             cursor.executemany(query.text, [query.arranged(values) for values in parameters])
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         self.raw.close()
 
 
@@ -153,8 +153,8 @@ class PostgresDatabase:
         self.read_only = read_only
         self.on_commit: Callable[[], None] = lambda: None
         self._busy_timeout_seconds = busy_timeout_seconds
-        self._connections = Lending(self._connect, lambda connection: not connection.raw.closed)
-        self._locking = Lending(self._connect_locking, _answers)
+        self._connections = ConnectionPool(self._connect, lambda connection: not connection.raw.closed)
+        self._locking = ConnectionPool(self._connect_locking, _answers)
         """Connections that hold locks, beside those that a thread reads and writes with meanwhile."""
 
     is_file = False
@@ -169,7 +169,7 @@ class PostgresDatabase:
             return
         with (
             self._translated("nothing was changed"),
-            self._connections.lent() as connection,
+            self._connections.connection() as connection,
             self._transaction(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
         ):
             yield connection
@@ -177,7 +177,7 @@ class PostgresDatabase:
     @contextmanager
     def session(self) -> Iterator[PostgresConnection]:
         """Yield this thread's connection, each statement its own transaction."""
-        with self._translated("nothing was changed"), self._connections.lent() as connection:
+        with self._translated("nothing was changed"), self._connections.connection() as connection:
             yield connection
 
     @contextmanager
@@ -185,7 +185,7 @@ class PostgresDatabase:
         """Yield a connection in a write transaction: committed at the block's end, rolled back on any error.
 
         Raises:
-            NotAllowed: Whoever this runs for is a viewer.
+            NotAllowed: The actor is a viewer.
             ReadOnlyStore: The store was opened for reading only.
             StoreUnavailable: Another writer held the store too long, or the server cannot be reached.
         """
@@ -201,7 +201,7 @@ class PostgresDatabase:
         """Yield a connection in a transaction that writers need not wait for: it does not touch the records.
 
         Raises:
-            NotAllowed: Whoever this runs for is a viewer.
+            NotAllowed: The actor is a viewer.
             ReadOnlyStore: The store was opened for reading only.
         """
         if self.read_only:
@@ -209,7 +209,7 @@ class PostgresDatabase:
         check_role(Role.WRITER, "change the store")
         with (
             self._translated("nothing was written"),
-            self._connections.lent() as connection,
+            self._connections.connection() as connection,
             self._transaction(connection, "BEGIN"),
         ):
             yield connection
@@ -230,7 +230,7 @@ class PostgresDatabase:
         key = f"atlas {self.address.schema} {name}"
         with ExitStack() as stack:
             with self._translated("nothing was changed"):
-                connection = stack.enter_context(self._locking.lent()).raw
+                connection = stack.enter_context(self._locking.connection()).raw
                 is_free, pause = _try_lock(connection, key), SOON_SECONDS
                 if waits := not is_free:
                     on_wait()
@@ -248,7 +248,7 @@ class PostgresDatabase:
         """Yield a connection in a transaction that no other server's change of the schema comes between."""
         with (
             self._translated("nothing was changed"),
-            self._connections.lent() as connection,
+            self._connections.connection() as connection,
             self._transaction(connection, "BEGIN"),
         ):
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(?))", (f"atlas {self.address.schema}",))

@@ -1,4 +1,4 @@
-"""PostgreSQL's own spelling: a value is a text, in two parts if it is long, or a number."""
+"""PostgreSQL's own spelling: a value is a string, in two parts if it is long, or a number."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PostgresDialect:
     words: Words = postings
 
     def renumber(self, connection: Connection) -> None:
-        """Set the sequence of numbers behind the copied rows."""
+        """Advance the sequences past the ids of the copied rows."""
         for table, column in (("records", "seq"), ("attribute_keys", "key"), *((t, "seq") for t in _NUMBERED)):
             connection.execute(
                 f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) FROM {table}"
@@ -35,7 +35,7 @@ class PostgresDialect:
         return f"coalesce(to_jsonb({self.text(a)}), to_jsonb({a}.number))"
 
     def text(self, a: str) -> str:
-        """Return the expression of a value that is a text."""
+        """Return the expression of a value that is a string."""
         return f"({a}.value || {a}.rest)"
 
     def grouped(self, a: str) -> str:
@@ -73,7 +73,7 @@ class PostgresDialect:
         return Sql(f"value {operator[0]}= ? AND (value, rest) {operator} (?, ?)", (first, first, rest))
 
     def put_attributes(self, connection: Connection, rows: Iterable[tuple[int, Any, int]]) -> None:
-        """Add attributes: key, value and number of the record. NaN is no value, as in SQLite."""
+        """Add attributes: key, value and number of the record. NaN is not a value, as in SQLite."""
         connection.executemany(
             "INSERT INTO attributes (key, value, rest, number, seq) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             [(key, *_columns(value), seq) for key, value, seq in rows if value == value],

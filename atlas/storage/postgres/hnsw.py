@@ -66,7 +66,7 @@ class HnswIndex(LocalIndex):
 
     @contextmanager
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
-        """Keep others from writing it. Gives False where another process kept it for longer than the timeout.
+        """Keep others from writing it. Gives False if another process kept it for longer than the timeout.
 
         What was not sealed at the end is rolled back. Readers need no lock.
         """
@@ -112,7 +112,7 @@ class HnswIndex(LocalIndex):
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
-        """Make all writes visible in the index, record the position in the ledger that it has followed, and commit."""
+        """Publish the writes, record the ledger position up to which the index is current, and commit."""
         seal = Seal(ledger_id=ledger_id, revision=revision, change=change, change_name=change_name)
         with self._to_write() as raw:
             self._build(raw)
@@ -133,7 +133,7 @@ class HnswIndex(LocalIndex):
                 copy.write(_binary(seqs, windows, self._collection, vectors))
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored."""
+        """Remove the vectors of these keys. Unknown ones are ignored."""
         seqs, windows = _numbers(keys)
         with self._to_write() as raw:
             self._delete(raw, seqs, windows)

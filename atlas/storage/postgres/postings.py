@@ -114,7 +114,7 @@ CREATE INDEX word_postings_by_term ON word_postings (key, term, first_seq);
 
 
 @dataclass(slots=True)
-class Waiting:
+class PendingWords:
     """The words of records that a transaction has written, until it ends."""
 
     records: dict[int, list[tuple[int, list[str], list[str]]]] = field(default_factory=lambda: defaultdict(list))
@@ -142,7 +142,7 @@ def make_word_table(connection: Connection, collection: str) -> None:
 
 
 def rebuild_word_table(connection: Connection, collection: str) -> None:
-    """Build a collection's table from its records, under another number."""
+    """Build a collection's table from its records under a new key, dropping the old rows."""
     flush(connection)
     if name := word_table(connection, collection):
         for table in ("word_tables", "word_lengths", "word_postings"):
@@ -218,7 +218,7 @@ def flush(connection: Connection) -> None:
 
 def forget(connection: Connection) -> None:
     """Drop the words of a transaction that was rolled back, or has written them."""
-    connection.waiting_words = Waiting()  # type: ignore[attr-defined]
+    connection.waiting_words = PendingWords()  # type: ignore[attr-defined]
 
 
 def is_scattered(connection: Connection, collection: str) -> bool:
@@ -229,7 +229,7 @@ def is_scattered(connection: Connection, collection: str) -> bool:
 
 
 def merge_parts(connection: Connection, collection: str, after: str) -> str | None:
-    """Bring the small rows of some words together. Return the last of these words, or None where that was all.
+    """Bring the small rows of some words together. Return the last of these words, or None if that was all.
 
     Args:
         after: The last word that was done. Empty to begin.
@@ -413,8 +413,8 @@ def _weight(n_holding: int, n_records: int) -> float:
     return weight if weight > 0 else 1e-6
 
 
-def _waiting(connection: Connection) -> Waiting:
-    waiting: Waiting = connection.waiting_words  # type: ignore[attr-defined]
+def _waiting(connection: Connection) -> PendingWords:
+    waiting: PendingWords = connection.waiting_words  # type: ignore[attr-defined]
     return waiting
 
 

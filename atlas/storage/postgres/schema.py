@@ -143,7 +143,7 @@ def prepare_schema(database: PostgresDatabase, *, create: bool) -> None:
 
 
 def _version(connection: PostgresConnection, database: PostgresDatabase) -> int:
-    """Return the version of the tables. 0 without tables."""
+    """Return the version of the tables. 0 if there are no tables."""
     found = connection.execute(
         "SELECT count(*) FROM pg_tables WHERE schemaname = ? AND tablename = 'meta'", (database.address.schema,)
     ).fetchone()

@@ -57,7 +57,7 @@ class PostgresShared:
         Args:
             content: Empty if it is too large to be held, so that only its maker has it.
             job: The job that made it.
-            ledger_id: Id of the ledger as it was read. Empty where that is not known.
+            ledger_id: Id of the ledger as it was read. Empty if that is not known.
 
         Raises:
             PlanOutdated: The store was restored, embedded again or purged of a record meanwhile.

@@ -1,6 +1,6 @@
 """Conversion of values to PostgreSQL and back, with the results of SQLite.
 
-PostgreSQL's texts hold no NUL. It goes as another control character, escaped, which is invisible.
+PostgreSQL text cannot hold NUL, so it is stored escaped, as another control character.
 """
 
 from __future__ import annotations

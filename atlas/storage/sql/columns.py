@@ -25,7 +25,7 @@ from atlas.storage.sql.filters import (
 )
 
 FEW = 5_000
-"""Up to so many records are looked up one by one. For more, one pass over an index is quicker."""
+"""Up to this number of records are looked up one by one. For more, one pass over an index is quicker."""
 
 NEAREST = 64
 """Records before one, in time, among which those with the same value of a key are looked for."""

@@ -63,7 +63,7 @@ class Stream(Protocol):
     """The rows of an answer that may be too large for memory."""
 
     def fetchmany(self, size: int, /) -> list[Any]:
-        """Return the next rows, so many at most."""
+        """Return the next rows, at most `size`."""
 
     def close(self) -> None:
         """Ask for no more."""
@@ -123,7 +123,7 @@ class Database(Protocol):
         """Release the log of recent writes, if it is a copy. Return False while a reader needs it."""
 
     def n_bytes_elsewhere(self) -> int:
-        """Return its size on a server's disk."""
+        """Return the database's size on a server's disk."""
 
     def identity(self) -> str:
         """Return a name of these files or tables, which a copy of them does not have."""
@@ -165,7 +165,7 @@ class Words(Protocol):
     def merge_parts(self, connection: Connection, collection: str, after: str, /) -> str | None:
         """Make one of the parts that writes have left, of some words after one.
 
-        Return the last that was done, or None where all are.
+        Return the last that was done, or None if all are.
         """
 
     def check_word_table(self, connection: Connection, collection: str, /) -> str:
@@ -209,10 +209,10 @@ class Dialect(Protocol):
         """Set the sequence of numbers behind the copied rows."""
 
     def value(self, a: str) -> str:
-        """Return the expression of a value, which is read as a text, a whole number or a float."""
+        """Return the expression of a value, which is read as a string, a whole number or a float."""
 
     def text(self, a: str) -> str:
-        """Return the expression of a value that is a text."""
+        """Return the expression of a value that is a string."""
 
     def grouped(self, a: str) -> str:
         """Return the expression to group by, so that equal values are together."""

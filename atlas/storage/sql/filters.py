@@ -111,7 +111,7 @@ def read_matching(connection: Connection, collection: str, where: Mapping[str, A
 def _from_attributes(dialect: Dialect, collection: str, tree: Filter) -> Sql | None:
     """Return the query without a look at the records, which halves its time: only live ones have attributes.
 
-    None where the filter asks for anything else than attributes.
+    None if the filter asks for anything else than attributes.
     """
     if isinstance(tree, Compare):
         is_attribute = tree.key != "id" and not tree.key.startswith(("marks.", "usage."))

@@ -120,7 +120,7 @@ class SqlLedger:
         return self._make_index(collection, dimension)
 
     def n_bytes_elsewhere(self) -> int:
-        """Return its size on a server's disk. 0 for a file of the store's directory."""
+        """Return the ledger's size on a server's disk. 0 for a file of the store's directory."""
         return self.database.n_bytes_elsewhere()
 
     def copy_into(self, target: SqlLedger, on_progress: Progress | None = None) -> int:
@@ -276,7 +276,7 @@ class SqlLedger:
             return read_collections(connection)
 
     def moment(self) -> Moment:
-        """Return this point in the history."""
+        """Return the present point in the history."""
         with self.database.read() as connection:
             return meta.read_moment(connection)
 
@@ -344,7 +344,7 @@ class SqlLedger:
             return meta.read_model(connection)
 
     def prompts(self) -> str:
-        """Return the prompts of that model as text. Empty without prompts."""
+        """Return the prompts of that model as text. Empty if there are no prompts."""
         with self.database.read() as connection:
             return meta.read_prompts(connection)
 
@@ -463,7 +463,7 @@ class SqlLedger:
 
         Args:
             unchanged_since: A moment; refuse if what the collection held then has changed since.
-            used: Usage of records; refuse if that of one is another by now.
+            used: Usage as the caller saw it; raises PlanOutdated if any has changed.
 
         Raises:
             PlanOutdated: A record has changed or was used; the store was not changed.

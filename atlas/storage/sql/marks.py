@@ -62,7 +62,7 @@ class SqlMarks:
             return read_marks(connection, collection, ids)
 
     def column(self, collection: str, name: str) -> dict[str, Any]:
-        """Return one of the marks of every record that has it: a tuple of tags, a boolean or a text.
+        """Return one of the marks of every record that has it: a tuple of tags, a boolean or a string.
 
         Raises:
             InvalidInput: There is no mark of this name.

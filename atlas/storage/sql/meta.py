@@ -58,7 +58,7 @@ def bind_model(connection: Connection, name: str, dimension: int, prompts: str) 
 
 
 def read_prompts(connection: Connection) -> str:
-    """Return the prompts of the embedding model as they were written, or an empty string."""
+    """Return the stored prompts, or ''."""
     row = connection.execute("SELECT value FROM meta WHERE name = 'embedding_prompts'").fetchone()
     return str(row[0]) if row else ""
 
@@ -69,7 +69,7 @@ def read_model(connection: Connection) -> tuple[str, int] | None:
     try:
         return (rows["embedding_model"], int(rows["embedding_dimension"])) if rows else None
     except (KeyError, TypeError, ValueError) as error:
-        raise UnreadableRow(f"the embedding model is not what was written: {error}") from error
+        raise UnreadableRow(f"the stored embedding model cannot be read: {error}") from error
 
 
 def read_revision(connection: Connection) -> int:

@@ -34,7 +34,7 @@ class SqlTokenVectors:
         return dict(rows)
 
     def clear(self) -> None:
-        """Forget all of them, and how they are packed."""
+        """Delete all token vectors, and how they are packed."""
         with self._database.write() as connection:
             connection.execute("DELETE FROM token_vectors")
             connection.execute("DELETE FROM meta WHERE name = ?", (PROJECTION,))

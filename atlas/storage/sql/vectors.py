@@ -1,4 +1,4 @@
-"""The vectors of a ledger's records, and other ones for every text of it, those in its history included."""
+"""Vectors of live records, and token vectors of every text, also of history."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class SqlVectors:
             vectors = self.of_records(sorted(set(seq_of.values())))
         return {document: vectors[seq_of[document]] for document in dict.fromkeys(documents) if document in seq_of}
 
-    def first(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vector of each record as a whole, which is its first, by id."""
+    def whole_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
+        """Return each record's vector for its whole text (window 0), by id."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT r.id, v.vector FROM records r JOIN vectors v ON v.seq = r.seq AND v.window = 0 "

@@ -15,7 +15,7 @@ from atlas.infra.directories import store_removed
 from atlas.infra.permissions import create_private
 from atlas.storage.damage import UnreadableRow, damaged
 from atlas.storage.sql.connection import Dialect
-from atlas.storage.sql.lending import Lending
+from atlas.storage.sql.connection_pool import ConnectionPool
 from atlas.storage.sqlite.dialect import SqliteDialect
 from atlas.storage.text.analyzer import searchable
 
@@ -141,7 +141,7 @@ class SqliteDatabase:
         self._busy_timeout_seconds = busy_timeout_seconds
         self.on_commit: Callable[[], None] = lambda: None
         self._file = LedgerFile(path)
-        self._connections = Lending(self._connect)
+        self._connections = ConnectionPool(self._connect)
 
     is_file = True
 
@@ -177,7 +177,7 @@ class SqliteDatabase:
         """Yield a connection in a write transaction: committed at the block's end, rolled back on any error.
 
         Raises:
-            NotAllowed: Whoever this runs for is a viewer.
+            NotAllowed: The actor is a viewer.
             ReadOnlyStore: The store was opened for reading only.
             StoreUnavailable: Another writer held the store too long, or the disk is full or not writable.
         """
@@ -281,11 +281,11 @@ class SqliteDatabase:
         return not is_busy
 
     def _connection(self) -> AbstractContextManager[SqliteConnection]:
-        """Return a block in which this thread's connection is lent.
+        """Return a block in which this thread uses its connection.
 
         Connections answer from memory what a file that has shrunk may not hold any more.
         """
-        return self._connections.lent(is_stale=self._file.has_shrunk)
+        return self._connections.connection(is_stale=self._file.has_shrunk)
 
     def _connect(self) -> SqliteConnection:
         uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rw' if self._file.was_opened else 'rwc'}"
@@ -373,7 +373,7 @@ def _uri_path(path: Path) -> str:
 
 
 def _machine() -> str:
-    """Return the number of this machine's installation. Empty without one."""
+    """Return the number of this machine's installation. Empty if there is none."""
     try:
         return Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except (OSError, ValueError):

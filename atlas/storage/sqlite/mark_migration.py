@@ -110,7 +110,7 @@ def keep_marks(connection: Connection, pending: Iterable[OldRow], read_file: Old
     for collection, record_id, text in pending:
         marks = _decoded(text)
         if marks is None or not has_file(collection):
-            logger.warning("the pending marks of %r in %r are skipped: they are no marks", record_id, collection)
+            logger.warning("the pending marks of %r in %r are skipped: they are not marks", record_id, collection)
             continue
         write_marks(connection, collection, {record_id: marks})
         connection.execute("INSERT INTO pending_marks VALUES (?, ?, 0)", (collection, record_id))

@@ -69,7 +69,7 @@ class ChromaIndex(LocalIndex):
 
     @contextmanager
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
-        """Hold the lock over several calls. Return False where another process kept it for longer than the timeout.
+        """Hold the lock over several calls. Return False if another process kept it for longer than the timeout.
 
         False as well in a process that was forked from one that had used ChromaDB: it would hang there.
 
@@ -147,7 +147,7 @@ class ChromaIndex(LocalIndex):
                 collection.upsert(ids=list(keys[start:end]), embeddings=vectors[start:end])
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored."""
+        """Remove the vectors of these keys. Unknown ones are ignored."""
         with self._used():
             collection = self._to_write()
             for start in range(0, len(keys), BATCH):
@@ -245,7 +245,7 @@ class ChromaIndex(LocalIndex):
         if self.seal() != seal:
             raise IndexUnusable("the index was deleted or replaced after its seal was read")
         if self._directory.exists() and seal.files != self._digest():
-            raise IndexUnusable("the index's files are not those that its last writer left")
+            raise IndexUnusable("the index files changed after they were last written")
         make_directory_in(self._directory.parent.parent, *self._directory.parts[-2:])
         if to_write or seal == Seal():
             self._mark = f"written by {uuid4().hex}"

@@ -26,7 +26,7 @@ class ExactIndex:
         self._lock = threading.RLock()
 
     def upsert(self, keys: Sequence[str], vectors: Vectors, groups: Sequence[int] | None = None) -> None:
-        """Write vectors under these keys, in place of the present ones.
+        """Insert vectors, replacing those of the same keys.
 
         Args:
             groups: A number from 1 up for each vector, by which `query` can be narrowed.
@@ -39,7 +39,7 @@ class ExactIndex:
                 self._groups[rows] = 0 if groups is None else groups
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored."""
+        """Remove the vectors of these keys. Unknown ones are ignored."""
         with self._lock:
             for key in keys:
                 row = self._rows.pop(key, None)

@@ -47,7 +47,7 @@ class IndexedSearch:
         self._tail = InMemory(dimension)
 
     def query(self, vector: Vector, k: int, now: Position, among: Seqs | None = None) -> Neighbours | None:
-        """Return the k nearest records, or None where the index is of no use now.
+        """Return the k nearest records, or None if the index is of no use now.
 
         Args:
             among: The records that may be returned. None for all. Only a `FilteredIndex` takes them.

@@ -31,7 +31,7 @@ class StoreIndexes:
 
     @property
     def fault(self) -> str:
-        """The reason why searches do without that service now. Empty where it answered, or was not asked."""
+        """The reason why searches do without that service now. Empty if it answered, or was not asked."""
         return self._remote.fault if self._remote else ""
 
     @property
@@ -60,7 +60,7 @@ class StoreIndexes:
         """Abandon this store's vectors in a service, and return the names of its namespaces.
 
         Raises:
-            NotAllowed: Whoever this runs for is no curator.
+            NotAllowed: The actor is not a curator.
             InvalidInput: The address is malformed, or is that of the service in use.
             NotFound: It never had an index of this store.
         """

@@ -10,7 +10,7 @@ from atlas.storage.records import Seqs
 from atlas.storage.vectors.vector_search import Nearest
 
 SAME_TEXT = 0.999
-"""Cosine from which two records count as the same text. Such pairs are no measure of near neighbours."""
+"""Cosine from which two records count as the same text. Such pairs do not measure near neighbours."""
 
 LOOKED_AT = 16
 """Nearest records among which the nearest with another text is looked for."""

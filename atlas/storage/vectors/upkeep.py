@@ -37,10 +37,10 @@ class IndexUpkeep:
         self._follower = follower
         self._count = count
         self._exact_max_rows = exact_max_rows
-        self._catching_up = Background("atlas-index", self._catch_up_quietly)
-        """Brings an index in a service up to the ledger, and asks it again after it failed."""
+        self._background = Background("atlas-index", self._catch_up_quietly)
+        """Catches up a remote index in the background, and retries it after a failure."""
 
-        self._looks_again_at = float("-inf")
+        self._next_check = float("-inf")
 
     def catch_up(self, timeout_seconds: float = -1) -> int:
         """Bring the index up to the ledger, unless another process does, and return the number of records added."""
@@ -54,7 +54,7 @@ class IndexUpkeep:
         if self._index is None or not self.is_behind(lag_rows):
             return
         if self._index.is_remote:
-            self._catching_up.begin()
+            self._background.begin()
         else:
             self.catch_up(timeout_seconds=0)
 
@@ -65,17 +65,17 @@ class IndexUpkeep:
         """
         if not self.is_behind(0):
             return 0
-        self._catching_up.wait()
+        self._background.wait()
         return self.catch_up(timeout_seconds=0 if self._index is not None and self._index.is_remote else -1)
 
     def wait(self, timeout_seconds: float | None = None) -> None:
-        """Wait for the work in the background, at most so long."""
-        self._catching_up.wait(timeout_seconds)
+        """Wait for the work in the background, at most `timeout_seconds`."""
+        self._background.wait(timeout_seconds)
 
     def look_after(self) -> None:
         """Bring an index that failed, or was never built, up to the ledger in the background."""
         if self._index is not None and (self._index.is_due or self._is_forgotten(self._index)):
-            self._catching_up.begin()
+            self._background.begin()
 
     def is_behind(self, lag_rows: int) -> bool:
         """Return whether queries need the index and it is more than `lag_rows` revisions behind."""
@@ -88,7 +88,7 @@ class IndexUpkeep:
         return now.revision - (0 if self._follower.flaw(written, now) else written.revision) > lag_rows
 
     def n_behind(self) -> int:
-        """Return how many changes the index lacks. 0 where queries do without it."""
+        """Return how many changes the index lacks. 0 if queries do without it."""
         if self._index is None:
             return 0
         now = self._follower.position()
@@ -97,7 +97,7 @@ class IndexUpkeep:
         return max(0, now.revision - self.seal().revision)
 
     def seal(self) -> Seal:
-        """Return how far the index has followed the ledger. Empty where its seal does not fit the ledger."""
+        """Return how far the index has followed the ledger. Empty if its seal does not fit the ledger."""
         return Seal() if self.flaw() else self._seal()
 
     def flaw(self) -> str:
@@ -109,9 +109,9 @@ class IndexUpkeep:
 
     def _is_forgotten(self, index: FollowingIndex) -> bool:
         """Return whether the index is too far behind for queries. It is looked at once a minute."""
-        if not index.is_resumable or index.fault or time.monotonic() < self._looks_again_at:
+        if not index.is_resumable or index.fault or time.monotonic() < self._next_check:
             return False
-        self._looks_again_at = time.monotonic() + LOOK_SECONDS
+        self._next_check = time.monotonic() + LOOK_SECONDS
         return self.is_behind(self._exact_max_rows)
 
     def _catch_up_quietly(self) -> None:

@@ -119,7 +119,7 @@ class Nearest:
         self._is_idle = self._lock.acquire(blocking=False)
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Go on. A child does without the vectors that a thread of its parent was reading."""
+        """Release the lock. In a child of a fork taken during a query, drop half-read vectors."""
         if self._is_idle:
             self._lock.release()
         elif in_child:

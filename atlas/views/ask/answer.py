@@ -75,7 +75,7 @@ class RankedHit:
 
     hit: Hit[Any]
     place: int = 0
-    """Its place in the block, from 1. 0 where the block does not show it."""
+    """Its place in the block, from 1. 0 if the block does not show it."""
 
     reason: str = ""
     """Why the block does not show it: `too long by 40 tokens`. Empty if it does."""
@@ -116,7 +116,7 @@ class Part:
     """How much was found and hidden, or the reason for no hits. Contains no text of memories but an error's words."""
 
     absence: Absence | None = None
-    """None where the memory gave hits."""
+    """None if the memory gave hits."""
 
     level: float = 0.0
     """The relevance that this search needed, in [0, 1]. 0 if it was not searched."""

@@ -43,7 +43,7 @@ def example_questions(memory: MemorySystem, n: int = EXAMPLES) -> tuple[str, ...
 def demonstrations(memory: MemorySystem, effect: MemoryEffect) -> tuple[str, ...]:
     """Return questions to present one after another: of tasks tried with memory and without, largest gain first.
 
-    Those of `example_questions` if no task was tried both ways. All are untrusted texts.
+    Falls back to `example_questions` if no task was tried both ways. All are untrusted texts.
     """
     attempts = [[each.experience_id for each in task.attempts if each.experience_id] for task in effect.tasks]
     latest = [ids[-1] for ids in attempts if ids]

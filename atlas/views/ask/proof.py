@@ -32,7 +32,7 @@ class Trace:
     heading: str
     experience: Experience
     used: tuple[str, ...]
-    """Memories that it used: `strategy: Rebuild in batches`. Empty without memory."""
+    """Memories that it used: `strategy: Rebuild in batches`. Empty if there is no memory."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -51,7 +51,7 @@ class Proof:
     without: Trace
     with_memory: Trace
     parting: int | None
-    """The step, from 1, at which they part. None where all steps are the same."""
+    """The step, from 1, at which they part. None if all steps are the same."""
 
 
 def proof_of(memory: MemorySystem, answer: Answer, effect: MemoryEffect) -> Proof | None:

@@ -133,7 +133,7 @@ class CompressPlan:
         return f"Added {counted(self.n_new, 'concept')} found in programs"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Add them as one operation and return its id, or None if the library has all of them by now.
+        """Add the concepts as one operation and return its id, or None if the library has all of them by now.
 
         Raises:
             InvalidInput: The library lacks by now what one of them calls, or has another concept of its name.

@@ -62,7 +62,7 @@ def grids_in_call(call: str) -> tuple[Grid, ...]:
 
 
 def grid_in(text: str) -> Grid | None:
-    """Return the grid that a text is, or None."""
+    """Return the grid that a string is, or None."""
     tree = _parsed(text)
     return _grid(tree) if tree is not None else None
 

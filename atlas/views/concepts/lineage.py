@@ -41,7 +41,7 @@ class Lineage:
     """Concepts that it calls or was composed of, and that are not in the library any more."""
 
     dot: str
-    """The picture in the DOT language, with names as labels. Empty without relations."""
+    """The picture in the DOT language, with names as labels. Empty if there are no relations."""
 
     caption: str
     """The concepts that the picture leaves out, or why there is no picture. Empty if it shows all."""

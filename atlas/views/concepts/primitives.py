@@ -46,7 +46,7 @@ def load_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
 
 
 def update_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
-    """Update the primitives that `n_updates` counts as one operation, or return None without updates.
+    """Update the primitives that `n_updates` counts as one operation, or return None if there are no updates.
 
     Raises:
         NotFound: There is no such loader, or its plug-in was removed.

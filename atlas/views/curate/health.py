@@ -41,7 +41,7 @@ class DomainLine:
     """Attempts whose outcome is known."""
 
     percent_succeeded: float | None
-    """Of the known outcomes, in [0, 100], or None without a known outcome."""
+    """Of the known outcomes, in [0, 100], or None if there is no known outcome."""
 
     interval: str
     is_failing: bool
@@ -133,7 +133,7 @@ def health_lines(found: Health, duplicates: Sequence[Sequence[str]]) -> tuple[He
 
 
 def _idle(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime, days: int) -> Idle:
-    """Return the records that were neither retrieved nor used for so many days."""
+    """Return the records that were neither retrieved nor used in the last `days` days."""
     retrieved_at, used_at = (
         memory.experience.column(f"usage.{name}") for name in ("last_retrieved_at", "last_used_at")
     )

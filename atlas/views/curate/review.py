@@ -38,7 +38,7 @@ class WaitingRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class ReviewQueue:
     """The records that wait, the latest first, of one writer or of all, and stored since a time or ever."""
 
     rows: tuple[WaitingRow, ...]
@@ -90,7 +90,7 @@ class RejectProposal:
         return f"Rejected {words_of(self.rows)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Delete them as one operation and return its id.
+        """Delete the records as one operation and return its id.
 
         Raises:
             PlanOutdated: A record was accepted or changed since. The store is unchanged.
@@ -115,7 +115,7 @@ def n_waiting(memory: MemorySystem) -> int:
     return sum(kind.records(memory).count(WAITING) for kind in KINDS.values())
 
 
-def waiting(memory: MemorySystem, writer: str = "", since: datetime | None = None) -> Waiting:
+def waiting(memory: MemorySystem, writer: str = "", since: datetime | None = None) -> ReviewQueue:
     """Return the records that wait for review.
 
     Args:
@@ -124,7 +124,7 @@ def waiting(memory: MemorySystem, writer: str = "", since: datetime | None = Non
     """
     every = [row for kind in KINDS.values() for row in _rows(memory, kind)]
     passing = (row for row in every if writer in ("", row.writer) and (since is None or row.stored_at >= since))
-    return Waiting(
+    return ReviewQueue(
         rows=tuple(sorted(passing, key=lambda row: row.stored_at, reverse=True)),
         n_by_writer=dict(Counter(row.writer for row in every).most_common()),
     )

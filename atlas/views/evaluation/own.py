@@ -133,7 +133,7 @@ def prospects(memory: MemorySystem) -> Prospects:
 
 def _n_judged(memory: MemorySystem) -> int:
     """Return how many queries have an experience that was judged right and that searches find."""
-    judgements = memory.storage.judgements.every()
+    judgements = memory.storage.judgements.all()
     ids = {*memory.experience.ids({"marks.buried": False})} if judgements else ()
     task = judged_queries(judgements, memory.experience.collection_name, ids)
     return len(task.queries) if task else 0
@@ -166,7 +166,7 @@ def _was(n: int) -> str:
 
 
 def measured(found: OwnEvaluation, measure: str, on: str = OWN_TASK) -> MeasureRow | None:
-    """Return every way to search by one of `MEASURES`. None where that could not be measured.
+    """Return every way to search by one of `MEASURES`. None if that could not be measured.
 
     Args:
         on: The task whose queries were asked, one of `QUERIES`.
@@ -209,7 +209,7 @@ def measured_caption(found: OwnEvaluation) -> str:
 
 
 def foreign_sentence(found: OwnEvaluation) -> str:
-    """Return how many queries on other subjects were given a hit. Empty where that was not measured."""
+    """Return how many queries on other subjects were given a hit. Empty if that was not measured."""
     shipped = _foreign(found, SHIPPED)
     if shipped is None:
         return ""
@@ -222,7 +222,7 @@ def foreign_sentence(found: OwnEvaluation) -> str:
 
 
 def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
-    """Return the changes since the measurement, in our own words. Empty without a change."""
+    """Return the changes since the measurement, in our own words. Empty if there is no change."""
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
     if ledger.position(collection).ledger_id != found.ledger_id:
         return "The store was restored, or embedded again, since this was measured."

@@ -72,7 +72,7 @@ class OutcomeProposal:
         return f"Set {counted(len(self.plan.changes), EXPERIENCE.noun)} to {self.plan.label}"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Set them as one operation and return its id.
+        """Set the outcomes as one operation and return its id.
 
         Raises:
             PlanOutdated: One of them has changed since. The store is unchanged.

@@ -78,7 +78,7 @@ class PruneProposal:
         return f"Pruned {counted(len(self.going), EXPERIENCE.noun)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Prune them as one operation and return its id.
+        """Apply the plan as one operation, and return its id.
 
         Raises:
             PlanOutdated: The store has changed since. The store is unchanged.
@@ -143,7 +143,7 @@ class RefineProposal:
         return f"Refined: {refine_words(self.plan)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Merge and drop them as one operation and return its id.
+        """Apply the plan (merges and drops) as one operation, and return its id.
 
         Raises:
             PlanOutdated: The store has changed since. The store is unchanged.
@@ -166,7 +166,7 @@ def criteria_of(
     Args:
         min_percent: Lowest success rate to keep, in [0, 100].
         max_age_days: Older attempts go.
-        never_retrieved_days: What was not retrieved for so long goes.
+        never_retrieved_days: What was not retrieved for that number of days goes.
         max_count: How many to keep.
         keep_diverse: Whether the best of each group of similar experiences stays.
     """

@@ -53,7 +53,7 @@ class DecisionRow:
 
 
 def judges(model: LanguageModel, budget_tokens: int) -> Judges:
-    """Return the judges: a language model first, if there is one, which may take so many tokens."""
+    """Return the judges: a language model first, if there is one, which may take `budget_tokens`."""
     if model.client is None:
         return Judges(titles={RULES: "Rules"}, note=f"Rules judge, without a language model. {model.sentences[-1]}")
     name = model.client.model_name

@@ -22,7 +22,7 @@ UNKNOWN = "unknown"
 def task_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[ExperienceRow]:
     """Return one page of the list of tasks, counted from 1. A line shows the task's first attempt in the list's order.
 
-    Attempts outside the filter are no part of their task's line.
+    Attempts outside the filter are not counted in their task's line.
     """
     first = first_attempts(memory, query.where, order_of(EXPERIENCE, query))
     shown, count = on_page(first, page), count_with_rate(memory, query)

@@ -45,7 +45,7 @@ class UndoManyProposal:
         return f"Undid {counted(len(self.plan.undone), 'operation')}{later}"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Undo them as one operation and return its id.
+        """Undo the operations as one operation and return its id.
 
         Raises:
             PlanOutdated: Some of it was changed or undone since. Nothing was done.

@@ -69,7 +69,7 @@ class ImportPreview:
     """Rows and files that would be refused, and why. They quote what the files hold."""
 
     button: str
-    """Words on the button that imports. Empty without anything new."""
+    """Words on the button that imports. Empty if there is nothing new."""
 
 
 @dataclass(frozen=True, slots=True)

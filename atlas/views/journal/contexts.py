@@ -42,7 +42,7 @@ class ToldEntry:
     """The whole text that an agent would be given of it. Untrusted."""
 
     n_tokens: int
-    """About so many."""
+    """An estimate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

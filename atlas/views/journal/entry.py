@@ -41,7 +41,7 @@ class EditableEntry(EditableFields):
 
     tier: str
     metadata: str
-    """As JSON, or empty without metadata."""
+    """As JSON, or empty if there are none."""
 
     @classmethod
     def of(cls, entry: JournalEntry) -> EditableEntry:

@@ -70,7 +70,7 @@ class EntryLinks:
     """Nearest first. `how` is the distance of each, or its relation to the entry."""
 
     dot: str
-    """The picture in the DOT language, with texts as labels. Empty without links."""
+    """The picture in the DOT language, with texts as labels. Empty if there are no links."""
 
     caption: str
     """A sentence on what is left out. Empty if all is shown."""
@@ -88,7 +88,7 @@ class SuggestedLink:
 
 
 def entry_links(memory: MemorySystem, entry_id: str, depth: int = 1) -> EntryLinks:
-    """Return the entries that can be reached over so many links, whichever way they point.
+    """Return the entries that can be reached over `depth` links, whichever way they point.
 
     Raises:
         NotFound: It does not exist.

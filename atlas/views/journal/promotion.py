@@ -39,7 +39,7 @@ class PromotionEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromoteRequest:
-    """An entry that a person wants made a memory which agents are reminded of."""
+    """A request to promote an entry to a lasting memory."""
 
     id: str
 
@@ -80,7 +80,7 @@ class PromoteProposal:
         return tuple(Part(name, Text(text)) for name, text in texts.items() if text)
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Write it as one operation and return its id.
+        """Write the promotion as one operation and return its id.
 
         Raises:
             PlanOutdated: One of the entries has changed since. The store is unchanged.

@@ -126,7 +126,7 @@ def timeline_caption(timeline: Timeline) -> str:
 
 
 def brushed(selection: Mapping[str, Any], timeline: Timeline) -> tuple[int, int] | None:
-    """Return the generations that a brush covers, as the chart reports it, or None without a brush.
+    """Return the generations that a brush covers, as the chart reports it, or None if there is no brush.
 
     Args:
         selection: The chart's selection as Streamlit returns it.

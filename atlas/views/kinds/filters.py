@@ -70,14 +70,14 @@ class Filter(ABC):
 
     @abstractmethod
     def read(self, texts: Sequence[str], options: Options) -> Any:
-        """Return the value that an address asks for, as far as it can be used. None without one.
+        """Return the value that an address asks for, as far as it can be used. None if there is none.
 
         Args:
             texts: At least one, of whatever content.
         """
 
     def canonical(self, text: str) -> str:
-        """Return a text of an address as `written` would write the value that it names."""
+        """Return a string of an address as `written` would write the value that it names."""
         return text
 
 
@@ -103,7 +103,7 @@ class Choices(Filter):
         return {"$in": list(value)}
 
     def written(self, value: Any) -> Sequence[str]:
-        """Return each value as a text."""
+        """Return each value as a string."""
         return [text for each in value if (text := address_text(each))]
 
     def read(self, texts: Sequence[str], options: Options) -> Any:
@@ -155,7 +155,7 @@ class OneOf(Filter):
         return self.chosen(records, value)
 
     def read(self, texts: Sequence[str], options: Options) -> Any:
-        """Return the last state that is named, unless it is the first."""
+        """Return the last value, or None if it is the default, which filters nothing, or unknown."""
         return texts[-1] if texts[-1] in self.values[1:] else None
 
 
@@ -239,7 +239,7 @@ def where_of(filters: Filters, values: Values, records: Records | None = None) -
     """Return the filter that several together make in the store's format.
 
     Args:
-        records: The memory that is narrowed. A filter by a state is empty without it.
+        records: The memory that is narrowed. A filter by a state is empty if it is None.
     """
     where: dict[str, Any] = {}
     for each in filters:
@@ -264,7 +264,7 @@ def known_tags(records: Records) -> dict[str, int]:
 
 
 def is_pair(text: str) -> bool:
-    """Return whether a text is `key=value`."""
+    """Return whether a string is `key=value`."""
     return bool(text.partition("=")[0].strip()) and "=" in text
 
 

@@ -136,7 +136,7 @@ def _n_words(passage: Passage) -> int:
 
 
 def _densest(text: str, spans: Sequence[Span]) -> int:
-    """Return the start of the window that covers the most distinct query words, or 0 without spans."""
+    """Return the start of the window that covers the most distinct query words, or 0 if there are no spans."""
     words = [text[start:end].lower() for start, end in spans]
     reach = PASSAGE_CHARACTERS - LEAD_CHARACTERS
     best, most, last = 0, 0, 0

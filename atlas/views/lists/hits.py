@@ -22,7 +22,7 @@ from atlas.views.shared.wording import attempts_text, shortened
 TITLE_CHARACTERS = 160
 
 MET_CHARACTERS = 40
-"""Of a word that met another: longer ones are no words."""
+"""Of a word that met another: longer ones are not words."""
 
 MIN_SHOWN = 0.0005
 """Of a value, to be more than 0.000, and so to have a place in a bar."""

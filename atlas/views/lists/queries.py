@@ -171,7 +171,7 @@ def search(memory: MemorySystem, kind: Kind, query: Query) -> SearchResult:
 
 
 def ranking(hits: Mapping[str, Hit[str]], record_id: str) -> dict[str, Any]:
-    """Return the relevance of a line and the reason for its rank, as arguments of `Row`. Empty without a hit."""
+    """Return the relevance of a line and the reason for its rank, as arguments of `Row`. Empty if there is no hit."""
     hit = hits.get(record_id)
     return {} if hit is None else {"relevance": hit.relevance, "why": explain(hit)}
 

@@ -55,7 +55,7 @@ class Entry:
     """In [0, 1], where entries have an order."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as the renderer takes it."""
+        """Return the entry as the renderer takes it."""
         paint = {"shade": self.shade} if self.shade is not None else {"colour": self.colour}
         return {"name": self.name, "n": self.n, **paint}
 

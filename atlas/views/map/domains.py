@@ -46,7 +46,7 @@ class DomainRow:
         return f"{rate_text(self.rate)} succeeded" if self.rate.n_known else ""
 
     def as_label(self) -> dict[str, Any]:
-        """Return it as the renderer takes it."""
+        """Return the domain as the renderer takes it."""
         x, y = self.centre
         return {
             "x": x,
@@ -58,7 +58,7 @@ class DomainRow:
         }
 
     def as_line(self) -> dict[str, Any]:
-        """Return it as a table shows it."""
+        """Return the domain as a table shows it."""
         return {
             "name": self.name,
             "n": self.n,

@@ -20,7 +20,7 @@ CHOSEN, LEFT_OUT = {"opacity": 1.0}, {"opacity": 0.25}
 
 
 def map_figure(sheet: Sheet, colours: Colours, marks: Marks, *, height: int) -> Any:
-    """Return one trace with all points, so that a lasso gives numbers of points. Then what is drawn over it."""
+    """Return the figure: one trace with all points, so that a lasso returns point indices, and the hits over it."""
     with extra("dashboard", "the map as a Plotly figure"):
         import plotly.graph_objects as go
 

@@ -50,7 +50,7 @@ class EffectView:
     """`11 of 18`, tasks that went better, or a dash if no task can be compared."""
 
     interval: str
-    """The 95 % interval of that, in tasks, or empty without one."""
+    """The 95 % interval of that, in tasks, or empty if there is none."""
 
     worse: str
     alike: str

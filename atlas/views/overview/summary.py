@@ -29,7 +29,7 @@ class GroupRow:
     """Attempts whose outcome is known."""
 
     percent_succeeded: float | None
-    """Of the known outcomes, in [0, 100]. None without a known outcome."""
+    """Of the known outcomes, in [0, 100]. None if there is no known outcome."""
 
     interval: str
 
@@ -78,7 +78,7 @@ def overview(memory: MemorySystem) -> Overview:
 def rate_words(rate: SuccessRate) -> tuple[str, str]:
     """Return a success rate, and its interval with the number of attempts behind it.
 
-    Both empty without a known outcome.
+    Both are empty if no outcome is known.
     """
     if not rate.n_known:
         return "–", ""

@@ -24,7 +24,7 @@ class AuditRow:
 
 
 def audit_rows(memory: MemorySystem) -> list[AuditRow]:
-    """Return every event, the newest first. `NotAllowed` without the role of an admin."""
+    """Return every event, the newest first. `NotAllowed` if the actor is not an admin."""
     check_admin("see the audit log")
     return [_row(event) for event in memory.storage.audit.events()]
 

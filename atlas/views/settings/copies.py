@@ -66,7 +66,7 @@ class Export:
         return f"Exported {in_words(counts)}."
 
     def lines(self, track: Track = iter) -> Iterator[str]:
-        """Yield the lines, each with its end."""
+        """Yield the lines, with newlines."""
         for kind in KINDS.values():
             if kind.is_exported:
                 yield from self._lines_of(kind, track if kind is EXPERIENCE else iter)

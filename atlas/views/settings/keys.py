@@ -50,7 +50,7 @@ def make_key(memory: MemorySystem, name: str, role: str, days: int, *, is_review
     """Make a key, and return it. Nobody can be shown it again.
 
     Raises:
-        NotAllowed: Whoever asks is no admin.
+        NotAllowed: The actor is not an admin.
         InvalidInput: The name is taken, or has other characters than names have, or `is_reviewed` and no writer.
     """
     expires_at = datetime.now(UTC) + timedelta(days=days) if days else None
@@ -65,7 +65,7 @@ def revoke_key(memory: MemorySystem, key_id: str) -> Key:
     """Refuse a key from now on.
 
     Raises:
-        NotAllowed: Whoever asks is no admin.
+        NotAllowed: The actor is not an admin.
         NotFound: It is not in use.
     """
     return _ring(memory).revoke(key_id)

@@ -44,7 +44,7 @@ def checked_model(client: ModelClient) -> dict[str, str]:
     """Return the results of one small question to a model, by label.
 
     Raises:
-        NotAllowed: Whoever asks is no admin of every store of the server.
+        NotAllowed: The actor is not an admin of every store of the server.
     """
     check_admin_of_all("check the language model")
     return dict(check_model(client).lines)
@@ -58,7 +58,7 @@ def choose_model(memory: MemorySystem, choose: Callable[[], None], name: str) ->
         name: Name of the model, for the log.
 
     Raises:
-        NotAllowed: Whoever asks is no admin of every store of the server.
+        NotAllowed: The actor is not an admin of every store of the server.
     """
     check_admin_of_all("choose the language model")
     choose()

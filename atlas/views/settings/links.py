@@ -30,11 +30,11 @@ class LinkRow:
 
 
 def link_rows(memory: MemorySystem) -> list[LinkRow]:
-    """Return every link that was ever made, open ones first. `NotAllowed` without the role of an admin."""
+    """Return every link that was ever made, open ones first. `NotAllowed` if the actor is not an admin."""
     links = _links(memory)
     sweep_copies(memory.storage.path)
     now = datetime.now(UTC)
-    rows = [_row(memory, link, now) for link in links.every()]
+    rows = [_row(memory, link, now) for link in links.all()]
     return sorted(rows, key=lambda row: not row.is_live)
 
 
@@ -42,7 +42,7 @@ def make_link(memory: MemorySystem, name: str, days: int) -> str:
     """Make a frozen copy of the store, and return the path of a link to it. Nobody can be shown the link again.
 
     Raises:
-        NotAllowed: Whoever asks is no admin.
+        NotAllowed: The actor is not an admin.
         InvalidInput: The name is empty or too long.
         StoreUnavailable: The disk has no room for the copy.
     """
@@ -59,7 +59,7 @@ def make_link(memory: MemorySystem, name: str, days: int) -> str:
 
 
 def end_link(memory: MemorySystem, link_id: str) -> Link:
-    """End a link, and remove its copy. `NotAllowed` without the role of an admin."""
+    """End a link, and remove its copy. `NotAllowed` if the actor is not an admin."""
     ended = _links(memory).end(link_id)
     thaw(memory.storage.path, link_id)
     return ended

@@ -52,22 +52,22 @@ class PersonRow:
 
 def person_rows(memory: MemorySystem) -> list[PersonRow]:
     """Return everybody who ever signed in: those with access first, then by their last visit."""
-    return sorted(map(_row, _people(memory).every()), key=lambda row: row.is_removed)
+    return sorted(map(_row, _people(memory).all()), key=lambda row: row.is_removed)
 
 
 def set_role(memory: MemorySystem, person_id: str, role: str) -> Person:
-    """Give somebody a role that overrides their groups. `NotAllowed` without the role of an admin."""
+    """Give somebody a role that overrides their groups. `NotAllowed` if the actor is not an admin."""
     return _people(memory).set_role(person_id, ROLES[role])
 
 
 def follow_groups(memory: MemorySystem, person_id: str) -> Person:
-    """Remove the role that overrides somebody's groups. `NotAllowed` without the role of an admin."""
+    """Remove the role that overrides somebody's groups. `NotAllowed` if the actor is not an admin."""
     return _people(memory).follow_groups(person_id)
 
 
 def doors_of(memory: MemorySystem, person_id: str) -> Doors:
-    """Return the keys and links of somebody that still work. `NotAllowed` without the role of an admin."""
-    person = next((each for each in _people(memory).every() if each.id == person_id), None)
+    """Return the keys and links of somebody that still work. `NotAllowed` if the actor is not an admin."""
+    person = next((each for each in _people(memory).all() if each.id == person_id), None)
     return _doors_of(memory, person.names) if person else Doors()
 
 
@@ -78,7 +78,7 @@ def remove_person(memory: MemorySystem, person_id: str, *, and_doors: bool = Fal
         and_doors: Whether the keys that they made are revoked too, and their links ended.
 
     Raises:
-        NotAllowed: Whoever asks is no admin.
+        NotAllowed: The actor is not an admin.
         NotFound: Nobody of this id has signed in.
     """
     removed = _people(memory).remove(person_id)
@@ -88,14 +88,14 @@ def remove_person(memory: MemorySystem, person_id: str, *, and_doors: bool = Fal
 
 
 def readmit_person(memory: MemorySystem, person_id: str) -> Person:
-    """Restore somebody's access. `NotAllowed` without the role of an admin."""
+    """Restore somebody's access. `NotAllowed` if the actor is not an admin."""
     return _people(memory).readmit(person_id)
 
 
 def _doors_of(memory: MemorySystem, names: Collection[str]) -> Doors:
     directory, now = memory.storage.path, datetime.now(UTC)
     keys = [key for key in KeyRing(directory).live_keys() if key.created_by in names]
-    links = [link for link in Links(directory).every() if link.made_by in names and not link.problem(now)]
+    links = [link for link in Links(directory).all() if link.made_by in names and not link.problem(now)]
     return Doors(keys={key.id: key.name for key in keys}, links={link.id: link.name for link in links})
 
 

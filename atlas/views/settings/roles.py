@@ -15,7 +15,7 @@ def may_administer() -> bool:
 
 
 def check_admin(act: str) -> None:
-    """Raise `NotAllowed` without the role of an admin.
+    """Raise `NotAllowed` unless the actor is an admin.
 
     Args:
         act: The act that needs the role, for the message, such as `make keys`.

@@ -130,7 +130,7 @@ class PlanView:
 
 
 def merge_words(noun: str, n_merged: int, n_kept: int, *, is_done: bool = False) -> str:
-    """Return `Merge 3 concepts into 1`, or `Merged …` when it is done. Empty without concepts."""
+    """Return `Merge 3 concepts into 1`, or `Merged …` when it is done. Empty if there are no concepts."""
     verb = "Merged" if is_done else "Merge"
     return f"{verb} {counted(n_merged, noun)} into {n_kept:,}" if n_merged else ""
 

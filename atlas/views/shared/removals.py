@@ -34,7 +34,7 @@ class MergeProposal:
         return merge_words(self.kind.noun, self.plan.n_removed + n_kept, n_kept, is_done=True)
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Merge them as one operation and return its id.
+        """Merge the records as one operation and return its id.
 
         Raises:
             PlanOutdated: One of them has changed since. The store is unchanged.
@@ -63,7 +63,7 @@ class DeleteProposal:
         return f"Deleted {counted(len(self.going), self.request.kind.noun)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Delete them as one operation and return its id.
+        """Delete the records as one operation and return its id.
 
         Raises:
             PlanOutdated: What the plan showed has changed since. The store is unchanged.

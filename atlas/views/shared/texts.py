@@ -80,7 +80,7 @@ def language_of(text: str) -> str | None:
 
 
 def as_json(value: Mapping[str, Any]) -> Text | None:
-    """Return values that JSON can hold, one to a line unless they are short. None without values."""
+    """Return values that JSON can hold, one to a line unless they are short. None if there are no values."""
     if not value:
         return None
     line = json.dumps(value, ensure_ascii=False)

@@ -25,7 +25,7 @@ def percent(share: float) -> str:
 def hidden_text(n_hidden: int, *, n_shown: int, most: int) -> str:
     """Return `3 less relevant hidden`, `200 or more hidden` where that is all that was looked at.
 
-    Empty without one.
+    Empty if there is none.
     """
     how_many = f"{n_hidden:,} or more" if n_shown + n_hidden >= most else f"{n_hidden:,}"
     return f"{how_many}{' less relevant' if n_shown else ''} hidden" if n_hidden else ""
@@ -64,7 +64,7 @@ def attempts_text(counts: Mapping[str, int]) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many characters. It ends in `…` where some were cut off."""
+    """Return a string of at most `most` characters. It ends in `…` where some were cut off."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 

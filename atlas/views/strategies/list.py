@@ -39,7 +39,7 @@ class StrategyRow(Row):
     """`36 % (25–48 %, n = 64)` of its tries, or `not tried yet`."""
 
     rate: float | None
-    """Of the tries, in percent, or None without tries."""
+    """Of the tries, in percent, or None if there are no tries."""
 
     n: int
     bar: str
@@ -100,7 +100,7 @@ def tries_text(rate: StrategyRate) -> str:
 
 
 def share_text(n_succeeded: int, n: int) -> str:
-    """Return `36 % (25–48 %, n = 64)` with the interval that strategies are judged by. Empty without an attempt."""
+    """Return `36 % (25–48 %, n = 64)` with the interval that strategies are judged by. Empty if there is no attempt."""
     if not n:
         return ""
     interval = credible_interval(n_succeeded, n)

@@ -47,7 +47,7 @@ class RetirePlan:
         return f"{'Brought back' if self.is_back else 'Retired'} {counted(len(self.ids), STRATEGY.noun)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Retire them or bring them back as one operation and return its id, or None without a change."""
+        """Retire them or bring them back as one operation and return its id, or None if there is no change."""
         scoped = memory.strategies.within("mark", "brought back" if self.is_back else "retired")
         change = scoped.unretire if self.is_back else scoped.retire
         return scoped.operation_id if change(self.ids) else None

@@ -66,7 +66,7 @@ class SourceRow:
     """An attempt that a strategy was abstracted from."""
 
     experience_id: str
-    """Empty where the attempt is not remembered any more."""
+    """Empty if the attempt is not remembered any more."""
 
     outcome: str
     title: str

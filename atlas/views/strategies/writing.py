@@ -71,7 +71,7 @@ class WriteProposal:
         return sentence
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Write them as one operation and return its id.
+        """Write the strategies as one operation and return its id.
 
         Raises:
             PlanOutdated: Strategies came, went or changed since. The store is unchanged.

@@ -136,7 +136,7 @@ def _call(memory: MemorySystem, side: Side, budget: int) -> str:
 
 def _draw_settings(memory: MemorySystem, text: str, *, is_two: bool) -> tuple[int, list[Side]]:
     """Draw how it is asked: the budget, and one configuration or two."""
-    profiles, in_use = memory.storage.profiles.every(), memory.storage.profiles.in_use().name
+    profiles, in_use = memory.storage.profiles.all(), memory.storage.profiles.in_use().name
     with st.container(border=True, key="ask_settings"):
         st.subheader("Search settings", anchor=False)
         warn_of_problems(profiles)

@@ -34,7 +34,7 @@ MOVES = {"▲": "green", "▼": "orange", "n": "blue"}
 
 def draw_comparison(memory: MemorySystem) -> None:
     """Draw a query, and on either side a profile, its weights and what it finds."""
-    profiles, in_use = memory.storage.profiles.every(), memory.storage.profiles.in_use()
+    profiles, in_use = memory.storage.profiles.all(), memory.storage.profiles.in_use()
     for problem in profile_problems(memory):
         st.warning("The chosen profile cannot be used.", icon=":material/error:")
         st.text(problem)
@@ -60,7 +60,7 @@ def draw_comparison(memory: MemorySystem) -> None:
 
 
 def draw_profile(memory: MemorySystem, side: Name, profiles: Sequence[Profile], in_use: str) -> ProfileWeights:
-    """Draw the profile of a side, its weights, which can be turned, and what can be done with them."""
+    """Draw one side's profile picker, weight sliders and buttons, and return the chosen weights."""
     names, key = profile_names(profiles), f"evaluation_profile_{side}"
     if st.session_state.get(key) not in names:
         st.session_state[key] = first_profile(side, names, in_use)

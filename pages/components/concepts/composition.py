@@ -16,13 +16,13 @@ _COMPOSITION = "compose_composition"
 
 
 def compose(memory: MemorySystem, ids: Sequence[str]) -> None:
-    """Compose these and show the result in a dialog. For a button's callback."""
+    """Compose the concepts and show the result in a dialog. For a button's callback."""
     with announcing_problems(), st.spinner("Composing, and running the examples …"):
         st.session_state[_COMPOSITION] = composed(memory, ids)
 
 
 def close_composition() -> None:
-    """Put it away, without anything being added."""
+    """Put the composition away, without adding anything."""
     st.session_state.pop(_COMPOSITION, None)
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.curate.review import (
     RejectRequest,
-    Waiting,
+    ReviewQueue,
     WaitingRow,
     accept,
     may_review,
@@ -50,7 +50,7 @@ def draw_review(memory: MemorySystem) -> None:
         _draw_acts(memory, ticked or found.rows, is_ticked=bool(ticked))
 
 
-def _draw_filters(every: Waiting) -> tuple[str, datetime | None]:
+def _draw_filters(every: ReviewQueue) -> tuple[str, datetime | None]:
     """Draw the boxes that narrow the queue, and return whose records are asked for, and since when."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         names = {EVERY_KEY: sum(every.n_by_writer.values()), **every.n_by_writer}

@@ -13,7 +13,7 @@ from pages.components.shared.undo_toast import Act, Turn, announce_act, announci
 
 
 def draw_refused(memory: MemorySystem) -> None:
-    """Draw the gates, how much each refused, and the latest refused entries."""
+    """Draw the gates, how many entries each refused, and the latest refused entries."""
     st.caption(
         "Two gates check the observations, crashes and reflections that agents write. Entries that they refuse are "
         "kept here in full. Directives and tasks, which come from people, are always accepted."

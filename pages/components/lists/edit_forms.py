@@ -20,7 +20,7 @@ from pages.components.shared.undo_toast import announce_problem, announcing_prob
 
 
 def draw_boxes(boxes: Fields, key: str, initial: Any, disabled: bool) -> None:
-    """Draw a box for each field, those with a width beside each other.
+    """Draw a box for each field. Fields with a width share a row.
 
     Args:
         key: The beginning of the key of each, which ends with the field's name.

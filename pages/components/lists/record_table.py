@@ -72,9 +72,9 @@ def origin_of(kind: Kind) -> str:
     return f"rows on {kind.page.capitalize()}"
 
 
-def table_height(n: int, most: int = 10, row_pixels: int = ROW_PIXELS) -> int:
-    """Return the height in pixels of a table of `n` rows, of which it shows at most so many, each whole."""
-    return HEADER_PIXELS + row_pixels * min(n, most) + 3
+def table_height(n: int, max_rows: int = 10, row_pixels: int = ROW_PIXELS) -> int:
+    """Return the height in pixels of a table of `n` rows, of which it shows at most `max_rows`, each whole."""
+    return HEADER_PIXELS + row_pixels * min(n, max_rows) + 3
 
 
 def clicked_row(key: str, n: int) -> int | None:

@@ -31,12 +31,12 @@ def current_selection(kind: Kind = EXPERIENCE) -> Selection:
 
 
 def select(ids: Sequence[str], *, origin: str, revision: int, kind: Kind = EXPERIENCE) -> None:
-    """Select these, in place of what was selected."""
+    """Select the records, in place of what was selected."""
     st.session_state[_key(kind)] = Selection(tuple(dict.fromkeys(ids)), origin, revision)
 
 
 def unselect(ids: Sequence[str]) -> None:
-    """Leave these out of what is selected, of whichever kind they are."""
+    """Leave the records out of what is selected, of whichever kind they are."""
     gone = set(ids)
     for kind in KINDS.values():
         now = current_selection(kind)

@@ -17,14 +17,14 @@ RUNNING = ("queued", "running")
 Live = TypeVar("Live", bound=LiveResult[Any])
 
 
-class Running(Protocol):
+class RunningJob(Protocol):
     """Something that a process of its own does."""
 
     def status(self) -> JobStatus | None:
         """Return how far it is. None if it was never asked for."""
 
     def cancel(self) -> None:
-        """Stop it."""
+        """Stop the job."""
 
 
 def live_result(memory: MemorySystem, kind: type[Live]) -> Live:
@@ -44,7 +44,7 @@ def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, k
     return draw_progress(live_result(memory, kind), doing, key=key)
 
 
-def draw_progress(job: Running, doing: str, *, key: str, cancelled_by: Role = Role.WRITER) -> bool:
+def draw_progress(job: RunningJob, doing: str, *, key: str, cancelled_by: Role = Role.WRITER) -> bool:
     """Draw how far a job is while it runs, and why it failed if it did. Return whether it runs.
 
     Args:
@@ -60,7 +60,7 @@ def draw_progress(job: Running, doing: str, *, key: str, cancelled_by: Role = Ro
     return False
 
 
-def draw_cancel(job: Running, *, key: str, by: Role = Role.WRITER) -> None:
+def draw_cancel(job: RunningJob, *, key: str, by: Role = Role.WRITER) -> None:
     """Draw a button that stops a job, for whoever has a role or a higher one: a viewer's click is not to cost others.
 
     Args:
@@ -71,7 +71,7 @@ def draw_cancel(job: Running, *, key: str, by: Role = Role.WRITER) -> None:
 
 
 def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) -> bool:
-    """Draw the choice whether a language model does a job, and return it. False without a model.
+    """Draw the choice whether a language model does a job, and return it. False if there is no model.
 
     Args:
         titles: Titles of the choices, by whether each uses a model; the first is the default.
@@ -82,7 +82,7 @@ def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) ->
 
 
 @st.fragment(run_every=0.7)
-def _draw_progress(job: Running, doing: str, key: str, cancelled_by: Role) -> None:
+def _draw_progress(job: RunningJob, doing: str, key: str, cancelled_by: Role) -> None:
     status = job.status()
     if status is None or status.state not in RUNNING:
         st.rerun()
@@ -92,7 +92,7 @@ def _draw_progress(job: Running, doing: str, key: str, cancelled_by: Role) -> No
         draw_cancel(job, key=f"{key}_cancel", by=cancelled_by)
 
 
-def _cancel(job: Running, by: Role) -> None:
+def _cancel(job: RunningJob, by: Role) -> None:
     with announcing_problems():
         check_role(by, "cancel what is being made")
         job.cancel()

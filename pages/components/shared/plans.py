@@ -212,7 +212,7 @@ def _draw_outdated(memory: MemorySystem, open_plan: _OpenPlan, outdated: str) ->
 
 
 def _draw_confirmation(view: PlanView) -> bool:
-    """Draw the box for the count, if so much would go, and return whether it was typed."""
+    """Draw the box for the count, if the plan is large, and return whether it was typed."""
     if not view.is_large:
         return True
     count = str(view.n_going)

@@ -23,7 +23,7 @@ def draw_sidebar(opened: OpenedMemory, page: str) -> None:
     """Draw the scope bar, news of the store, its notes, and the language model.
 
     Args:
-        page: The page that it stands beside.
+        page: The current page.
     """
     memory = opened.memory
     with st.sidebar:

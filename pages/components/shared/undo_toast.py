@@ -19,10 +19,10 @@ UNDONE, REDONE = "Undone", "Redone"
 
 
 class Turn(Protocol):
-    """Function that undoes an act and returns the function that redoes it, or None without one."""
+    """Function that undoes an act and returns the function that redoes it, or None if there is none."""
 
     def __call__(self, memory: MemorySystem, /) -> Turn | None:
-        """Turn it back."""
+        """Undo or redo the act."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +111,7 @@ def undo_and_announce(memory: MemorySystem, operation_id: str, sentence: str, st
     """Undo an operation, and report at the top of the next run that it was done, or why it was not.
 
     Args:
-        sentence: Says what was done at first.
+        sentence: Text that describes the original operation.
         state: The state that it is in afterwards: `UNDONE` or `REDONE`.
     """
     with announcing_problems():

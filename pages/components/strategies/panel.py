@@ -75,7 +75,7 @@ def _draw_content(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -
 
 
 def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
-    """Draw its tries, what they are compared with, and other ways to estimate its rate."""
+    """Draw a strategy's tries, what they are compared with, and other ways to estimate its rate."""
     _draw_tries(memory, detail)
     if not detail.attempts:
         return

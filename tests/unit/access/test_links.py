@@ -35,7 +35,7 @@ def memory(tmp_path):
 
 def open_copy(memory) -> atlas.MemorySystem:
     """Open the copy of the link that was made last."""
-    link = Links(memory.storage.path).every()[0]
+    link = Links(memory.storage.path).all()[0]
     return atlas.open_memory(frozen_copy(memory.storage.path, link.id), embedder=HashEmbedder())
 
 

@@ -93,7 +93,7 @@ def test_a_role_that_was_given_can_be_left_to_the_groups_again(tmp_path):
 def test_whoever_may_see_nothing_is_told_so(tmp_path):
     stores = Stores({"tmp": tmp_path}, {})
     assert may_see(stores) == {"tmp": "viewer"}
-    stores.first.people.remove(stores.first.people.every()[0].id)
+    stores.first.people.remove(stores.first.people.all()[0].id)
     with pytest.raises(NotAllowed, match="was removed"):
         may_see(stores)
 

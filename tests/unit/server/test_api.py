@@ -132,7 +132,7 @@ def test_a_viewer_may_call_no_verb_that_writes(api, memory):
 def test_a_verb_refuses_arguments_that_its_method_does_not_take(api, memory):
     one = memory.experience.ids()[0]
     for arguments, why in (
-        ({"record_id": one, "depth": 2}, "'depth' is no part of similar; it takes record_id, k, where, threshold"),
+        ({"record_id": one, "depth": 2}, "'depth' is not part of similar; it takes record_id, k, where, threshold"),
         ({"k": 2}, "similar lacks record_id"),
         ({"record_id": one, "k": "2"}, "k should be a whole number, but is '2'"),
     ):
@@ -175,7 +175,7 @@ def test_health_needs_no_key_and_then_is_up_or_down_alone(api, memory):
     [
         ("GET", "/nothing/here", None, 422, "'experience', 'concepts', 'journal' or 'strategies'"),
         ("GET", "/experience/none", None, 404, "it may have been deleted"),
-        ("GET", "/operations/none", None, 404, "no operation begins with 'none'"),
+        ("GET", "/operations/none", None, 404, "no operation has an id that begins with 'none'"),
         ("POST", "/attempts", {"task": {"description": ""}}, 422, "at least 1 character"),
         ("POST", "/attempts", {"task": {"description": "a\x00b"}}, 422, "pattern"),
         ("POST", "/attempts", {**ATTEMPT, "succes": True}, 422, "Extra inputs are not permitted"),

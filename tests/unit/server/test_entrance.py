@@ -150,7 +150,7 @@ def test_no_form_of_a_foreign_page_is_taken(client, sessions, stores, link, orig
 
 def test_whoever_has_a_link_that_leads_nowhere_is_told_to_ask_whoever_gave_it(client, stores, link):
     research = list(stores)[1]
-    research.links.end(research.links.every()[0].id)
+    research.links.end(research.links.all()[0].id)
     for path, said in ((link, "this link was ended on"), ("/link/guessed", "this link is not known here")):
         refused = client.get(path)
         assert (refused.status_code, said in refused.text) == (401, True)
@@ -236,7 +236,7 @@ def test_what_is_known_in_another_store_is_refused_in_its_audit_log_alone(client
     research = list(stores)[1]
     secret = research.ring.add("crawler", Role.WRITER, created_by="root")[1]
     research.ring.revoke("crawler")
-    research.links.end(research.links.every()[0].id)
+    research.links.end(research.links.all()[0].id)
     client.post("/enter", data={"key": secret})
     client.get(link)
     asked = ApiKeyMiddleware(PlainTextResponse("in"), Doors(stores, is_open=False))

@@ -60,7 +60,7 @@ def test_whoever_a_named_proxy_says_is_let_in_where_they_wanted_to_go(client):
 def test_from_elsewhere_the_same_headers_say_nothing(sessions):
     with browser(sessions, "10.0.0.9") as client:
         assert client.get("/", headers=ADA | {"X-Forwarded-For": "10.0.0.5"}).url.path == "/enter"
-    assert sessions.stores.first.people.every() == []
+    assert sessions.stores.first.people.all() == []
 
 
 def test_a_proxy_that_is_named_for_its_scheme_alone_signs_nobody_in(sessions):
@@ -84,7 +84,7 @@ def test_a_cookie_is_for_tls_alone_where_the_proxy_speaks_it(client):
 def test_whoever_was_removed_is_told_so(client, sessions):
     client.get("/", headers=ADA)
     people = sessions.stores.first.people
-    people.remove(people.every()[0].id)
+    people.remove(people.all()[0].id)
     refused = client.get("/", headers=ADA)
     assert (refused.status_code, "was removed from this memory" in refused.text) == (401, True)
 

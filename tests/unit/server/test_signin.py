@@ -112,7 +112,7 @@ def test_two_of_one_name_are_two_in_the_history(client):
 
 def test_a_change_of_role_and_removal_hold_from_the_next_request_on(client, people):
     sign_in(client, "ada")
-    [ada] = people.every()
+    [ada] = people.all()
     people.set_role(ada.id, Role.WRITER)
     assert client.get("/").text == "Ada, writer"
     sign_in(client, "ada")
@@ -144,14 +144,14 @@ def test_what_was_tampered_with_is_refused(client, people, part):
     answer = client.get(address.path, params=asked, follow_redirects=False)
     assert (answer.status_code, "begin again" in answer.text) == (401, True)
     assert COOKIE not in client.cookies
-    assert people.every() == []
+    assert people.all() == []
 
 
 def test_an_answer_to_another_browser_is_refused(client, people):
     address = came_back(client, "ada")
     client.cookies.clear()
     assert client.get(address, follow_redirects=False).status_code == 401
-    assert people.every() == []
+    assert people.all() == []
 
 
 def test_an_answer_counts_once(client):
@@ -248,7 +248,7 @@ def test_a_token_of_an_algorithm_that_is_not_accepted_lets_nobody_in(sessions, s
             assert (refused.status_code, COOKIE in client.cookies) == (401, False)
             assert "signs its tokens with an algorithm that is not accepted here; accepted are RS256" in refused.text
             assert "Algorithm of" in caplog.text
-            assert stores.first.people.every() == []
+            assert stores.first.people.all() == []
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "RS512", "PS256"])

@@ -47,7 +47,7 @@ def attempt(text, success=True):
 
 
 def test_a_new_store_has_the_built_in_profile_and_uses_it(book):
-    assert book.every() == (BUILT_IN,)
+    assert book.all() == (BUILT_IN,)
     assert book.in_use() == BUILT_IN
     assert book.weights() == RankingWeights()
 
@@ -64,7 +64,7 @@ def test_taking_back_a_change_leaves_alone_what_others_have_done_since(book, mem
 def test_a_saved_profile_is_there_again_and_saving_replaces_it(book, memory):
     book.save("wordy", RankingWeights())
     book.save("wordy", WORDY)
-    assert [profile.name for profile in book.every()] == [DEFAULT, "wordy"]
+    assert [profile.name for profile in book.all()] == [DEFAULT, "wordy"]
     with opened(memory.storage.path) as other:
         assert other.storage.profiles.named("wordy").weights == WORDY
 
@@ -113,14 +113,14 @@ def test_processes_that_save_at_once_lose_nothing(memory, book):
         for worker in range(2)
     ]  # fmt: skip
     assert [worker.wait() for worker in workers] == [0, 0]
-    assert {profile.name for profile in book.every()} == {DEFAULT, *(f"{w} {n}" for w in range(2) for n in range(5))}
+    assert {profile.name for profile in book.all()} == {DEFAULT, *(f"{w} {n}" for w in range(2) for n in range(5))}
 
 
 def test_the_profile_in_use_that_is_deleted_gives_way_to_the_built_in_one_and_comes_back(book):
     book.save("wordy", WORDY)
     book.use("wordy")
     earlier = book.delete("wordy")
-    assert (book.in_use(), book.every()) == (BUILT_IN, (BUILT_IN,))
+    assert (book.in_use(), book.all()) == (BUILT_IN, (BUILT_IN,))
     book.put_back(earlier)
     assert (book.in_use().name, book.weights()) == ("wordy", WORDY)
 
@@ -167,16 +167,16 @@ def test_the_built_in_profile_stays_as_it_is(book):
 def test_any_name_of_one_line_is_kept_as_it_is(book, name):
     book.save(name, WORDY)
     book.use(name)
-    assert [profile.name for profile in book.every()] == [DEFAULT, name]
+    assert [profile.name for profile in book.all()] == [DEFAULT, name]
     assert book.in_use().weights == WORDY
     book.delete(name)
-    assert book.every() == (BUILT_IN,)
+    assert book.all() == (BUILT_IN,)
 
 
 def test_spaces_around_a_name_and_two_spellings_of_a_letter_are_no_other_name(book):
     book.save(" caf\u0065\u0301 ", WORDY)
     book.save("caf\u00e9", WORDY)
-    assert [profile.name for profile in book.every()] == [DEFAULT, "caf\u00e9"]
+    assert [profile.name for profile in book.all()] == [DEFAULT, "caf\u00e9"]
     assert book.named("caf\u0065\u0301").weights == WORDY
 
 
@@ -184,7 +184,7 @@ def test_spaces_around_a_name_and_two_spellings_of_a_letter_are_no_other_name(bo
 def test_no_name_that_is_empty_too_long_or_not_one_line(book, name):
     with pytest.raises(atlas.InvalidInput, match="name"):
         book.save(name, WORDY)
-    assert book.every() == (BUILT_IN,)
+    assert book.all() == (BUILT_IN,)
 
 
 def test_no_name_that_is_no_text(book):
@@ -207,7 +207,7 @@ def test_no_name_that_is_no_text(book):
 def test_weights_that_searches_could_not_use_are_refused(book, change, said):
     with pytest.raises(atlas.InvalidInput, match=said):
         book.save("odd", replace(RankingWeights(), **change))
-    assert book.every() == (BUILT_IN,)
+    assert book.all() == (BUILT_IN,)
 
 
 @pytest.mark.parametrize(
@@ -230,13 +230,13 @@ def test_a_damaged_profile_costs_no_search_and_no_other_profile(memory, book, va
     assert len(memory.experience.search_hits("red grid", 1)) == 1
     assert book.weights() == RankingWeights()
     assert caplog.text.count("so they use the built-in weights") == 1
-    default, bad, good = book.every()
+    default, bad, good = book.all()
     assert (default, good.weights) == (BUILT_IN, WORDY)
     assert said in bad.problem
     with pytest.raises(atlas.InvalidInput, match="save it again, or delete it"):
         book.use("bad")
     book.delete("bad")
-    assert [profile.name for profile in book.every()] == [DEFAULT, "good"]
+    assert [profile.name for profile in book.all()] == [DEFAULT, "good"]
 
 
 def test_a_profile_of_an_earlier_version_has_what_it_did_not_know_as_it_is_built_in(memory, book):
@@ -256,7 +256,7 @@ def test_every_change_moves_the_revision_and_a_lookup_does_not(memory, book):
         change()
         revisions.append(memory.revision())
     assert len(set(revisions)) == 4
-    book.every(), book.in_use()
+    book.all(), book.in_use()
     assert memory.revision() == revisions[-1]
 
 
@@ -292,8 +292,8 @@ def test_no_name_that_looks_like_one_that_is_there(book, name):
     book.save("wordy" if name != "wo\u00a0rdy" else "wo rdy", WORDY)
     with pytest.raises(atlas.InvalidInput, match="looks like the profile"):
         book.save(name, RankingWeights())
-    assert len(book.every()) == 2
-    assert book.every()[1].weights == WORDY
+    assert len(book.all()) == 2
+    assert book.all()[1].weights == WORDY
 
 
 @pytest.mark.parametrize("name", ["wor\u200bdy", "\u202ewordy", "wordy\ufeff"])

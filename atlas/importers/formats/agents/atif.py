@@ -213,7 +213,7 @@ def _rewards(result: Json) -> Json:
 
 
 def judged_by(attempt: Trajectory) -> str:
-    """Return the reward that decides whether an attempt is a success, and from which value on. Nothing without one."""
+    """Return the reward that decides whether an attempt is a success, and from which value on, if any."""
     name = _deciding(attempt.outcome.verification_details.get("rewards") or {})
     return f"{name} ≥ {SUCCESS:g}" if name else ""
 

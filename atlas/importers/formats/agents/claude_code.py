@@ -239,7 +239,7 @@ class _Session:
 
 
 def user_request(text: str) -> str:
-    """Return the request in a text, empty where the program wrote it. A command is asked for by name."""
+    """Return the request in a text, or '' if the program wrote it. A command is asked for by name."""
     text = _REMINDER.sub("", text).strip()
     if text.startswith(_NOT_ASKED):
         return ""

@@ -159,7 +159,7 @@ def split_by_span(request: Any, refuse: Callable[[str], object]) -> Iterator[Spa
 
 
 def _service(resource: Json, n: int) -> str:
-    """Return the name of the service that the n-th resource is."""
+    """Return the service name of the n-th resource."""
     attributes = as_object(resource.get("resource") or {}, f"resourceSpans[{n}].resource")
     return _text(_attributes(attributes.get("attributes"), "resource.attributes"), ("service.name",))
 

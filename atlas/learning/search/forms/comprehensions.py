@@ -43,7 +43,7 @@ def indexed_items(iterated: ast.expr) -> ast.expr | None:
 
 
 def read_elements(node: ast.AST, items: ast.expr, position: str) -> ast.AST | None:
-    """Return a copy that reads a position's element under the position's name, or None where it reads more of it."""
+    """Return a copy that reads a position's element under the position's name, or None if it reads more of it."""
     reader = _ElementReader(items, position)
     changed = reader.visit(copy.deepcopy(node))
     return changed if reads(changed, position) == reader.n else None
@@ -108,7 +108,7 @@ def map_as_generator(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | 
 
 
 def filter_as_generator(function: ast.expr, items: ast.expr) -> ast.GeneratorExp | None:
-    """Return `filter(function, items)` as a generator, or None where its test is no expression."""
+    """Return `filter(function, items)` as a generator, or None if its test is not an expression."""
     if isinstance(function, ast.Constant) and function.value is None:
         name = _free_name(items, function)
         return ast.GeneratorExp(load(name), [_generator_over(name, items, load(name))])

@@ -158,7 +158,7 @@ def _simplify_choice(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.exp
 
 
 def _as_test(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr | None:
-    """Return a choice between True, False and tests as one test, None where it chooses between other values."""
+    """Return a choice between True, False and tests as one test, None if it chooses between other values."""
     if text(body) == text(other):
         return body
     ends = [value.value if isinstance(value, ast.Constant) else None for value in (body, other)]

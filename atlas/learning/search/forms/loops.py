@@ -24,7 +24,7 @@ class PeeledLoop:
 
 
 def peel(loop: ast.stmt) -> PeeledLoop | None:
-    """Return a loop as generators, or None where more than one statement is in it, or it may end early."""
+    """Return a loop as generators, or None if more than one statement is in it, or it may end early."""
     generators: list[ast.comprehension] = []
     inner = loop
     while True:

@@ -12,7 +12,7 @@ from atlas.llm.concurrency import concurrency_of
 from atlas.llm.prompts.records import experience_as_text
 from atlas.llm.prompts.refinement import REFINEMENT
 from atlas.llm.structured_output import Question, as_data, ask, model_name
-from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, RefineDecision, RefinedSet, standing_for
+from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, RefineDecision, RefinedSet, with_merged_from
 from atlas.protocols.infra import LLMClient
 
 logger = logging.getLogger(__name__)
@@ -150,7 +150,7 @@ def _refuse(what: str, ids: Sequence[str]) -> None:
 def _applied(decisions: Sequence[RefineDecision], by_id: Mapping[str, Experience]) -> list[Experience]:
     merged = [(decision.into, by_id[decision.experience_id]) for decision in decisions if decision.action == "merge"]
     return [
-        standing_for(by_id[survivor], [experience for into, experience in merged if into == survivor])
+        with_merged_from(by_id[survivor], [experience for into, experience in merged if into == survivor])
         for survivor in (decision.experience_id for decision in decisions if decision.action == "keep")
     ]
 

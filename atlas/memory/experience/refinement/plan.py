@@ -180,7 +180,7 @@ def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str
     return sets
 
 
-class Judging:
+class JudgedSets:
     """Sets under judgement, a few at once where the strategy allows it, with the decisions so far."""
 
     def __init__(self, strategy: ExplainingStrategy, subjects: Mapping[str, MergeSubject]) -> None:

@@ -47,7 +47,7 @@ _KINDS = (
 _PARTICULAR = re.compile("|".join(rf"(?P<{kind}>(?<![\w{{])(?:{pattern})(?![\w}}]))" for kind, pattern in _KINDS))
 
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:\n])\s*\Z")
-"""Before a word whose capital means no name: of three capital words there, the first is no name."""
+"""Before a word whose capital means no name: of three capital words there, the first is not a name."""
 
 _TYPES = {"number": "number", "amount": "number", "percentage": "number", "date": "date", "time": "time"}
 

@@ -139,19 +139,22 @@ def is_program(code: str) -> bool:
 
 
 def program_gist(code: str) -> str:
-    """Return a program itself if it is short, else its own comments and calls, or empty if it is no program."""
+    """Return a program itself if it is short, else its own comments and calls, or empty if it is not a program."""
     tree = _parsed(code)
     if tree is None:
         return ""
     called = _calls(tree)
     try:
-        short = ast.unparse(_without_docstrings(tree))
+        stripped = ast.unparse(_without_docstrings(tree))
     except RecursionError:
         return ""
-    if len(short) <= QUOTED_CHARACTERS:
-        return textwrap.dedent(short.removeprefix("def program():\n"))
+    if len(stripped) <= QUOTED_CHARACTERS:
+        return textwrap.dedent(stripped.removeprefix("def program():\n"))
     uses = [f"It uses {', '.join(f'`{name}`' for name in called[:MAX_NAMES])}."] if called else []
-    return "\n".join([*_comments(code), *uses]) or f"{short[:QUOTED_CHARACTERS].rpartition(chr(10))[0]}\n…"
+    if gist := "\n".join([*_comments(code), *uses]):
+        return gist
+    beginning = stripped[:QUOTED_CHARACTERS].rpartition("\n")[0]  # neither comments nor calls: its first whole lines
+    return f"{beginning}\n…"
 
 
 def sentences(text: str) -> list[str]:

@@ -28,7 +28,8 @@ def read_operation(connection: Connection, operation_id: str) -> Operation:
     ).fetchall()
     if len(rows) != 1 or not operation_id:
         raise NotFound(
-            f"{'no' if not rows else 'more than one'} operation begins with {operation_id!r}; see: atlas history"
+            f"{'no' if not rows else 'more than one'} operation has an id that begins with {operation_id!r}; "
+            "see: atlas history"
         )
     return _operation(rows[0])
 

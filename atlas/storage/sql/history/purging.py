@@ -16,7 +16,7 @@ from atlas.core.operations import NO_MARKS
 from atlas.embedding.chunking import EncodedText
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import parsed
-from atlas.storage.history import Image, Left, Removal, Reword, Sighting
+from atlas.storage.history import Image, Left, PurgeTraces, Removal, Reword
 from atlas.storage.marks.codec import encode_marks
 from atlas.storage.marks.judgements import JUDGED, read_judgement
 from atlas.storage.records import Moment, OperationDraft
@@ -51,7 +51,7 @@ class SqlPurges:
         self._database = database
         self._clock = clock
 
-    def sight(self, ids: Sequence[str], collection: str) -> Sighting:
+    def sight(self, ids: Sequence[str], collection: str) -> PurgeTraces:
         """Return the traces of records in the ledger.
 
         Args:
@@ -67,7 +67,7 @@ class SqlPurges:
             images = {key: list(_images(connection, *key)) for key in keys}
             what = sought(list(chain.from_iterable(images.values())), [record_id for _, record_id in keys])
             marked = ((name, i, {"marks": encode_marks(m)}) for name, i, m in _marks(connection))
-            return Sighting(
+            return PurgeTraces(
                 records=tuple(_doomed(connection, *key, images[key]) for key in keys),
                 quotes=tuple(quotes(connection, what, set(keys), marked)),
                 n_reasons=len(_quoting_reasons(connection, what)),
@@ -98,7 +98,7 @@ class SqlPurges:
                 check_records_unchanged(connection, collection, [record_id], unchanged_since, with_marks=True)
             images = {key: list(_images(connection, *key)) for key in keys}
             for key in keys:
-                _empty(writer, *key)
+                _erase(writer, *key)
             _forget_traces(connection, images, [record_id for _, record_id in keys])
             if reword is not None:
                 _reword(connection, images, reword)
@@ -137,8 +137,8 @@ class SqlPurges:
         return self._database.empty_journal()
 
 
-def _empty(writer: LedgerWriter, collection: str, record_id: str) -> None:
-    """Empty a record, live or not, and all that the history holds of it. Nothing is kept to bring it back."""
+def _erase(writer: LedgerWriter, collection: str, record_id: str) -> None:
+    """Erase a record, live or deleted, and its old versions. It cannot be restored."""
     writer.remove("removed", collection, record_id, image=BeforeImage(GONE))
     connection = writer.connection
     connection.execute(  # that it was changed stays

@@ -16,7 +16,7 @@ WHOLE = ("merge", "refine", "undo")
 
 
 def read_versions(database: Database, collection: str, record_id: str) -> list[Version]:
-    """Return each state of a record that another one took the place of, the last first. Deleting is no new version.
+    """Return each state of a record that another one took the place of, the last first. Deleting is not a new version.
 
     Nor is what a merge, a refinement or an undo has changed: that is taken back as a whole, in the history. Nor is an
     edit that was undone: its version is still the present one.

@@ -49,7 +49,7 @@ class SqlWords:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._counts: dict[tuple[str, Term], tuple[int, Position]] = {}
-        """How many records held a term, and when. Of common ones, at least so many."""
+        """How many records held a term, and when. For common ones, a lower bound."""
 
         self._tip = NO_TIP
         """The newest change when counts were last kept."""
@@ -128,7 +128,7 @@ class SqlWords:
     def _counted(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, int]:
         """Return how many records hold each term that is looked for.
 
-        Of one that more than `COMMON` hold, at least so many.
+        For one that more than `COMMON` hold, a lower bound.
 
         Each write changes the words of one record, so a count is about right for some writes after it was made.
         """

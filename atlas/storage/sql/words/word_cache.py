@@ -81,7 +81,7 @@ class WordCache:
         return current
 
     def _current_lengths(self, table: WordTable, size: int) -> Numbers:
-        """Return the lengths that are held of the first so many records. Those that have changed are forgotten."""
+        """Return the lengths that are held of the first `size` records. Those that have changed are forgotten."""
         at, lengths = self._lengths.get(table.name, (None, np.zeros(0)))
         if at != table.at:
             changed = None if at is None else _changed_since(table, at)

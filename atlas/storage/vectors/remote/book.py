@@ -42,7 +42,7 @@ MAX_WAITING = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class PendingSeal:
     """A seal over writes that a service may not show yet."""
 
     position: int
@@ -56,12 +56,12 @@ class IndexNote:
     """All that is noted of one index."""
 
     namespace: str = ""
-    """Its name in the service. Empty without one. One that was cleared gets another name."""
+    """Its name in the service. Empty if there is none. One that was cleared gets another name."""
 
     is_made: bool = False
     """True once the service has confirmed it. Until then it is empty, and is not cleared."""
 
-    seals: tuple[Waiting, ...] = ()
+    seals: tuple[PendingSeal, ...] = ()
     """Seals over all that was written, the oldest first. Those before one that is seen are void."""
 
     shown: int = 0
@@ -77,18 +77,18 @@ class IndexNote:
     is_finished: bool = True
     """True if the newest seal is the last write, so that the keys can be counted."""
 
-    def seen(self, position: int) -> Waiting | None:
+    def seen(self, position: int) -> PendingSeal | None:
         """Return the newest seal that is visible at a position, or None."""
         return next((waiting for waiting in reversed(self.seals) if waiting.position <= position), None)
 
-    def with_seal(self, new: Waiting, position: int) -> IndexNote:
-        """Return this with one seal more, without those that are not needed, as much is seen up to a position."""
+    def with_seal(self, new: PendingSeal, position: int) -> IndexNote:
+        """Return this note with one seal more, without those that are not needed, as much is seen up to a position."""
         seen = self.seen(position)
         seals = [waiting for waiting in self.seals if seen is None or waiting.seal.revision >= seen.seal.revision]
         return replace(self, seals=(*seals[: MAX_WAITING - 1], new))
 
     def cleared(self) -> IndexNote:
-        """Return this without a namespace, which is to be dropped. One that was not made yet is kept, to be made."""
+        """Return this note without its namespace, which is to be dropped. One that is not made yet is kept."""
         if not self.is_made:
             return self
         return IndexNote(dropped=(*self.dropped, self.namespace), stay=self.stay)
@@ -139,8 +139,8 @@ class IndexBook:
         self._lease, self._written, self._is_unsure = lease, self._text(self._name), False
         return True
 
-    def keep(self) -> None:
-        """Renew the lease where a third of it has passed.
+    def renew_lease(self) -> None:
+        """Renew the lease once a third of it is used.
 
         Raises:
             IndexUnreachable: Another process took it over, as this one stood still for too long.
@@ -282,7 +282,7 @@ def carry_over(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
 
 def _decoded_note(encoded: Mapping[str, Any]) -> IndexNote:
     seals = tuple(
-        Waiting(position=int(waiting["position"]), seal=Seal(**waiting["seal"])) for waiting in encoded["seals"]
+        PendingSeal(position=int(waiting["position"]), seal=Seal(**waiting["seal"])) for waiting in encoded["seals"]
     )
     if not all(waiting.seal.is_sound for waiting in seals):
         seals = ()

@@ -115,12 +115,12 @@ class ChromaService:
         )
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
-        """Hold these vectors under these keys. They show at once, whatever their position."""
+        """Store the vectors under the keys. They show at once, whatever their position."""
         self._of(namespace, lambda collection: collection.upsert(ids=list(keys), embeddings=vectors))
         return 0
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored."""
+        """Remove the vectors of these keys. Unknown ones are ignored."""
         self._of(namespace, lambda collection: collection.delete(ids=list(keys)))
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:

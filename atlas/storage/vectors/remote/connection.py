@@ -26,11 +26,11 @@ class Connection(Generic[C]):
 
     @property
     def is_open(self) -> bool:
-        """True once it was needed."""
+        """True once the client has been created."""
         return self._connection is not None
 
     def get(self) -> C:
-        """Return it."""
+        """Return the client, made if needed."""
         with self._connecting:
             with self._lock:
                 connection = self._connection
@@ -41,7 +41,7 @@ class Connection(Generic[C]):
             return connection
 
     def close(self) -> None:
-        """Close it. It is made again when it is needed."""
+        """Close the client. It is made again when it is needed."""
         with self._lock:
             connection, self._connection = self._connection, None
         if connection is not None:

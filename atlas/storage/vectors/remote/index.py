@@ -23,7 +23,7 @@ from atlas.core.types import Vector, Vectors, new_id
 from atlas.infra import fork_safety
 from atlas.storage.following_index import IndexBehind, IndexUnreachable, IndexUnusable, Seal
 from atlas.storage.vectors.remote import book
-from atlas.storage.vectors.remote.book import IndexBook, IndexNote, Waiting
+from atlas.storage.vectors.remote.book import IndexBook, IndexNote, PendingSeal
 from atlas.storage.vectors.remote.patience import Patience
 from atlas.storage.vectors.remote.service import AT_ONCE, Answer, NoAnswer, VectorService
 
@@ -115,7 +115,7 @@ class RemoteIndex:
 
     @contextmanager
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
-        """Keep others from writing it. Gives False where another process kept it for longer than the timeout.
+        """Keep others from writing it. Gives False if another process kept it for longer than the timeout.
 
         False as well while the service is left alone, as it has just failed, and in a store that is for reading only.
         Readers need no lock.
@@ -193,7 +193,7 @@ class RemoteIndex:
             )
             last = note.seals[-1].position if note.seals else 0
             position = max(last, self._positions.get(note.namespace, 0))
-            waiting = note.with_seal(Waiting(position=position, seal=seal), self._position_shown(note))
+            waiting = note.with_seal(PendingSeal(position=position, seal=seal), self._position_shown(note))
             position_shown = self._look(waiting, at_once=n_keys is not None)
             position_shown = 0 if self._service.sees_at_once else position_shown
             self._book.write(replace(waiting, shown=position_shown, is_finished=n_keys is not None))
@@ -209,7 +209,7 @@ class RemoteIndex:
                 self._positions[note.namespace] = max(self._positions.get(note.namespace, 0), written)
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored.
+        """Remove the vectors of these keys. Unknown ones are ignored.
 
         They may show for a while, which does no harm: the ledger has no vector for them.
         """
@@ -251,7 +251,7 @@ class RemoteIndex:
         return self._ask(lambda: self._service.count(note.namespace or NO_NAMESPACE), 2 * self._seconds)
 
     def clear(self) -> bool:
-        """Forget everything. Return False where the service still has it, or somebody else may be writing it."""
+        """Forget everything. Return False if the service still has it, or somebody else may be writing it."""
         note = self._book.read()
         if not note.is_made and not note.dropped:
             return True
@@ -294,14 +294,14 @@ class RemoteIndex:
             if not is_held:
                 raise IndexUnreachable(self.fault or "somebody else is writing it, or the store is for reading only")
             try:
-                self._book.keep()
+                self._book.renew_lease()
                 self._hear()
                 note = self._book.read()
                 if not note.is_made:
                     note = self._make(note)
                 yield note
             except StoreError as error:
-                raise IndexUnreachable(f"how far it is cannot be noted: {error}") from error
+                raise IndexUnreachable(f"the position of the index cannot be saved: {error}") from error
 
     def _hear(self) -> None:
         """Have the service answer before it is given much: one that keeps silent is not waited for as a write is."""

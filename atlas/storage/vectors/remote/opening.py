@@ -21,7 +21,7 @@ class RemoteIndexes:
     """The indexes of a store in one service, which is asked with one connection, and left alone for all at once."""
 
     def __init__(self, address: str, *, seconds: float) -> None:
-        """Name a service. It is not asked yet.
+        """Parse the address. Nothing is connected yet.
 
         Args:
             seconds: Longest wait for an answer to a query.
@@ -37,7 +37,7 @@ class RemoteIndexes:
 
     @property
     def fault(self) -> str:
-        """The reason why it could not be asked last. Empty where it answered, or was not asked."""
+        """The reason why it could not be asked last. Empty if it answered, or was not asked."""
         return self._patience.fault
 
     def index(self, ledger: LedgerEngine, collection: str, dimension: int) -> RemoteIndex:

@@ -23,7 +23,7 @@ class Patience:
 
     def __init__(self, place: str) -> None:
         self.fault = ""
-        """Why it could not be asked last. Empty where it answered, or was not asked."""
+        """Why it could not be asked last. Empty if it answered, or was not asked."""
 
         self._place = place
         self._rest_seconds = 0.0

@@ -5,7 +5,7 @@ query returns up to which position it sees. What is not seen yet, the ledger's n
 
 The SDK (10.2) would send what had no answer again, for minutes, long after the caller has left. So it is set
 not to, and what failed for a moment is asked again here. Its `delete` returns no position, and needs none: what
-the ledger no longer has is no hit.
+the ledger no longer has is not a hit.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class PineconeService:
             raise IndexUnreachable(f"it measures by {stats.metric!r}; make an index of the metric cosine")
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
-        """Hold these vectors under these keys, and return the position of the write."""
+        """Store the vectors under the keys, and return the position of the write."""
         rows = [{"id": key, "values": _numbers(vector)} for key, vector in zip(keys, vectors, strict=True)]
         written = self._call(lambda index: index.upsert(vectors=rows, namespace=namespace))
         if written.upserted_count != len(rows):
@@ -100,7 +100,7 @@ class PineconeService:
         return written.response_info.lsn_committed
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
-        """Forget these keys. Unknown ones are ignored."""
+        """Remove the vectors of these keys. Unknown ones are ignored."""
 
         def delete(index: Index) -> None:
             index.delete(ids=list(keys), namespace=namespace)

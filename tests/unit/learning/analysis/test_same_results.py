@@ -304,7 +304,7 @@ def opened(term: Term, holes: Set[Term], found: list[tuple[Term, str]]) -> Term:
 def rewritten(program: str, pattern: Pattern) -> str:
     """The program that calls the pattern as a function; empty where the analysis refuses."""
     shelf = shelf_of([program], pattern)
-    settled = drop_invalid(shelf, "shared_", lambda: False)
+    settled = drop_invalid(shelf, "shared_", lambda: None)
     return standalone("p0", shelf, settled.functions) if shelf.patterns and shelf.programs["p0"].calls else ""
 
 

@@ -89,8 +89,8 @@ def test_types_are_taken_as_they_are_written_without_what_follows_them(kind):
     ("wrong", "message"),
     [
         ({"name": "not a name"}, "name should be an identifier"),
-        ({"name": "list"}, "no keyword and no builtin, got 'list'"),
-        ({"name": "class"}, "no keyword"),
+        ({"name": "list"}, "not a keyword or builtin, got 'list'"),
+        ({"name": "class"}, "not a keyword"),
         ({"name": "x" * 41}, "at most 40 characters"),
         ({"name": "numbers_of"}, "is taken"),
         ({"name": "evens"}, "is taken"),

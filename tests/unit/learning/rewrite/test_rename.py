@@ -55,9 +55,9 @@ def test_nested_functions_that_bind_the_name_anew_stay_right():
     ("code", "names", "message"),
     [
         ("def f(a): return b", {"a": "b"}, "'b' is used in the code"),
-        ("def f(a): return a", {"a": "class"}, "no word of Python's, got 'class'"),
-        ("def f(a): return a", {"a": "list"}, "no word of Python's, got 'list'"),
-        ("def f(a): return a", {"f": "é"}, "no word of Python's"),
+        ("def f(a): return a", {"a": "class"}, "not a keyword or builtin, got 'class'"),
+        ("def f(a): return a", {"a": "list"}, "not a keyword or builtin, got 'list'"),
+        ("def f(a): return a", {"f": "é"}, "not a keyword or builtin"),
         ("def f(a): return g(a=a)", {"a": "x"}, "fixes the name 'a'"),
         ("def f(a):\n    import a", {"a": "x"}, "fixes the name 'a'"),
         ("def f(a):\n    global a", {"a": "x"}, "fixes the name 'a'|that parses"),

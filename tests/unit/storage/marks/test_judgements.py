@@ -40,11 +40,11 @@ def ids(memory):
 
 
 def said(book):
-    return {(one.query, one.record_id): one.is_right for one in book.every()}
+    return {(one.query, one.record_id): one.is_right for one in book.all()}
 
 
 def test_a_judgement_is_kept_replaced_and_taken_back(memory, book, ids):
-    assert (book.every(), book.state()) == ([], "")
+    assert (book.all(), book.state()) == ([], "")
     memory.judge(f" {ASKED}\n", ids[0], True)
     memory.judge(ASKED, ids[1], False)
     assert said(book) == {(ASKED, ids[0]): True, (ASKED, ids[1]): False}
@@ -73,14 +73,14 @@ def test_any_query_is_kept_as_it_is(memory, book, ids, query):
     memory.judge(query, ids[0], True)
     assert said(book) == {(query, ids[0]): True}
     book.forget([query])
-    assert book.every() == []
+    assert book.all() == []
 
 
 @pytest.mark.parametrize("query", ["", " \n", "\ud800"])
 def test_a_query_says_something(memory, book, ids, query):
     with pytest.raises(atlas.InvalidInput, match="quer"):
         memory.judge(query, ids[0], True)
-    assert book.every() == []
+    assert book.all() == []
 
 
 def test_only_records_that_are_there_are_judged_and_only_by_memories_that_are(memory, ids):
@@ -98,15 +98,15 @@ def test_an_id_that_several_memories_have_needs_the_name_of_one(memory, book, id
     with pytest.raises(atlas.InvalidInput, match="several memories have a record"):
         memory.judge(ASKED, ids[0], True)
     memory.judge(ASKED, ids[0], True, memory="journal")
-    assert [one.collection for one in book.every()] == [memory.journal.collection_name]
+    assert [one.collection for one in book.all()] == [memory.journal.collection_name]
 
 
 def test_what_was_said_of_a_deleted_record_is_taken_back(memory, book, ids):
     memory.judge(ASKED, ids[0], True)
     memory.experience.delete([ids[0]])
-    assert len(book.every()) == 1
+    assert len(book.all()) == 1
     memory.judge(ASKED, ids[0], None)
-    assert book.every() == []
+    assert book.all() == []
 
 
 def test_a_store_for_reading_only_is_not_judged(memory, ids):
@@ -142,11 +142,11 @@ def test_queries_that_are_forgotten_come_back_unless_judged_again(memory, book, 
     for query in (ASKED, "another"):
         for record_id in ids:
             memory.judge(query, record_id, record_id == ids[0])
-    before = book.every()
+    before = book.all()
     forgotten = book.forget([ASKED])
-    assert {*by_query(book.every())} == {"another"}
+    assert {*by_query(book.all())} == {"another"}
     book.put_back(forgotten)
-    assert book.every() == before
+    assert book.all() == before
     forgotten = book.forget([ASKED])
     memory.judge(ASKED, ids[2], True)
     with pytest.raises(atlas.PlanOutdated, match="judged again since"):

@@ -86,5 +86,5 @@ def test_operations_are_counted_and_found_by_a_beginning(open_store):
     assert opened.store.count_operations() == 2
     assert opened.store.operation(stored[:10]).id == stored
     for ask in (opened.store.operation, opened.store.changes):
-        with pytest.raises(NotFound, match="no operation begins with 'zz'"):
+        with pytest.raises(NotFound, match="no operation has an id that begins with 'zz'"):
             ask("zz")

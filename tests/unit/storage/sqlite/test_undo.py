@@ -143,7 +143,7 @@ def test_an_operation_that_is_not_there_is_not_found(open_store, name):
     opened = open_store()
     opened.add("a")
     opened.add("b")
-    with pytest.raises(NotFound, match=r"operation begins with '.*'; see: atlas history"):
+    with pytest.raises(NotFound, match=r"operation has an id that begins with '.*'; see: atlas history"):
         opened.store.undo(name)
 
 

@@ -1,4 +1,4 @@
-"""Connections that are lent: one for each thread, for as long as a block lasts."""
+"""A pool of connections: each thread uses one of its own, for as long as a block lasts."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ class Closable(Protocol):
     """A connection that can be closed."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
 
 
 C = TypeVar("C", bound=Closable)
 
 
-class Lending(Generic[C]):
-    """The connections of a process, which reconnects by itself after a fork."""
+class ConnectionPool(Generic[C]):
+    """The connections of a process, one for each thread. After a fork, new ones are opened."""
 
     def __init__(self, connect: Callable[[], C], is_usable: Callable[[C], bool] = lambda _: True) -> None:
-        """Lend connections that a function makes.
+        """Open connections with a function.
 
         Args:
-            is_usable: Returns whether an idle connection may be lent again.
+            is_usable: Returns whether an idle connection may be used again.
         """
         self._connect = connect
         self._is_usable = is_usable
@@ -39,15 +39,15 @@ class Lending(Generic[C]):
         fork_safety.watch(self)
 
     @contextmanager
-    def lent(self, *, is_stale: Callable[[], bool] = lambda: False) -> Iterator[C]:
-        """Yield this thread's connection, lent for the block. A block inside it is lent the same one, whoever closes.
+    def connection(self, *, is_stale: Callable[[], bool] = lambda: False) -> Iterator[C]:
+        """Yield this thread's connection for the block. A nested block gets the same one, even after `close`.
 
         Args:
             is_stale: Returns whether idle connections answer from memory what may not be there any more.
         """
         with self._lock:
             if is_stale():
-                self._let_go()
+                self._close_idle()
             connection: C | None = getattr(self._local, "connection", None)
             if connection is None or not self._is_held(connection):
                 self._close_orphans()
@@ -58,10 +58,10 @@ class Lending(Generic[C]):
             yield connection
         finally:
             with self._lock:
-                self._take_back(connection)
+                self._release(connection)
 
     def in_use(self) -> C | None:
-        """Return the connection that this thread has on loan, or None."""
+        """Return the connection that this thread is using, or None."""
         connection: C | None = getattr(self._local, "connection", None)
         return connection if connection is not None and connection in self._in_use else None
 
@@ -69,19 +69,19 @@ class Lending(Generic[C]):
         """Close the connections, those that a thread is using when it is done. A later use opens a new one.
 
         Args:
-            also: Function to call before a connection is lent again.
+            also: Function to call before a connection is used again.
         """
         with self._lock:
-            self._let_go()
+            self._close_idle()
             also()
 
     def before_fork(self) -> None:
-        """Close idle connections, and stop lending until the fork is over."""
+        """Close idle connections, and let none be used until the fork is over."""
         self._lock.acquire()
-        self._let_go()
+        self._close_idle()
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Lend connections again."""
+        """Let connections be used again."""
         if not in_child:
             self._lock.release()
             return
@@ -97,8 +97,8 @@ class Lending(Generic[C]):
             connection.close()
         return connection in self._open
 
-    def _take_back(self, connection: C) -> None:
-        """End one loan. A forked child has no part in the loans of its parent."""
+    def _release(self, connection: C) -> None:
+        """Count one use less. A forked child has no part in the uses of its parent."""
         if connection not in self._in_use:
             return
         self._in_use[connection] -= 1
@@ -107,8 +107,8 @@ class Lending(Generic[C]):
             if connection not in self._open:
                 connection.close()
 
-    def _let_go(self) -> None:
-        """Close the idle connections now, and leave those that are lent to be closed when they come back."""
+    def _close_idle(self) -> None:
+        """Close the idle connections now. Those in use are closed once they are released."""
         for connection in self._open:
             if connection not in self._in_use:
                 connection.close()
