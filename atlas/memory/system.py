@@ -427,7 +427,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
                 stored["experience"] = scoped.store(trajectory)
                 if account.overdue:
                     unsummed["experience"] = f"{account.overdue}; {LATE_SUMMARY}"
-                    self._late.add("a summary", partial(scoped.extract_again, stored["experience"]))
+                    self._late.add("a summary", partial(scoped.edit, stored["experience"]))
         if strategies is not None and trajectory.outcome.success is True:
             writing = strategies.within("store", operation_id=operation_id, scrubs=scrubs).write
             outcomes["strategies"] = outcome(writing, trajectory)

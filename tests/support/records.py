@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zlib import crc32
 
 import atlas
 from atlas.core.types import JournalEntry
@@ -31,13 +32,13 @@ def attempt(
     at: datetime = START,
     **metadata: Any,
 ) -> atlas.Trajectory:
-    """An attempt at a task, whose id is the beginning of its description unless one is given.
+    """An attempt at a task, whose id depends on its description unless one is given.
 
     Its `source`, `solution` and `feedback` are metadata.
     """
     return atlas.Trajectory(
         task=atlas.Task(
-            id=description[:80] if task_id is None else task_id,
+            id=f"task-{crc32(description.encode()):08x}" if task_id is None else task_id,
             domain=domain,
             description=description,
             context=context or {},

@@ -149,7 +149,8 @@ for page, query in {opened!r}:
 
 
 def test_pages_reach_the_library_through_views_and_public_names_only():
-    files = sorted(set((REPOSITORY / "pages").rglob("*.py")) - set((REPOSITORY / "pages" / "server").glob("*.py")))
+    programs = [file for name in ("server", "alone") for file in (REPOSITORY / "pages" / name).glob("*.py")]
+    files = sorted({*(REPOSITORY / "pages").rglob("*.py")} - {*programs})
     assert {file.name: names for file in files if (names := forbidden_modules(file))} == {}
 
 

@@ -87,7 +87,7 @@ def test_the_plan_is_applied_as_previewed_and_undone(dashboard: Dashboard, tmp_p
     app.button(key="plan_apply").click().run()
     assert "Refined: 2 merged, 0 dropped" in said(app)
     assert len(memory.experience) == 13
-    assert "What it would remove is not in the store any more" in said(app)
+    assert "What it would remove is no longer in the store" in said(app)
     assert app.button(key="refine_apply").disabled
     undo_button(app).click().run()
     assert memory.experience.ids() == before

@@ -155,6 +155,8 @@ class ChromaExperienceMemory(Memory[Experience]):
     def edit(self, /, experience_id: str, **changes: Any) -> Experience:
         """Change an experience and return it. A new text is embedded again.
 
+        Without changes, its extractor is asked again, for example for a summary that came too late before.
+
         Args:
             changes: New values of `task`, `outcome`, `solution_output`, `feedback`, `steps`, `metadata` or `agent_id`.
 
@@ -184,17 +186,6 @@ class ChromaExperienceMemory(Memory[Experience]):
         return apply_outcomes(self._store if self.operation_id else self._store.within("outcome", plan.reason), plan)
 
     aapply_outcomes = twin(apply_outcomes)
-
-    def extract_again(self, experience_id: str) -> Experience:
-        """Embed an experience by what its extractor makes of it now, such as a summary that came too late before.
-
-        Raises:
-            NotFound: It is not there.
-            PlanOutdated: Others changed it each time before this could be written; the store was not changed.
-        """
-        return retried(lambda: self._edit(experience_id, {}))
-
-    aextract_again = twin(extract_again)
 
     def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
         """Edit an experience unless it changes between being read and being written.

@@ -88,7 +88,7 @@ def test_p1_persist_conversation_history_with_the_same_ten_minutes_after_a_resta
 
 
 def test_what_is_no_turn_is_refused(conversations):
-    with pytest.raises(InvalidInput, match="both texts are empty"):
+    with pytest.raises(InvalidInput, match="both are empty"):
         conversations.add(" ", "")
     with pytest.raises(InvalidInput, match="a conversation should have a name"):
         conversations.add("x", "y", " ")
