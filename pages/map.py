@@ -30,7 +30,7 @@ ABOUT = "Experiences that are about the same thing lie close together. Groups of
 def draw(memory: MemorySystem, sheet: Sheet) -> None:
     """Draw the map, and beside it what was found, what is selected and the domains, or the experience that is open."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="map_head"):
-        st.title("Map", anchor=False, width="content", help=ABOUT)
+        st.title("Map", anchor=False, width="content")
         by = st.segmented_control(
             "Colour by",
             COLOURED_BY,
@@ -41,7 +41,7 @@ def draw(memory: MemorySystem, sheet: Sheet) -> None:
             persist_state="session",
             wrap=True,
         )
-        st.caption(quality_text(sheet.map), help=QUALITY_HELP, width="content")
+        st.caption(quality_text(sheet.map), help=f"{ABOUT} {QUALITY_HELP}", width="content")
     beside, panel = st.columns([7, 3], gap=None)
     with beside, st.container(key="map_stage"):
         marks = draw_map(memory, sheet, coloured(memory, sheet, by or DOMAIN))

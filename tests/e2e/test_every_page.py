@@ -116,7 +116,7 @@ def test_the_tray_leaves_the_foot_of_the_map_to_be_seen(page: Page, serve: Serve
     top = page.get_by_test_id("stBottom").bounding_box()
     assert foot is not None
     assert top is not None
-    assert foot["y"] + foot["height"] <= top["y"]
+    assert top["y"] + top["height"] <= foot["y"], "the tray lies above the foot of the map"
 
 
 def test_what_is_opened_on_a_phone_is_seen_at_once(page: Page, serve: Serve, sample: Path):
