@@ -90,7 +90,7 @@ def test_the_same_experience_opens_again_after_it_was_closed(page: Page, kitchen
     page.goto(f"{kitchen}/experiences")
     for _ in range(2):
         click_row(page, "Repair the gearbox")
-        expect(page.get_by_test_id("stText").get_by_text("Repair the gearbox")).to_be_visible()
+        expect(page.get_by_test_id("stText").get_by_text("Repair the gearbox").first).to_be_visible()
         settle(page)
         page.get_by_role("button", name="Close", exact=True).click()
         expect(page.get_by_role("button", name="Close", exact=True)).not_to_be_attached()

@@ -26,7 +26,7 @@ DELAYS_SECONDS = (0.0, 0.15, 0.3, 0.6)
 GAPS_MILLISECONDS = tuple(range(0, 300, 15))
 """Twenty waits between two choices."""
 
-SEARCH = "scope_text=trim+overgrown+hedge&experiences_distinct=true"
+SEARCH = "scope_text=trim+overgrown+hedge"
 
 
 Connect = Callable[[Path], tuple[str, Connection]]
@@ -261,13 +261,19 @@ def close_and_choose(page: Page, address: str, connection: Connection, gaps: tup
         page.wait_for_timeout(gap)
         page.get_by_role("radio", name="Cards").click()
         page.wait_for_url(
-            lambda url: names(url, "experiences_form=Cards") and "distinct" not in url and "id=" not in url
+            lambda url: (
+                names(url, "experiences_form=Cards") and names(url, "experiences_distinct=false") and "id=" not in url
+            )
         )
         expect(page.locator(".atlas-hit")).to_have_count(3)
         expect(page.get_by_role("button", name="Close", exact=True)).to_have_count(0)
         connection.delay_seconds = 0
         settle(page)
-        assert urlsplit(page.url).query == "experiences_form=Cards&scope_text=trim+overgrown+hedge"
+        assert parse_qs(urlsplit(page.url).query) == {
+            "experiences_distinct": ["false"],
+            "experiences_form": ["Cards"],
+            "scope_text": ["trim overgrown hedge"],
+        }
 
 
 def names(url: str, choice: str) -> bool:
