@@ -82,7 +82,7 @@ class Installation:
 
     def _environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "ATLAS_STORE")}
-        return {**kept, "ATLAS_EMBEDDING_MODEL": MODEL}
+        return {**kept, "ATLAS_EMBEDDING_MODEL": MODEL, "XDG_STATE_HOME": str(self.path / "state")}
 
 
 def install(path: Path) -> Installation:
