@@ -210,8 +210,8 @@ def test_an_attempt_that_is_sent_again_is_known_by_what_was_stored_of_it(memory)
 
 def test_attempts_that_differ_by_their_secrets_alone_say_the_same(memory):
     other = leaking().task.description.replace(KEY, "sk-" + "c3D4" * 6)
-    memory.experience.store_many([attempt(leaking().task.description)])
-    assert memory.experience.store_many([attempt(other)], skip_known=True) == []
+    memory.experience.store_many([attempt(leaking().task.description, task_id="deploy")])
+    assert memory.experience.store_many([attempt(other, task_id="deploy")], skip_known=True) == []
 
 
 def test_what_was_recalled_for_a_task_with_a_secret_counts_for_its_attempt(memory):
