@@ -15,7 +15,6 @@ from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.unseen import shown_id
 from atlas.llm.budget import CHARACTERS_PER_TOKEN
-from atlas.llm.instructions import reads_like
 from atlas.memory.query import error_text, joined
 
 if TYPE_CHECKING:
@@ -105,6 +104,8 @@ def omission_line(omission: Omission) -> str:
     """Return `[id] experience, relevance 0.42: too long by 40 tokens`, or `experience: 12 below the level of 0.21`."""
     if not omission.id:
         return f"{omission.memory}: {omission.sentence}"
+    from atlas.llm.instructions import reads_like  # late: opening a memory shows nothing
+
     named = "an id" if reads_like(omission.id) else shown_id(omission.id)  # this line stands outside the block's tags
     return f"[{named}] {omission.memory}, relevance {omission.relevance:.2f}: {omission.sentence}"
 

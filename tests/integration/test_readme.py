@@ -87,7 +87,7 @@ def test_the_example_of_the_readme_stores_finds_prunes_and_undoes(tmp_path):
     printed = run_python(README, tmp_path)
     assert "succeeded Sum the invoices of March by customer" in printed
     assert "would be removed: [('Sum the invoices of March by customer'" in printed
-    with atlas.open_memory(tmp_path / "my-agent", read_only=True) as memory:
+    with atlas.open_memory(tmp_path / ".atlas", read_only=True) as memory:
         assert len(memory.experience) == 1
         assert [operation.kind for operation in memory.history()] == ["undo", "prune", "store"]
 
