@@ -165,8 +165,8 @@ def _context(options: argparse.Namespace, settings: Settings) -> int:
     left_out = [f"left out: {safe(omission_line(omission))}" for omission in block.omitted]
     problems = [f"{name} failed: {safe(message)}" for name, message in block.errors.items()]
     nothing = [] if block.text else ["nothing relevant found" if not block.n_left_out else "nothing fits"]
-    for said in (*nothing, *left_out, *problems):
-        print(said, file=sys.stderr)
+    for sentence in (*nothing, *left_out, *problems):
+        print(sentence, file=sys.stderr)
     return 0
 
 

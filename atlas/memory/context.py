@@ -135,7 +135,7 @@ class ContextBlock:
     """Shown records that the block warns of, by memory."""
 
     omitted: tuple[Omission, ...] = ()
-    """Records that are not in the block, and why, the best first."""
+    """Records that are not in the block, and why, in the order in which they were left out."""
 
     errors: Mapping[str, str] = field(default_factory=dict)
     """Errors of memories that could not be asked, and of records that cannot be shown, by memory."""

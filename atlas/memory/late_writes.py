@@ -26,7 +26,7 @@ class LateWrites:
         """Have something written, soon.
 
         Args:
-            what: It, as a report names it that it could not be written: `a strategy`.
+            what: Its name in the log if it cannot be written, such as `a strategy`.
             write: Writes it.
         """
         self._waiting.append((what, write))

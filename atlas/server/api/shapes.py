@@ -238,7 +238,7 @@ class ContextResponse(BaseModel):
     shortened: Mapping[str, tuple[str, ...]]
     warnings: Mapping[str, tuple[str, ...]]
     omitted: tuple[Omission, ...]
-    """Records that are not in the block, and why, the best first."""
+    """Records that are not in the block, and why, in the order in which they were left out."""
 
     errors: Mapping[str, str]
     by_words: bool

@@ -31,7 +31,7 @@ class StoreUnderTest:
         return lambda *args, **kwargs: run(method(*args, **kwargs))
 
     def follow(self) -> None:
-        """Hand everything written so far to the index on disk; nothing if there is none."""
+        """Hand everything written so far to the index on disk, if there is one."""
         if self.store is not None and self.store.settings.exact_max_rows < 100:
             self.store.catch_up()
 
