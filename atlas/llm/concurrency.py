@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TypeVar
 
-from atlas.core.errors import AtlasError
+from atlas.core.errors import AtlasError, Cancelled
 from atlas.infra.bridge import call, run
 from atlas.protocols.infra import LLMClient
 
@@ -21,6 +21,8 @@ def concurrency_of(asker: LLMClient | object) -> int:
 
 def in_waves(method: Callable[[A], Awaitable[T]], arguments: Sequence[A], at_once: int) -> Iterator[T | AtlasError]:
     """Yield what a method returns for each argument, in their order, or the error that it raised for it.
+
+    `Cancelled` ends all of it.
 
     As many calls run at once as are allowed, and the next ones begin after all of them. A caller that stops iterating,
     after an error or an interrupt, thus begins no others.
@@ -39,6 +41,8 @@ def in_waves(method: Callable[[A], Awaitable[T]], arguments: Sequence[A], at_onc
 def _result(method: Callable[[A], Awaitable[T]], argument: A) -> T | AtlasError:
     try:
         return call(method, argument)
+    except Cancelled:
+        raise
     except AtlasError as error:
         return error
 
@@ -47,6 +51,8 @@ async def _wave(method: Callable[[A], Awaitable[T]], arguments: Sequence[A]) -> 
     async def result(argument: A) -> T | AtlasError:
         try:
             return await method(argument)
+        except Cancelled:
+            raise
         except AtlasError as error:
             return error
 

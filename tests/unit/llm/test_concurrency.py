@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 import atlas
-from atlas.core.errors import InvalidInput, LLMUnavailable
+from atlas.core.errors import Cancelled, InvalidInput, LLMUnavailable
 from atlas.core.settings import Settings
 from atlas.infra.bridge import run
 from atlas.learning.search.engines import Corpus
@@ -121,3 +121,16 @@ def test_sums_of_a_journal_are_written_a_few_at_once():
     written = run(Summariser(llm).written_all([draft] * 9, [sources] * 9, None))
     assert [one.written_by for one in written] == ["busy"] * 9
     assert llm.most_open == 3
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_a_wait_that_is_cancelled_begins_no_other_question(at_once):
+    begun = []
+
+    async def cancelled(number: int) -> int:
+        begun.append(number)
+        raise Cancelled("the job was cancelled")
+
+    with pytest.raises(Cancelled):
+        list(in_waves(cancelled, range(9), at_once))
+    assert len(begun) == at_once
