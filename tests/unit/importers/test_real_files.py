@@ -106,7 +106,19 @@ def test_other_real_files_are_not_mistaken_for_runs(real_data, sink):
     assert report.rejected == report.files
 
 
-READ_HERE = ("tau_bench", "reflexion", "swe_agent", "inspect_ai", "voyager", "protea", "claude_code", "langfuse")
+READ_HERE = (
+    "tau_bench",
+    "reflexion",
+    "swe_agent",
+    "mini_swe_agent",
+    "inspect_ai",
+    "voyager",
+    "protea",
+    "claude_code",
+    "openhands",
+    "agentviz",
+    "langfuse",
+)
 """Folders of the real data that hold runs in the formats that ATLAS reads."""
 
 
@@ -117,7 +129,26 @@ def test_every_format_reads_something_real(real_data):
         for path in (real_data / folder).rglob("*")
         if path.suffix in (".json", ".jsonl", ".traj", ".eval", ".sqlite")
     }
-    assert found == set(all_formats()) - {"atlas", "atif", "codex", "otlp"}
+    assert found == set(all_formats()) - {"atlas", "atif", "codex", "messages", "otlp"}
+
+
+@pytest.mark.parametrize(
+    ("name", "n_steps"),
+    [
+        ("mini_swe_agent/github_issue.traj.json", [10]),
+        ("openhands/basic.json", [2]),
+        ("openhands/wrong_initial_state.json", [4]),
+        ("agentviz/test-copilot.jsonl", [3, 3, 1]),
+        ("agentviz/test-vscode-chat.json", [7, 4, 2]),
+    ],
+)
+def test_runs_of_coding_agents_are_read_once_with_their_steps(real_data, sink, name, n_steps):
+    attempts = trajectories(real_data / name)
+    assert [len(attempt.steps) for attempt in attempts] == n_steps
+    assert {attempt.outcome.success for attempt in attempts} == {None}
+    first = import_paths(sink, [real_data / name], settings=Settings())
+    second = import_paths(sink, [real_data / name], settings=Settings())
+    assert (first.added, second.added, second.skipped) == (len(n_steps), 0, len(n_steps))
 
 
 def test_claude_code_gives_an_attempt_for_each_request_that_was_answered(real_data, sink):

@@ -55,6 +55,19 @@ def test_every_format_is_recognized_by_its_content(files, tau_row, mbpp_row, ins
             files.raw("h2.x", json.dumps({"loglines": []}, indent=2)),
         ],
         "codex": [files.lines("i.x", [{"timestamp": "", "type": "session_meta", "payload": {"id": "1"}}])],
+        "mini-swe-agent": [
+            files.json("m.x", {"info": {"exit_status": ""}, "messages": []}),
+            files.json("m2.x", [{"role": "system", "content": "```mswea_bash_command"}]),
+        ],
+        "openhands": [
+            files.json("n.x", [{"source": "user", "timestamp": "", "message": "", "action": "message", "args": {}}])
+        ],
+        "copilot": [files.lines("o.x", [{"type": "session.start", "timestamp": "", "data": {}}])],
+        "vscode-chat": [files.json("p.x", {"requesterUsername": "ann", "requests": []})],
+        "messages": [
+            files.json("q.x", [{"role": "user", "content": "Do"}]),
+            files.lines("q2.x", [{"messages": [{"role": "user", "content": "Do"}]}]),
+        ],
         "atif": [files.json("j.x", {"schema_version": "ATIF-v1.7", "agent": {}, "steps": []})],
         "langfuse": [files.raw("k.x", json.dumps({"trace": {"id": "t"}, "observations": []}, indent=2))],
         "otlp": [files.json("l.x", {"resourceSpans": []}), files.lines("l2.x", [{"resource_spans": []}])],

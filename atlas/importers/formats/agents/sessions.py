@@ -34,6 +34,9 @@ class Request:
     error: str = ""
     """Reason why the agent stopped early, empty if it did not."""
 
+    vote: str = ""
+    """`up` or `down` if a person rated the answer, which decides the outcome."""
+
     context: Json = field(default_factory=dict)
     """Facts about the place of work."""
 
@@ -58,12 +61,16 @@ class Request:
             self.ended_at = instant
 
     def attempt(self) -> Trajectory:
-        """Return the attempt, of unknown outcome: a session does not record whether the result was right."""
+        """Return the attempt, of unknown outcome unless a person voted on the answer."""
         return Trajectory(
             id=self.id,
             task=Task(f"{self.source}/{stable_id(self.text)[:12]}", "", self.text, self.context),
             steps=conversation.steps(self.messages),
-            outcome=Outcome(None, error_info=self.error or None),
+            outcome=Outcome(
+                self.vote == "up" if self.vote else None,
+                error_info=self.error or None,
+                verification_details=present(vote=self.vote),
+            ),
             agent_id=self.agent,
             timestamp=self.ended_at,
             metadata={
