@@ -144,7 +144,7 @@ def _run(sink: Sink, options: argparse.Namespace, settings: Settings) -> ImportR
 
 
 def _status(report: ImportReport) -> int:
-    return 0 if report.read or not report.rejected else 1
+    return 0 if report.read or not (report.rejected or report.unclaimed) else 1
 
 
 def _print_report(report: ImportReport, done: str) -> None:
@@ -156,6 +156,8 @@ def _print_report(report: ImportReport, done: str) -> None:
         f"{report.read} read, {report.added} {done}{of_what}, {report.skipped} skipped as duplicates, "
         f"{report.rejected} rejected"
     )
+    if report.unclaimed:
+        print(f"{counted(report.unclaimed, 'file')} empty or in no known format, and skipped")
     if report.purged:
         print(f"{report.purged} of those skipped had been purged here, and are not taken again")
     for rule, n in report.judged.items():

@@ -10,7 +10,7 @@ from pathlib import Path
 from atlas.core.errors import ImportFailed
 from atlas.core.imports.plugins import IMPORTERS, log_fault, made_by_plugins, plugin_named
 from atlas.core.types import Trajectory
-from atlas.importers.files import read_head
+from atlas.importers.files import NothingToImport, read_head
 from atlas.importers.formats import (
     atlas_jsonl,
     inspect_ai,
@@ -172,7 +172,8 @@ def detect(path: Path, limits: Limits | None = None) -> Format:
     """Return the format of a file, recognised by its content.
 
     Raises:
-        ImportFailed: The file cannot be read, is empty or too large, or has an unknown format.
+        NothingToImport: The file is empty, or has an unknown format.
+        ImportFailed: It cannot be read, or is too large.
     """
     try:
         head = read_head(path, limits or Limits())
@@ -181,7 +182,7 @@ def detect(path: Path, limits: Limits | None = None) -> Format:
     for format in all_formats().values():
         if _matches(format, path, head):
             return format
-    raise ImportFailed(
+    raise NothingToImport(
         f"{path.name} is not in a format that ATLAS knows; known: {', '.join(all_formats())}; give --format"
     )
 

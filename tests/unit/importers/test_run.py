@@ -94,14 +94,19 @@ def test_an_exported_experience_is_handed_on_with_its_marks(files, sink):
     assert item.marks.tags == ("x",)
 
 
-def test_directories_are_walked_in_order_and_other_files_reported(files, sink, tau_row):
+def test_directories_are_walked_in_order_and_other_files_skipped(files, sink, tau_row):
     files.json("runs/b/two.json", [tau_row(trial=2)])
     files.json("runs/a/one.json", [tau_row(trial=1)])
     files.raw("runs/LICENSE", "Do what you like.")
+    files.raw("runs/empty.json", "")
     report = run(sink, files.directory / "runs")
     assert [item.metadata["trial"] for item in sink.items] == [1, 2]
-    assert (report.files, report.read, report.rejected) == (3, 2, 1)
-    assert report.rejections[0].path.name == "LICENSE"
+    assert (report.files, report.read, report.rejected, report.unclaimed) == (4, 2, 0, 2)
+
+
+def test_a_file_that_is_named_and_of_no_known_format_is_refused(files, sink):
+    report = run(sink, files.raw("LICENSE", "Do what you like."))
+    assert (report.read, report.rejected, report.unclaimed) == (0, 1, 0)
     assert report.rejections[0].row == 0
     assert "LICENSE is not in a format that ATLAS knows; known: atlas, tau-bench" in report.rejections[0].reason
 
