@@ -163,6 +163,16 @@ def test_claude_code_gives_an_attempt_for_each_request_that_was_answered(real_da
     assert import_paths(sink, files, settings=Settings()).added == 0
 
 
+def test_tokens_and_cost_of_real_logs_are_kept(real_data):
+    [agno] = trajectories(real_data / "langfuse" / "agno-2025-06-11.json")
+    assert agno.metadata["tokens"]["input"] >= 1_568
+    assert agno.metadata["cost_usd"] >= 0.000489
+    [run] = trajectories(real_data / "openhands" / "basic.json")
+    assert run.metadata["tokens"]["input"] > 4_646
+    session = trajectories(real_data / "claude_code" / "session_b.jsonl")
+    assert session[0].metadata["tokens"] == {"input": 20, "output": 35}
+
+
 def test_langfuse_gives_an_attempt_for_each_trace_with_its_scores(real_data, sink):
     files = sorted((real_data / "langfuse").glob("*.json"))
     report = import_paths(sink, files, settings=Settings())

@@ -17,13 +17,14 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Task, Trajectory
-from atlas.importers.fields import Json, as_list, as_number, as_object, as_text, present, storable, without_blobs
+from atlas.importers.fields import Json, as_list, as_number, as_object, as_text, present, without_blobs
 from atlas.importers.files import parse_json, read_document
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.keys import document_keys, member_keys
 from atlas.importers.logs import stable_id
 from atlas.importers.rows import Limits, Row, convert
+from atlas.importers.spending import Spending
 
 SOURCE = "mini-swe-agent"
 EXIT = "exit"
@@ -77,8 +78,8 @@ def _attempt(document: Any) -> Trajectory:
             exit_status=exit_status,
             submission=submission,
             solution=submission or conversation.final_action(spoken),
-            model_stats=storable(info.get("model_stats")),
-        ),
+        )
+        | _spending(listed, info).metadata(),
     )
 
 
@@ -140,6 +141,17 @@ def _model(info: Json) -> str:
     for key in ("config", "model", "model_name"):
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, str) else ""
+
+
+def _spending(messages: Sequence[Json], info: Json) -> Spending:
+    """Return the tokens of all answers, and the price of the run."""
+    spending, stats = Spending(), info.get("model_stats")
+    for number, message in enumerate(messages):
+        extra = message.get("extra")
+        response = extra.get("response") if isinstance(extra, dict) else None
+        spending.add(f"{number}", response.get("usage") if isinstance(response, dict) else message.get("usage"))
+    spending.add("run", None, stats.get("instance_cost") if isinstance(stats, dict) else None)
+    return spending
 
 
 def _ended_at(messages: Sequence[Json]) -> datetime | None:

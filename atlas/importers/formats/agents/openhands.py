@@ -122,7 +122,9 @@ class _Conversation:
         if self._request is None:
             raise InvalidInput("answers a request that is not in the file, so the task is unknown")
         self._request.messages.append(message)
-        self._request.agent = _model(event) or self._request.agent
+        response = _response(event)
+        self._request.agent = _model(response) or self._request.agent
+        self._request.spending.add(str(response.get("id", "")), response.get("usage"))
         self._request.at(as_instant(event.get("timestamp"), "timestamp"), len(record.raw))
 
     def _action(self, event: Json, action: str) -> Message:
@@ -168,8 +170,8 @@ def _response(event: Json) -> Json:
     return response if isinstance(response, dict) else {}
 
 
-def _model(event: Json) -> str:
-    model = _response(event).get("model")
+def _model(response: Json) -> str:
+    model = response.get("model")
     return model if isinstance(model, str) else ""
 
 

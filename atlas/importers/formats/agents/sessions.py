@@ -10,6 +10,7 @@ from atlas.importers.fields import Json, present
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.logs import stable_id
+from atlas.importers.spending import Spending
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,6 +43,7 @@ class Request:
 
     metadata: Json = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
+    spending: Spending = field(default_factory=Spending)
     n_bytes: int = 0
 
     @property
@@ -76,6 +78,7 @@ class Request:
             metadata={
                 "source": self.source,
                 **present(session=self.session, solution=conversation.final_action(self.messages)),
+                **self.spending.metadata(),
                 **self.metadata,
             },
         )

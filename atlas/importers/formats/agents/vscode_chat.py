@@ -46,7 +46,8 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     except InvalidInput as error:
         yield Row(1, None, str(error), offset=len(raw))
         return
-    session = chat.get("sessionId") if isinstance(chat.get("sessionId"), str) else path.stem
+    named = chat.get("sessionId")
+    session = named if isinstance(named, str) else path.stem
     previous = ""
     for position, value in enumerate(requests, start=1):
         row = convert(position, partial(_attempt, value, position, session, previous), offset=len(raw))

@@ -55,7 +55,7 @@ def test_commands_in_code_blocks_are_actions_and_the_rest_is_thought(files, run)
     assert step.metadata == {"observation_from": "user", "failed": True}
     assert (found.outcome.success, found.outcome.error_info, found.agent_id) == (None, None, "a-model")
     assert found.metadata["submission"] == found.metadata["solution"] == "a diff"
-    assert found.metadata["model_stats"]["instance_cost"] == 0.02
+    assert found.metadata["cost_usd"] == 0.02
 
 
 def test_tool_calls_are_their_commands(files, run):
@@ -65,10 +65,15 @@ def test_tool_calls_are_their_commands(files, run):
         "content": None,
         "reasoning_content": "Look around.",
         "tool_calls": [call],
-        "extra": {"actions": [{"command": "ls", "tool_call_id": "c1"}], "timestamp": 1_767_225_600.0},
+        "extra": {
+            "actions": [{"command": "ls", "tool_call_id": "c1"}],
+            "timestamp": 1_767_225_600.0,
+            "response": {"usage": {"prompt_tokens": 100, "completion_tokens": 7}},
+        },
     }
     found = attempt(files, run(answer, result("a.py", 0, role="tool", tool_call_id="c1")))
     assert found.steps == (Step("Look around.", "ls", "a.py", {"observation_from": "tool"}),)
+    assert found.metadata["tokens"] == {"input": 100, "output": 7}
     assert found.timestamp.isoformat() == "2026-01-01T00:00:01.500000+00:00"
 
 

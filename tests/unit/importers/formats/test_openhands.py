@@ -18,7 +18,12 @@ def asked(number, text):
 
 def called(name, arguments, thought):
     message = {"tool_calls": [{"id": "c1", "function": {"name": name, "arguments": arguments}}]}
-    response = {"model": "a-model", "choices": [{"message": message}]}
+    response = {
+        "id": "r1",
+        "usage": {"prompt_tokens": 100, "completion_tokens": 7},
+        "model": "a-model",
+        "choices": [{"message": message}],
+    }
     metadata = {"function_name": name, "tool_call_id": "c1", "model_response": response}
     return {"tool_call_metadata": metadata, "args": {"command": "pytest", "thought": thought, "hidden": False}}
 
@@ -58,6 +63,7 @@ def test_each_request_is_an_attempt_of_unknown_outcome(files, events):
         Step("", "It is fixed."),
     )
     assert (first.outcome.success, first.outcome.error_info, first.agent_id) == (None, None, "a-model")
+    assert first.metadata["tokens"] == {"input": 100, "output": 7}
     assert first.timestamp.isoformat() == "2026-04-01T09:00:05+00:00"
     assert (second.outcome.success, second.outcome.error_info) == (None, "Stuck")
     assert second.metadata["follows"] == first.id
