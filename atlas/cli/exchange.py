@@ -28,6 +28,7 @@ from atlas.importers.sink import CountingSink, MemorySink
 from atlas.memory.kinds.table import known_kinds
 from atlas.storage.store import LABEL, LEDGER
 from atlas.views.settings.copies import SOURCES, Export
+from atlas.views.settings.skills import export_skills
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.wording import counted, in_words
 
@@ -53,7 +54,10 @@ def add_commands(commands: Any) -> None:
     command.epilog = (
         f"Records that are exported: {in_words([kind.page for kind in KINDS.values() if kind.is_exported])}."
     )
-    command.add_argument("file", type=Path, help="a new file, or - for the terminal")
+    target = command.add_mutually_exclusive_group(required=True)
+    target.add_argument("file", nargs="?", type=Path, help="a new file, or - for the terminal")
+    skills_help = "write strategies and concepts as Agent Skills into this directory instead"
+    target.add_argument("--skills", type=Path, metavar="DIR", help=skills_help)
     command.add_argument("--vectors", action="store_true", help="include the vectors of experiences")
     without = f"leave out concepts from this source ({', '.join(SOURCES)}); may be repeated"
     command.add_argument("--without", action="append", default=[], choices=SOURCES, metavar="SOURCE", help=without)
@@ -177,6 +181,8 @@ def _of_what(report: ImportReport) -> str:
 
 
 def _export(options: argparse.Namespace, settings: Settings) -> int:
+    if options.skills:
+        return _export_skills(options.skills, settings)
     with opened(settings, read_only=True) as memory, new_file(options.file) as write:
         export = Export(memory, with_vectors=options.vectors, without=options.without)
         from tqdm import tqdm
@@ -184,4 +190,20 @@ def _export(options: argparse.Namespace, settings: Settings) -> int:
         for line in export.lines(lambda batches: tqdm(batches, unit="batch", disable=None)):
             write(line)
     print(export.sentence, file=sys.stderr)
+    return 0
+
+
+def _export_skills(directory: Path, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory:
+        try:
+            exported = export_skills(memory, directory)
+        except OSError as error:
+            raise InvalidInput(f"the skills should be written to {directory}, but {error.strerror or error}") from error
+    print(exported.sentence, file=sys.stderr)
+    if exported.unknown:
+        print(
+            f"{directory} also holds skills of records that are no longer exported: "
+            f"{safe(', '.join(exported.unknown[:MAX_CHANGES]))}; remove their directories if nobody needs them",
+            file=sys.stderr,
+        )
     return 0
