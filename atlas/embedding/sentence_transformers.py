@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from atlas.embedding.choice import (
     choose_model,
     model_files,
 )
-from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Cutter, Span, mean_direction
+from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Cutter, EncodedText, Span, mean_direction
 from atlas.embedding.encoder import Encoder
 from atlas.embedding.late_interaction import (
     NO_TOKENS,
@@ -287,6 +287,18 @@ class SentenceTransformerEmbedder:
             if on_progress:
                 on_progress(start + len(part), len(texts))
         return np.concatenate(parts) if parts else np.zeros((0, self.dimension), np.float32)
+
+    def known_texts(self, texts: Sequence[str], projection: Projection | None) -> dict[str, EncodedText]:
+        """Return those of some documents whose vectors come with ATLAS: the sample data's, for the bundled model.
+
+        Args:
+            projection: Packs their token vectors. None for none.
+        """
+        if self.model_name != BUNDLED or self.prompts.document:
+            return {}
+        from atlas.embedding.minilm.sample import known_sample  # other models do without
+
+        return known_sample(texts, projection)
 
     def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
         """Return the vectors of documents, shape (n, dim), and those of each one's word pieces, from one run.
