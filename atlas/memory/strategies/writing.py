@@ -256,7 +256,7 @@ class StrategyWriter:
         abstractor, at_once = self.abstractor, concurrency_of(self.abstractor)
         if not isinstance(abstractor, InformedAbstractor):
             return in_waves(abstractor.abstract, attempts, at_once)
-        beside = [(trajectory, self._strategies_near(trajectory)) for trajectory in attempts]
+        beside = ((trajectory, self._strategies_near(trajectory)) for trajectory in attempts)
         return in_waves(lambda pair: abstractor.abstract_beside(*pair), beside, at_once)
 
     def _strategies_near(self, trajectory: Trajectory) -> list[Strategy]:
