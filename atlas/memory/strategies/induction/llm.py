@@ -47,7 +47,7 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
-KNOWN_CHARACTERS = 4_000
+KNOWN_CHARACTERS = 8_000
 """Of all strategies that are shown beside an attempt."""
 
 SAME_SCHEMA: Mapping[str, Any] = {
@@ -161,7 +161,7 @@ def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strate
     """Return the question about one attempt, beside the strategies that are known, by their id in the prompt."""
     schema, shown = SCHEMA, f"The attempt:\n{attempt_as_data(trajectory)}"
     if known:
-        descriptions = {name: f"{strategy.title}\n{strategy.situation}" for name, strategy in known.items()}
+        descriptions = {name: _as_known(strategy) for name, strategy in known.items()}
         shown += f"\n\nWhat the memory has for alike tasks, by id:\n{as_data(descriptions, limit=KNOWN_CHARACTERS)}"
         schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "known": {"enum": ["", *known]}}}
     return Question(
@@ -172,6 +172,10 @@ def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strate
         prose=PROSE,
         is_grounded=lambda answer: answer["reusable"] and not answer.get("known"),
     )
+
+
+def _as_known(strategy: Strategy) -> str:
+    return f"{strategy.title}\nsituation: {strategy.situation}\nsuggestion: {strategy.suggestion}"
 
 
 def _description(strategy: Strategy) -> str:
