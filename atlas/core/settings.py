@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -242,6 +241,8 @@ def _check_names(environ: Mapping[str, str], options: set[str]) -> None:
     names = options - {"ATLAS_SERVER", "ATLAS_ADDRESS", "ATLAS_RANKING"} | _READ_ELSEWHERE
     for name in sorted(environ):
         if name.startswith("ATLAS_") and name not in names:
+            from difflib import get_close_matches
+
             near = get_close_matches(name, names, n=1)
             meant = f"did you mean {near[0]}?" if near else f"the variables are: {', '.join(sorted(names))}"
             raise InvalidInput(f"there is no variable {name}; {meant} To go on without it: unset {name}")

@@ -21,7 +21,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.chunking import Pack
+from atlas.embedding.late_interaction import Projection
 from atlas.protocols.infra import VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.records import NO_MOMENT, Context, Merge, Moment, RestoredHistory, Version
@@ -300,8 +300,8 @@ class Collection(ABC):
         """Return the vectors of the texts that the store has embedded already."""
         return {}
 
-    def packer(self) -> Pack | None:
-        """Return the packer of token vectors for new texts, or None if the store keeps no token vectors."""
+    def projection(self) -> Projection | None:
+        """Return the projection that packs token vectors of new texts, or None if the store keeps no token vectors."""
         return None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:

@@ -15,7 +15,7 @@ from atlas.core.errors import NotAllowed, NotFound
 from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.operations import NO_MARKS, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.chunking import Pack
+from atlas.embedding.late_interaction import Projection
 from atlas.infra.actor import actor_name, is_under_review
 from atlas.protocols.infra import Where
 from atlas.protocols.strategies import SuccessRateUpdater
@@ -179,9 +179,9 @@ class LedgerCollection(Collection):
         vector = as_vector(embedding, self.parts.dimension)
         return hybrid_search.by_vector(self._searched, vector, k, where, with_buried)
 
-    def packer(self) -> Pack | None:
-        """Return the packer of token vectors for new texts, or None if the store keeps no token vectors."""
-        return self.parts.late.packer() if self.parts.late is not None else None
+    def projection(self) -> Projection | None:
+        """Return the projection that packs token vectors of new texts, or None if the store keeps none."""
+        return self.parts.late.for_new_texts() if self.parts.late is not None else None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
         """Return cosines of pairs of some n records, and of each with the nearest record of other content."""

@@ -6,7 +6,6 @@ It runs in a process of its own, which outlives this one. What it adds is an ord
 from __future__ import annotations
 
 import logging
-import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +77,8 @@ def search_environment(storage: Store) -> dict[str, str]:
 
 def begin_search(storage: Store) -> bool:
     """Start the process that searches a store. Return whether it could be started."""
+    import subprocess  # few processes start one
+
     command, nowhere = module_command(MODULE, str(storage.path)), subprocess.DEVNULL
     try:
         process = subprocess.Popen(
