@@ -50,6 +50,7 @@ class RankingWeights:
 
     strictness: float = 1.0
     """How many times the level of its store the best hit needs for any to be shown. At 0 all hits are shown.
+    The strictness of the store itself multiplies it.
 
     The level is the relevance that 97 of 100 queries about other subjects do not reach in this store, or less where
     that would hide too many answers.

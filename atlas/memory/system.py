@@ -17,6 +17,7 @@ from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
 from atlas.llm.budget import Account, operation
 from atlas.memory.attribution import ScrubbedAttempt, TrajectoryAttribution, UseCounter, stored_before
+from atlas.memory.base.strictness import StrictMemories
 from atlas.memory.context import (
     BUDGET_TOKENS,
     EACH,
@@ -75,7 +76,7 @@ __all__ = ["AnyMemory", "MemoryQueryResult", "MemorySystem", "MemorySystemImpl"]
 M = TypeVar("M")
 
 
-class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
+class MemorySystemImpl(JudgedMemories, PromotingMemories, StrictMemories, UndoableMemories):
     """The memories of an agent. Each is optional, so that what one contributes can be measured."""
 
     def __init__(

@@ -364,6 +364,10 @@ class Collection(ABC):
     def keep_derived(self, text: str) -> None:  # noqa: B027 - a store that keeps nothing beside its records does nothing
         """Keep measurements of the collection, in place of earlier ones."""
 
+    def strictness(self) -> float:
+        """Return how many times its measured level the best hit of a search needs. 1 unless a person changed it."""
+        return 1.0
+
     def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:  # noqa: B027 - a store that keeps none does nothing
         """Raise `PlanOutdated` if one of these records, or its marks, has changed since a moment."""
 

@@ -24,6 +24,7 @@ from atlas.storage.collection import Collection
 from atlas.storage.collection_parts import CollectionParts
 from atlas.storage.hybrid_search import SearchableCollection
 from atlas.storage.marks.codec import check_marks
+from atlas.storage.marks.strictness import read_strictness
 from atlas.storage.records import (
     DERIVED,
     Context,
@@ -95,6 +96,10 @@ class LedgerCollection(Collection):
     def write_note(self, name: str, text: str) -> None:
         """Keep a text beside the records, which is not an operation. It is durable when this returns."""
         self._ledger.notes.write({f"kept:{self._name}:{name}": text})
+
+    def strictness(self) -> float:
+        """Return how many times its measured level the best hit of a search needs. 1 unless a person changed it."""
+        return read_strictness(self._ledger)
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a block inside of which everything that this thread reads is of one state of the store."""
