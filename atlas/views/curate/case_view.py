@@ -11,12 +11,12 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.curate.cases import VIEWS, Case
 from atlas.views.curate.health import BURIED, FAILING, STALE, UNKNOWN, UNUSED_DAYS
-from atlas.views.curate.queues import group_lines
+from atlas.views.curate.queues import REPEATED, TITLES, group_lines
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.word_diff import SAME, word_diff
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, plural
+from atlas.views.shared.wording import counted, moment, plural
 
 LAST_STEPS = 2
 MEMBERS_SHOWN = 100
@@ -38,6 +38,11 @@ class CaseView:
     """A line for each other record of a group, by the same words."""
 
 
+def case_title(case: Case) -> str:
+    """Return the title of the queue that a case is in."""
+    return REPEATED if case.is_repeated else TITLES[case.queue]
+
+
 def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
     """Return a case with its evidence, or None if its records are gone."""
     if case.domain is not None:
@@ -54,7 +59,7 @@ def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
         title=Text(title[1]),
         reason=_reason(memory, case),
         texts=tuple((name, Text(text)) for name, text in rest if text.strip()),
-        differences=tuple(_difference(texts[0], other) for other in texts[1:]),
+        differences=_differences(read, texts),
     )
 
 
@@ -91,8 +96,23 @@ def _attempt_texts(attempt: Experience) -> dict[str, str]:
     }
 
 
-def _difference(first: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
-    return {name: word_diff(first.get(name, ""), other.get(name, "")) or SAME for name in {**first, **other}}
+def _differences(read: Sequence[Any], texts: Sequence[Mapping[str, str]]) -> tuple[dict[str, str], ...]:
+    """Return how each record but the first differs from it, without the texts in which all are the same."""
+    first, others = texts[0], texts[1:]
+    lines = [{name: word_diff(first.get(name, ""), other.get(name, "")) for name in {**first, **other}}
+             for other in others]  # fmt: skip
+    differing = [name for name in dict.fromkeys(name for line in lines for name in line)
+                 if any(line.get(name, SAME) != SAME for line in lines)]  # fmt: skip
+    return tuple(
+        {**{name: line.get(name, SAME) for name in differing}, **_origin(record)}
+        for record, line in zip(read[1:], lines, strict=True)
+    )
+
+
+def _origin(record: Any) -> dict[str, str]:
+    """Return who wrote a record and when, as far as its kind says."""
+    agent, at = getattr(record, "agent_id", ""), getattr(record, "created_at", None)
+    return {**({"Agent": agent} if agent else {}), **({"Written": moment(at)} if at else {})}
 
 
 def _reason(memory: MemorySystem, case: Case) -> str:

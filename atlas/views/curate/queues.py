@@ -56,7 +56,7 @@ TITLES = {
     INBOX: "Inbox",
     REVIEW: "Waiting for review",
     DUPLICATES: "Near-duplicates",
-    FAILING: "Failing domains",
+    FAILING: "Failing",
     NEVER: "Never retrieved",
     STALE: "Stale",
     UNKNOWN: "Outcome unknown",
@@ -79,7 +79,7 @@ MEANINGS = {
         "Attempts at the same task with the same outcome, the same solution and the same actions. "
         "Merging keeps one attempt of each group. A preview shows which, and merging can be undone."
     ),
-    FAILING: f"Domains of the map. {DOMAIN_ORDER}",
+    FAILING: f"Strategies and domains of the map that do clearly worse than the others. {DOMAIN_ORDER}",
     NEVER: f"Stored at least {NEVER_DAYS} days ago, and returned by no search since.",
     STALE: f"Attempted more than {STALE_DAYS} days ago, and unused for {UNUSED_DAYS}.",
     UNKNOWN: (

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate.case_view import CaseView, case_view, preview_lines
+from atlas.views.curate.case_view import CaseView, case_title, case_view, preview_lines
 from atlas.views.curate.cases import Case, Cases, alike, find_cases
 from atlas.views.curate.decisions import (
     Decision,
@@ -22,7 +22,7 @@ from atlas.views.curate.decisions import (
     plan_request,
 )
 from atlas.views.curate.health import UNKNOWN, Health
-from atlas.views.curate.queues import INBOX, TITLES, DuplicatesResult
+from atlas.views.curate.queues import INBOX, DuplicatesResult
 from atlas.views.experience.outcomes import OutcomeRequest
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.kinds import KINDS
@@ -49,6 +49,9 @@ ICONS: Mapping[Name, str] = {
     "merge": ":material/merge:",
     "delete": ":material/delete:",
 }
+PROSE = ("When", "Do", "Because", "Does", "Entry", "Feedback")
+"""Texts that people or models wrote, by our own words for them. The others are code, or the output of programs."""
+
 NOT_ALLOWED = "Only a curator accepts and rejects."
 
 
@@ -113,7 +116,7 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
     case = view.case
     is_with_alike = bool(others) and st.session_state.get(_WITH_ALIKE) == case.name
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.badge(TITLES[case.queue], color="blue")
+        st.badge(case_title(case), color="blue")
         st.text(view.reason)
     _draw_decisions(memory, case, (case, *others) if is_with_alike else (case,), others)
     if is_with_alike:
@@ -124,11 +127,11 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
     draw_prose(view.title, key=f"curate_title_{key}")
     for number, (name, text) in enumerate(view.texts):
         st.caption(name)
-        draw_code(text, key=f"curate_text_{number}_{key}")
+        draw = draw_prose if name in PROSE else draw_code
+        draw(text, key=f"curate_text_{number}_{key}")
     if view.differences:
         st.caption("How the others differ")
-        columns = {name: st.column_config.TextColumn(name, width="medium") for name in view.differences[0]}
-        st.dataframe([dict(line) for line in view.differences], column_config=columns, hide_index=True,
+        st.dataframe([dict(line) for line in view.differences], hide_index=True,
                      height=table_height(len(view.differences)), alt="How the others differ")  # fmt: skip
 
 
@@ -158,12 +161,15 @@ def _draw_next(memory: MemorySystem, cases: Sequence[Case]) -> None:
         return
     st.caption("Next")
     lines = [
-        {"Queue": TITLES[case.queue], "Kind": counted(len(case.ids) or 1, case.noun) if case.ids else "domain",
+        {"Queue": case_title(case), "Kind": counted(len(case.ids) or 1, case.noun) if case.ids else "domain",
          "Title": title}
         for case, title in zip(cases, preview_lines(memory, cases), strict=True)
     ]  # fmt: skip
-    widths = {"Queue": 150, "Kind": 130, "Title": "large"}
-    columns = {name: st.column_config.TextColumn(name, width=width) for name, width in widths.items()}
+    columns = {
+        "Queue": st.column_config.TextColumn("Queue", width=150),
+        "Kind": st.column_config.TextColumn("Kind", width=130),
+        "Title": st.column_config.TextColumn("Title", width="large"),
+    }
     st.dataframe(lines, column_config=columns, hide_index=True, height=table_height(len(lines)), alt="Next cases")
 
 

@@ -148,8 +148,7 @@ def test_each_case_says_why_with_evidence(memory):
     assert views[ids["notes"]].reason == "2 entries say the same, word for word."
     (group,) = [view for of, view in views.items() if {*of} == {*ids["same"]}]
     assert group.title.whole == "Boil an egg"
-    assert [line["Task"] for line in group.differences] == ["the same", "the same"]
-    assert [line["Solution"] for line in group.differences] == ["the same", "the same"]
+    assert [[*line] for line in group.differences] == [["Agent", "Written"], ["Agent", "Written"]]
 
 
 def test_the_difference_to_the_first_of_a_group_is_shown(memory):
