@@ -190,6 +190,10 @@ class Settings:
     compress_every: int = 20
     """ATLAS_COMPRESS_EVERY: number of new successes with programs after which concepts are looked for. 0 for never."""
 
+    evaluate_growth: float = 0.2
+    """ATLAS_EVALUATE_GROWTH: share of the experiences that may be added or changed before the dashboard measures again,
+    in the background, how well searches work. 0 for never."""
+
     program_path: tuple[Path, ...] = ()
     """ATLAS_PROGRAM_PATH: directories of modules that programs import, separated as in PATH. Learning reads them."""
 
@@ -279,7 +283,7 @@ _READ_ELSEWHERE = frozenset(
         *("ATLAS_OIDC_ISSUER", "ATLAS_OIDC_CLIENT", "ATLAS_OIDC_SECRET", "ATLAS_OIDC_SECRET_FILE"),
         *("ATLAS_OIDC_SCOPE", "ATLAS_OIDC_CLAIM"),
         *("ATLAS_PROXY", "ATLAS_PROXY_USER", "ATLAS_PROXY_NAME", "ATLAS_PROXY_GROUPS"),
-        *("ATLAS_REAL_DATA", "ATLAS_RENEW_SNAPSHOTS", "ATLAS_BENCH_DATA", "ATLAS_MANUALS"),
+        *("ATLAS_REAL_DATA", "ATLAS_RENEW_SNAPSHOTS", "ATLAS_BENCH_DATA", "ATLAS_MANUALS", "ATLAS_SHOTS"),
         *(f"ATLAS_BENCHMARK_{what}" for what in ("SIZES", "PROGRAMS", "COPIES", "SEEDS")),
     ]
 )
@@ -317,7 +321,10 @@ def _text(value: Any) -> str:
     return str(int(value) if isinstance(value, bool) else value)
 
 
-_MAY_BE_ZERO = ("ATLAS_COMPRESS_EVERY", "ATLAS_LLM_RETRIES", "ATLAS_LLM_THINKING_TOKENS")
+_MAY_BE_ZERO = (
+    *("ATLAS_COMPRESS_EVERY", "ATLAS_EVALUATE_GROWTH"),
+    *("ATLAS_LLM_RETRIES", "ATLAS_LLM_THINKING_TOKENS"),
+)
 
 
 def _parse(name: str, text: str, kind: Any) -> Any:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
+from atlas.core.statistics import SuccessRate
 from atlas.memory.memory_effect import ENOUGH_TASKS, MemoryEffect, TaskEffect
 from atlas.memory.strategy_effects import Tries
 from atlas.memory.system import MemorySystem
+from atlas.views.charts.trend import Week
 from atlas.views.shared.wording import counted, percent
 
 COMPARED = "Tasks that were attempted both with memory and without it:"
@@ -67,6 +71,9 @@ class EffectView:
     rows: tuple[TaskRow, ...]
     """The largest gain first."""
 
+    weeks: tuple[Week, ...] = ()
+    """How the attempts at these tasks went in each week that has any, the earliest first."""
+
 
 def effect_view(memory: MemorySystem) -> EffectView:
     """Return the effect of the memories of a system as it is now."""
@@ -84,7 +91,28 @@ def effect_view(memory: MemorySystem) -> EffectView:
         n_tasks=found.n_tasks,
         advice=advice(found),
         rows=tuple(rows),
+        weeks=_weeks(memory, found),
     )
+
+
+def _weeks(memory: MemorySystem, found: MemoryEffect) -> tuple[Week, ...]:
+    """Return the attempts that are compared, by week. One that was merged into another has no time, and is left out."""
+    compared = {attempt.experience_id: attempt for task in found.tasks for attempt in task.attempts}
+    times = memory.experience.column("created_at", {"id": {"$in": sorted(filter(None, compared))}})
+    tallies: dict[datetime, Counter[tuple[bool, bool]]] = defaultdict(Counter)
+    for record_id, at in times.items():
+        day = datetime.fromisoformat(at)
+        attempt = compared[record_id]
+        monday = (day - timedelta(days=day.weekday())).replace(hour=0, minute=0, second=0, microsecond=0)
+        tallies[monday][attempt.has_used, attempt.success] += 1
+    return tuple(
+        Week(on=monday.date(), used=_rate_of(tally, has_used=True), not_used=_rate_of(tally, has_used=False))
+        for monday, tally in sorted(tallies.items())
+    )
+
+
+def _rate_of(tally: Counter[tuple[bool, bool]], *, has_used: bool) -> SuccessRate:
+    return SuccessRate(n_succeeded=tally[has_used, True], n_failed=tally[has_used, False])
 
 
 def better_text(found: MemoryEffect) -> str:

@@ -34,6 +34,12 @@ def live_result(memory: MemorySystem, kind: type[Live]) -> Live:
     return cast("Live", live)
 
 
+def is_running(job: RunningJob) -> bool:
+    """Return whether a job waits or runs."""
+    status = job.status()
+    return status is not None and status.state in RUNNING
+
+
 def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, key: str) -> bool:
     """Draw how far a job is while it runs, and why it failed if it did. Return whether it runs.
 
