@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from atlas.cli.common import (
     safe,
 )
 from atlas.core.errors import InvalidInput
+from atlas.core.exchange import ExportedStrategy
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings, for_bulk
 from atlas.importers.logs import LogOptions, SuccessRule
@@ -25,15 +27,20 @@ from atlas.importers.marks import import_marks, is_marks_file, plan_marks
 from atlas.importers.registry import all_formats
 from atlas.importers.run import ImportReport, Sink, import_paths
 from atlas.importers.sink import CountingSink, MemorySink
+from atlas.infra.durable_files import replace_whole
 from atlas.memory.kinds.table import known_kinds
+from atlas.memory.system import MemorySystem
 from atlas.storage.store import LABEL, LEDGER
 from atlas.views.settings.copies import SOURCES, Export
-from atlas.views.settings.skills import export_skills
+from atlas.views.settings.skills import OVERVIEW, RECORD, SKILL, decode_skill, files_of, overview, read_skills
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.wording import counted, in_words
 
 NOUNS = {"entry": "journal line", "turn": "conversation turn"}
 """Words for records that mean little without the name of their memory."""
+
+MAX_NAMES = 5
+"""Edited skills that an error names."""
 
 MAX_CHANGES = 20
 """Changes of marks that are printed."""
@@ -207,3 +214,64 @@ def _export_skills(directory: Path, settings: Settings) -> int:
             file=sys.stderr,
         )
     return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillExport:
+    """The result of an export."""
+
+    n_strategies: int
+    n_concepts: int
+    unknown: tuple[str, ...]
+    """Names of skills that an earlier export wrote, and whose records are not among those exported now."""
+
+    @property
+    def sentence(self) -> str:
+        """`Exported 3 strategies and 1 concept as skills.`."""
+        counts = [counted(self.n_strategies, "strategy"), counted(self.n_concepts, "concept")]
+        return f"Exported {in_words(counts)} as skills."
+
+
+def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
+    """Write the strategies in use and all concepts but primitives as skills.
+
+    Args:
+        directory: Where to. It is created if missing, and files of an earlier export are replaced.
+
+    Raises:
+        InvalidInput: A `SKILL.md` was edited since it was exported. Nothing is written.
+        OSError: A file cannot be written.
+    """
+    skills = read_skills(memory)
+    before = {path.parent.name: path for path in directory.glob(f"*/{RECORD}")}
+    edited = sorted(name for name, path in before.items() if name in skills and _is_edited(path))
+    if edited:
+        raise InvalidInput(
+            f"{in_words([f'{name}/{SKILL}' for name in edited[:MAX_NAMES]])} should be as exported, but "
+            f"{'was' if len(edited) == 1 else 'were'} edited; move your version away, then export again"
+        )
+    for name, skill in skills.items():
+        for path, text in files_of(skill).items():
+            target = directory / name / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            replace_whole(target, text)
+    directory.mkdir(parents=True, exist_ok=True)
+    replace_whole(directory / OVERVIEW, overview(skills))
+    n_strategies = sum(isinstance(skill, ExportedStrategy) for skill in skills.values())
+    return SkillExport(
+        n_strategies=n_strategies,
+        n_concepts=len(skills) - n_strategies,
+        unknown=tuple(sorted(before.keys() - skills.keys())),
+    )
+
+
+def _is_edited(record: Path) -> bool:
+    """Return whether a skill's file differs from what its record was exported as."""
+    skill_file = record.with_name(SKILL)
+    if not skill_file.exists():
+        return False
+    try:
+        skill = decode_skill(record.read_text(encoding="utf-8"))
+    except InvalidInput as error:
+        raise InvalidInput(f"{record}: {error}; move it away, then export again") from error
+    return skill_file.read_text(encoding="utf-8") != files_of(skill)[SKILL]

@@ -19,7 +19,7 @@ def words_of(text: str) -> frozenset[str]:
 
 VERBS = words_of("""
     Abandon Abstract Accept Add Advance Answer Apply Ask Begin Bind Bring Build Catch Choose Close Commit Compact
-    Compare Compose Compress Compute Connect Continue Convert Create Declare Decode Delete Do Draw Drop Edit
+    Compare Compose Compress Compute Connect Continue Convert Create Decide Declare Decode Delete Do Draw Drop Edit
     Embed Encode Ensure Erase Evaluate Examine Exclude Extract Fetch Fill Find Finish Fit Flatten Follow Forget
     Format Give Go Hand Have Ignore Inline Insert Join Judge Keep Learn Leave Lend Let Load Make Measure Merge
     Move Overwrite Parse Place Predict Print Promote Propose Prune Publish Purge Put Raise Rebuild Receive

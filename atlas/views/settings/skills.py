@@ -13,20 +13,17 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedConcept, ExportedStrategy, decode_line, encode_line
 from atlas.core.operations import Use
 from atlas.core.statistics import SuccessRate
-from atlas.infra.durable_files import replace_whole
 from atlas.memory.concepts.records import SOURCES
 from atlas.memory.kinds.table import known_lines
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.rates import rate_sentence
-from atlas.views.shared.wording import counted, in_words
+from atlas.views.shared.wording import counted
 
 SKILL, RECORD, OVERVIEW = "SKILL.md", "atlas.jsonl", "AGENTS.md"
 
@@ -39,74 +36,31 @@ SUFFIXES = {"python": "py", "javascript": "js", "typescript": "ts", "bash": "sh"
 Skill = ExportedStrategy | ExportedConcept
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkillExport:
-    """The result of an export."""
-
-    n_strategies: int
-    n_concepts: int
-    unknown: tuple[str, ...]
-    """Names of skills that an earlier export wrote, and whose records are not among those exported now."""
-
-    @property
-    def sentence(self) -> str:
-        """`Exported 3 strategies and 1 concept as skills.`."""
-        counts = [counted(self.n_strategies, "strategy"), counted(self.n_concepts, "concept")]
-        return f"Exported {in_words(counts)} as skills."
+def read_skills(memory: MemorySystem) -> dict[str, Skill]:
+    """Return the strategies in use and all concepts but primitives, by the names of their skills."""
+    retired = memory.strategies.retired()
+    strategies = memory.strategies.export([id for id in memory.strategies.ids() if id not in retired])
+    sources = [source for source in SOURCES if source != "primitive"]
+    concepts = memory.concepts.export(memory.concepts.ids({"source": {"$in": sources}}))
+    skills: list[Skill] = [*strategies, *concepts]
+    return {skill_name(skill): skill for skill in skills}
 
 
-def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
-    """Write the strategies in use and all concepts but primitives as skills.
-
-    Args:
-        directory: Where to. It is created if missing, and files of an earlier export are replaced.
+def decode_skill(record: str) -> Skill:
+    """Return the record of an exported skill.
 
     Raises:
-        InvalidInput: A `SKILL.md` was edited since it was exported. Nothing is written.
-        OSError: A file cannot be written.
+        InvalidInput: It is not a strategy or a concept.
     """
-    skills = {skill_name(skill): skill for skill in _skills(memory)}
-    before = {path.parent.name: path for path in directory.glob(f"*/{RECORD}")}
-    edited = sorted(name for name, path in before.items() if name in skills and _is_edited(path))
-    if edited:
-        raise InvalidInput(
-            f"{in_words([f'{name}/{SKILL}' for name in edited[:5]])} should be as exported, but "
-            f"{'was' if len(edited) == 1 else 'were'} edited; move your version away, then export again"
-        )
-    for name, skill in skills.items():
-        for path, text in files_of(skill).items():
-            target = directory / name / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            replace_whole(target, text)
-    directory.mkdir(parents=True, exist_ok=True)
-    replace_whole(directory / OVERVIEW, overview(skills))
-    n_strategies = sum(isinstance(skill, ExportedStrategy) for skill in skills.values())
-    return SkillExport(
-        n_strategies=n_strategies,
-        n_concepts=len(skills) - n_strategies,
-        unknown=tuple(sorted(before.keys() - skills.keys())),
-    )
-
-
-def _skills(memory: MemorySystem) -> Iterator[Skill]:
-    retired = memory.strategies.retired()
-    yield from memory.strategies.export([id for id in memory.strategies.ids() if id not in retired])
-    sources = [source for source in SOURCES if source != "primitive"]
-    yield from memory.concepts.export(memory.concepts.ids({"source": {"$in": sources}}))
-
-
-def _is_edited(record: Path) -> bool:
-    """Return whether a skill's file differs from what its record was exported as."""
-    skill_file = record.with_name(SKILL)
-    if not skill_file.exists():
-        return False
     try:
-        exported = decode_line(json.loads(record.read_text(encoding="utf-8")), known_lines())
-    except (ValueError, InvalidInput) as error:
+        exported = decode_line(json.loads(record), known_lines())
+    except ValueError as error:
+        raise InvalidInput(f"a skill's record should be a line of JSON, but is not: {error}") from error
+    if not isinstance(exported, Skill):
         raise InvalidInput(
-            f"{record} should hold the record of a skill, but cannot be read: {error}; move it away, then export again"
-        ) from error
-    return isinstance(exported, Skill) and skill_file.read_text(encoding="utf-8") != files_of(exported)[SKILL]
+            f"a skill's record should be a strategy or a concept, but is of type {type(exported).__name__}"
+        )
+    return exported
 
 
 def skill_name(skill: Skill) -> str:
@@ -129,7 +83,7 @@ def files_of(skill: Skill) -> dict[str, str]:
     return files | {SKILL: _concept_text(skill), _script(skill): skill.concept.code.rstrip("\n") + "\n"}
 
 
-def overview(skills: dict[str, Skill]) -> str:
+def overview(skills: Mapping[str, Skill]) -> str:
     """Return a section for a project's AGENTS.md, which lists the skills."""
     lines = [
         f"- [{name}]({name}/{SKILL}): {_one_line(_description(skill), 200)}" for name, skill in sorted(skills.items())

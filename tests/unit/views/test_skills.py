@@ -8,12 +8,13 @@ import pytest
 import yaml
 
 import atlas
+from atlas.cli.exchange import export_skills
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.importers import import_paths
 from atlas.importers.sink import MemorySink
 from atlas.testing import HashEmbedder
-from atlas.views.settings.skills import MAX_DESCRIPTION, export_skills
+from atlas.views.settings.skills import MAX_DESCRIPTION
 
 STRATEGY = atlas.Strategy(
     id="5" * 32,
