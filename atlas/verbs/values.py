@@ -27,7 +27,7 @@ from atlas.core.schema.reading import (
     parse_instant,
     types_of_fields,
 )
-from atlas.memory.memory_effect import MemoryEffect
+from atlas.memory.effects.memory_effect import MemoryEffect
 from atlas.memory.promotion import Promotion
 
 NOT_FINITE = ("inf", "-inf", "nan")
