@@ -194,6 +194,10 @@ class Settings:
     """ATLAS_EVALUATE_GROWTH: share of the experiences that may be added or changed before the dashboard measures again,
     in the background, how well searches work. 0 for never."""
 
+    holdout: float = 0.0
+    """ATLAS_HOLDOUT: share of attempts, from 0 to below 1, that a coin gives an empty context block, so that it can be
+    measured whether memory helps. 0 for none."""
+
     program_path: tuple[Path, ...] = ()
     """ATLAS_PROGRAM_PATH: directories of modules that programs import, separated as in PATH. Learning reads them."""
 
@@ -238,7 +242,19 @@ class Settings:
         }
         if values.get("index"):
             values["index"] = str(read_index_address(values["index"]))
+        check_share("ATLAS_HOLDOUT", values.get("holdout", 0.0))
         return cls(**values)
+
+
+def check_share(name: str, share: float) -> float:
+    """Return a share of attempts.
+
+    Raises:
+        InvalidInput: It is no number from 0 to below 1.
+    """
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+        raise InvalidInput(f"{name} should be a share of attempts, from 0 to below 1, but is {share!r:.80}")
+    return float(share)
 
 
 def _check_names(environ: Mapping[str, str], options: set[str]) -> None:
@@ -322,7 +338,7 @@ def _text(value: Any) -> str:
 
 
 _MAY_BE_ZERO = (
-    *("ATLAS_COMPRESS_EVERY", "ATLAS_EVALUATE_GROWTH"),
+    *("ATLAS_COMPRESS_EVERY", "ATLAS_EVALUATE_GROWTH", "ATLAS_HOLDOUT"),
     *("ATLAS_LLM_RETRIES", "ATLAS_LLM_THINKING_TOKENS"),
 )
 

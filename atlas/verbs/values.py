@@ -28,11 +28,11 @@ from atlas.core.schema.reading import (
     parse_instant,
     types_of_fields,
 )
+from atlas.memory.effects.memory_effect import MemoryEffect
 from atlas.memory.experience.merging import MergePlan
 from atlas.memory.experience.outcomes import OutcomePlan
 from atlas.memory.experience.pruning import PrunePlan
 from atlas.memory.experience.refinement.plan import RefinePlan
-from atlas.memory.memory_effect import MemoryEffect
 from atlas.memory.promotion import Promotion
 
 NOT_FINITE = ("inf", "-inf", "nan")

@@ -11,10 +11,10 @@ from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Outcome, Strategy
 from atlas.memory.base.success_rates import trend
+from atlas.memory.effects.strategy_effects import StrategyEffect, Tries, effect
 from atlas.memory.strategies.memory import EDITABLE
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.strategies.writing import REASON
-from atlas.memory.strategy_effects import StrategyEffect, Tries, effect
 from atlas.memory.strategy_sources import linked, tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
