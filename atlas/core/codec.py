@@ -93,7 +93,7 @@ def _parameter(parameter: Any) -> dict[str, str]:
         isinstance(text, str) for pair in parameter.items() for text in pair
     )
     if not is_texts or not parameter.get("name"):
-        raise InvalidInput(f"a parameter should be texts by name, with a `name`, but is {parameter!r}"[:300])
+        raise InvalidInput(f"a parameter should be strings by name, with a `name`, but is {parameter!r}"[:300])
     return dict(parameter)
 
 

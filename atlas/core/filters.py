@@ -107,7 +107,7 @@ def _compare(key: str, name: str, value: Any) -> Compare:
 
 def _check_scalar(key: str, value: Any) -> Scalar:
     if not isinstance(value, str | int | float) or value != value:
-        raise InvalidInput(f"the filter on {key!r} should compare with a text, number or boolean, but got {value!r}")
+        raise InvalidInput(f"the filter on {key!r} should compare with a string, number or boolean, but got {value!r}")
     if isinstance(value, str):
         check_text(value, f"the filter on {key!r}")
     return value

@@ -103,7 +103,7 @@ def check_link_type(link_type: str) -> None:
 
 def _check_not_blank(name: str, text: Any) -> None:
     if not isinstance(text, str) or not text.strip():
-        raise InvalidInput(f"an entry's {name} should be a text that is not blank, but is {text!r}; give it one"[:300])
+        raise InvalidInput(f"an entry's {name} should be a string that is not blank, but is {text!r}"[:300])
 
 
 def _link(value: Any) -> Link:

@@ -36,7 +36,7 @@ def dump(value: Any) -> str:
 def check_text(text: str, where: str) -> None:
     """Raise `InvalidInput`, naming the place, for a string that the ledger cannot store and so could not find."""
     if not isinstance(text, str):
-        raise InvalidInput(f"{where} should be a text, but is {text!r:.80}")
+        raise InvalidInput(f"{where} should be a string, but is {text!r:.80}")
     problem = text_problem(text)
     if problem:
         raise InvalidInput(f"{where} {problem}")
@@ -97,7 +97,7 @@ def _scalar_fault(value: Any) -> _Fault | None:
     if isinstance(value, float) and not math.isfinite(value):
         return _Fault(f"is {value}, which JSON cannot hold; leave it out or use null")
     if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
-        return _Fault(f"is an integer of more than {MAX_INTEGER_BITS} bits; use a float or a text")
+        return _Fault(f"is an integer of more than {MAX_INTEGER_BITS} bits; use a float or a string")
     if value is not None and not isinstance(value, int | float):
         return _Fault(f"is of type {type(value).__name__}, which JSON cannot hold")
     return None

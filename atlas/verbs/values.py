@@ -42,7 +42,7 @@ _LATE = {kind.__name__: kind for kind in (MemoryEffect, Promotion)}
 
 def _read_text(value: Any) -> str:
     if not isinstance(value, str):
-        raise mismatch("a text", value)
+        raise mismatch("a string", value)
     return value
 
 

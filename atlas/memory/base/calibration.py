@@ -1,4 +1,4 @@
-"""The scale of a store: which similarity is near, and from which relevance on a search has found something.
+"""Calibration of a store: the scale of its similarities, and the relevance threshold of its searches.
 
 Both differ from store to store by more than they differ within one. So they are measured on the store itself: how near
 its records are to each other, and how relevant the best answer is to questions about other subjects.
@@ -53,10 +53,10 @@ from atlas.storage.records import NO_MOMENT, Moment
 logger = logging.getLogger(__name__)
 
 GROWTH = 1.2
-"""How many times as many records a collection has before it is measured again, or how many times fewer."""
+"""Factor by which a collection grows or shrinks before it is measured again."""
 
 VERSION = 4
-"""Of what is kept. Raise it when words or meaning are scored otherwise, or other foreign queries are asked."""
+"""Version of stored measurements. Raise it when the scoring or the foreign queries change."""
 
 Answers = tuple[tuple[float, float], ...]
 """Similarity and share of words of the best answers to one query."""
@@ -69,13 +69,13 @@ USUAL = {
     "BAAI/bge-base-en-v1.5": Calibration(unrelated=0.45, near=0.82),
     "BAAI/bge-large-en-v1.5": Calibration(unrelated=0.5, near=0.85),
 }
-"""Similarities that are usual with a model, before a store has records of its own. Those of bge are rough."""
+"""Typical similarities by model, used before a store has records. The values for bge are rough."""
 
 
 def usual_scale(embedder: WholeEmbedder) -> Calibration:
-    """Return the similarities that are usual with a model: from the table, else as it measures them on foreign texts.
+    """Return the typical similarities of a model: from the table, else measured by the model on foreign texts.
 
-    An embedder without a method `measured_scale` is taken to be like the default of `Calibration`.
+    An embedder without `measured_scale` gets the defaults of `Calibration`.
     """
     measure = get_offered(embedder, "measured_scale")
     if embedder.model_name in USUAL or measure is None:
@@ -89,9 +89,9 @@ def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32],
 
     Args:
         unrelated: Cosines of pairs of its records, picked at random.
-        near: The cosine of each of some records with the nearest other one.
-        usual: The model's usual level, which decides while there are few records. As a store of one subject has no
-            unrelated pairs, and one of few has no neighbours, it also bounds what counts as either.
+        near: Cosines of a sample of records with their nearest neighbour.
+        usual: The model's typical scale, the prior while there are few records. It also bounds both values: a store on
+            a single subject has no unrelated pairs, and a small one has no near neighbours.
     """
     low = min(_shrunk(unrelated, usual.unrelated), usual.unrelated + ABOVE_USUAL)
     high = max(_shrunk(near, usual.near), usual.near - BELOW_USUAL)
@@ -108,8 +108,8 @@ class Cut:
     """Thresholds of relevance that decide which hits are shown."""
 
     best: float
-    """Relevance that the best hit needs by itself for any to be shown, without what comes just after it: that counts
-    for several hits, but the query is no more at home here for it."""
+    """Relevance that the best hit needs for any hit to be shown. Context from the entries just after it does not
+    count."""
 
     each: float = 0.0
     """Relevance that each hit needs."""
@@ -118,15 +118,15 @@ class Cut:
     """Share of the best hit's relevance that each hit needs."""
 
     spares_words: bool = False
-    """True if hits with a good part of the query's rare words are always shown."""
+    """True if hits with enough of the query's rare words are always shown."""
 
     def shown_beside(self, best: float) -> Callable[[Hit[Any]], bool]:
-        """Return a predicate for the hits that are shown, given the relevance of the best hit by itself."""
+        """Return a predicate for the hits to show, given the relevance of the best hit without context."""
         least, is_home = self.least(best), best >= self.best
         return lambda hit: (is_home and hit.relevance >= least) or (self.spares_words and hit.words >= TELLING)
 
     def least(self, best: float) -> float:
-        """Return the relevance that hits need, beside a best one of `best`."""
+        """Return the relevance that hits need when the best hit has a relevance of `best`."""
         return self.best if best < self.best else max(self.each, self.near_best * best)
 
 
@@ -140,48 +140,48 @@ class LevelMeasurement:
     """The best answers to each foreign query. Empty before they are asked."""
 
     languages: tuple[str, ...] = ()
-    """The language of each foreign query. Empty if all are in one."""
+    """The language of each foreign query. Empty if all are in the same language."""
 
     own_answers: tuple[Answers, ...] = ()
     """The best answers to the first sentence of some records, without the record itself."""
 
     itself: Answers = ()
-    """Similarity of each of these records to its first sentence, and share of its words."""
+    """Similarity and share of words between each of these records and its own first sentence."""
 
     model: str = ""
     at: Moment = NO_MOMENT
     is_whole: bool = True
-    """False if foreign queries are still to be asked."""
+    """False while the foreign queries are pending."""
 
     @property
     def is_small(self) -> bool:
-        """True if there are too few records to measure a level by."""
+        """True if there are too few records to measure a level."""
         return self.n_records < SMALL
 
     def level(self, weights: RankingWeights, language: str = "") -> float:
-        """Return the relevance that the best hit of a query should have, where hiding a right one costs `PRICE`.
+        """Return the threshold for the best hit that minimises the cost, where a false rejection costs `PRICE`.
 
         Args:
-            language: Language of the query. For one that the store does not hold, the highest level counts.
+            language: Language of the query. A language without a measured level gets the highest one.
         """
         levels = self._levels(weights)
         return levels.get(language) or max(levels.values(), default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
 
     def _levels(self, weights: RankingWeights) -> dict[str, float]:
-        """Return the level for queries in each language that foreign ones were asked in."""
+        """Return the level for queries, by language of the foreign queries."""
         foreign, own_values = self._best(self.answers, weights), self._own(weights)
         languages = np.array(self.languages or [ENGLISH] * len(foreign))
         return {name: level_between(foreign[languages == name], own_values, name) for name in set(languages.tolist())}
 
     def costs(self, weights: RankingWeights) -> LevelCosts | None:
-        """Return the costs of the highest level on each side, or None if no level was measured."""
+        """Return the error rates at the highest level, or None if no level was measured."""
         if not self.answers or not self.own_answers:
             return None
         level = weights.strictness * max(self._levels(weights).values())
         return costs_of(self._best(self.answers, weights), self._own(weights), level)
 
     def _own(self, weights: RankingWeights) -> Values:
-        """Return the relevances that the store's own queries reach."""
+        """Return the best relevance of each of the store's own queries."""
         itself = self._best([(answer,) for answer in self.itself], weights)
         return own_relevance(itself, self._best(self.own_answers, weights))
 
@@ -198,14 +198,14 @@ class LevelMeasurement:
 
     @property
     def words_level(self) -> float:
-        """Share of a query's words that 97 of 100 foreign queries do not find in one record, within bounds."""
+        """The 97 % quantile, over foreign queries, of the share of a query's words in its best record, clipped."""
         if not self.answers:
             return TELLING
         best = [max((words for _, words in found), default=0.0) for found in self.answers]
         return float(np.clip(np.quantile(best, FOREIGN_SHARE), TELLING, HIGHEST_WORDS_LEVEL))
 
     def cut(self, weights: RankingWeights, language: str = "") -> Cut:
-        """Return which hits are shown where a search names no threshold."""
+        """Return the default thresholds of a search."""
         strictness = weights.strictness
         return Cut(
             best=min(1.0, strictness * self.level(weights, language)),
@@ -215,26 +215,26 @@ class LevelMeasurement:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text, as far as a question goes."""
+    """Return the first sentence of a text, cut at the length of a question."""
     return _SENTENCE_END.split(text.strip(), maxsplit=1)[0][:MAX_ASKED]
 
 
 @dataclass(slots=True)
 class LiveCalibration:
-    """The scale of one collection: read or measured when first asked for, and again whenever it has grown."""
+    """The scale of one collection, read or measured lazily, and measured again after it has grown."""
 
     store: Collection
     embedder: WholeEmbedder
     _usual: Calibration | None = None
-    """The usual similarities of the model. None until they are asked for."""
+    """The typical similarities of the model. None until first needed."""
 
     _measured: LevelMeasurement | None = None
     _looked_at: Moment = NO_MOMENT
-    """When the records were last counted, to see whether there are many more."""
+    """Time at which the records were last counted, to notice growth."""
 
     _is_outgrown: bool = False
     _cuts: dict[str, tuple[LevelMeasurement, RankingWeights, Cut]] = field(default_factory=dict)
-    """The cut that was worked out last for queries in each language, and of what."""
+    """Cache of the last cut by language, with the key that it was computed for."""
 
     _measuring: threading.Thread | None = None
     _lock: SharedLock = field(init=False)
@@ -243,15 +243,15 @@ class LiveCalibration:
         self._lock = lock_of(self)
 
     def learn_scale(self) -> None:
-        """Load the usual similarities of the model. Call it outside of any read transaction of the store.
+        """Load the typical similarities of the model. Call it outside of any read transaction.
 
-        A model of an unknown scale that can measure its own does so once.
+        A model that is missing in the table measures its own scale once, if it can.
         """
         if self._usual is None:
             self._usual = usual_scale(self.embedder)
 
     def prepare(self) -> None:
-        """Have a measurement at hand. Call it outside of any state of the store, as models and writes stand outside.
+        """Ensure that there is a measurement. Call it outside of any read transaction: it may run the model and write.
 
         A store that has grown is measured again in the background.
         """
@@ -274,7 +274,7 @@ class LiveCalibration:
             self._keep(self.now())
 
     def now(self) -> LevelMeasurement:
-        """Return the scale of the store as it was when it was measured. Models are not asked."""
+        """Return the scale of the store from the last measurement, without running a model."""
         if self._measured is not None and not self._is_outgrown and not self._is_measuring():
             self._is_outgrown = self._has_outgrown(self._measured)
         if self._measured is None or (self._is_outgrown and self._measured.is_small):
@@ -283,12 +283,12 @@ class LiveCalibration:
         return self._measured
 
     def costs(self, weights: RankingWeights) -> LevelCosts | None:
-        """Return the costs of the level on each side, or None before it was measured. It measures nothing."""
+        """Return the error rates at the level, or None before the first measurement."""
         measured = self._measured or self._stored()
         return measured.costs(weights) if measured else None
 
     def cut(self, measured: LevelMeasurement, weights: RankingWeights, query: str = "") -> Cut:
-        """Return which hits are shown where a search names no threshold. The last answers are remembered."""
+        """Return the default thresholds of a search. The last results are cached."""
         language = language_of(query) if len(set(measured.languages)) > 1 else ""
         last = self._cuts.get(language)
         if last is None or last[0] is not measured or last[1] != weights:
@@ -296,9 +296,9 @@ class LiveCalibration:
         return last[2]
 
     def cut_by_words(self, weights: RankingWeights) -> Cut:
-        """Return which share of a query's words hits of a search by words need. The model is not asked.
+        """Return the share of a query's words that hits of a keyword search need, without running a model.
 
-        A store that was never measured, or has outgrown that, has the usual level.
+        A store without a current measurement gets the default level.
         """
         if self._measured is None and (stored := self._stored()):
             self._take(stored)
@@ -316,9 +316,9 @@ class LiveCalibration:
         return self._measuring is not None and self._measuring.is_alive()
 
     def _has_outgrown(self, measurement: LevelMeasurement) -> bool:
-        """Return whether there are many more records than were measured, or fewer.
+        """Return whether the number of records has changed by a large factor since the measurement.
 
-        They are counted only when there were as many changes since as that would take.
+        Records are counted only after enough changes for that.
         """
         now = self.store.moment()
         if now.ledger_id != measurement.at.ledger_id or now.change < measurement.at.change:
@@ -337,7 +337,7 @@ class LiveCalibration:
             self._is_outgrown = False
 
     def _stored(self) -> LevelMeasurement | None:
-        """Return the measurement that is kept with the store, unless it is of another model or of another size."""
+        """Return the stored measurement, unless it is for another model or collection size."""
         try:
             measurement = _decode(self.store.derived())
         except (ValueError, TypeError, KeyError, ArithmeticError):
@@ -366,13 +366,13 @@ class LiveCalibration:
         )
 
     def _similarity_source(self) -> str:
-        """Return a label of what produces the similarities: model, prompts, word pieces or not."""
+        """Return a key for the source of the similarities: the model, its prompts, and whether tokens are compared."""
         prompts = prompts_of(self.embedder) or NO_PROMPTS
         model = self.embedder.model_name if prompts == NO_PROMPTS else f"{self.embedder.model_name} {prompts.as_text()}"
         return f"{model} with word pieces" if self.store.keeps_tokens else model
 
     def _measured_for_later(self) -> LevelMeasurement:
-        """Return a measurement that is kept in the background: a search waits for no other writer."""
+        """Return a measurement that is stored in the background, so that a search waits for no other writer."""
         measurement = self._measure()
         threading.Thread(target=self._keep, args=(measurement,), name="atlas-calibration", daemon=True).start()
         return measurement
@@ -386,10 +386,10 @@ class LiveCalibration:
             logger.debug("the measurement could not be kept: %s", error)
 
     def _answers(self, texts: Mapping[str, str], languages: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """Return the best answers to foreign and own queries, in a second or two. Empty if there is no model.
+        """Return the best answers to foreign and own queries, or empty ones without a model. Takes 1 to 2 s.
 
         Args:
-            texts: Texts of some records, by id.
+            texts: Texts of sampled records, by id.
             languages: Languages of the store.
         """
         foreign = calibration_queries_in(languages)
@@ -415,9 +415,9 @@ class LiveCalibration:
         }
 
     def _query_vectors(self, texts: list[str]) -> Sequence[Vector] | Vectors:
-        """Return the vectors of queries. Where word pieces are compared, one run of the model gives a query's of both.
+        """Return the vectors of queries. One model run also yields token vectors, where tokens are compared.
 
-        The embedder remembers those for the comparison, and for the other memories of the store.
+        The embedder caches the token vectors, for the other memories of the store too.
         """
         encode_query = get_offered(self.embedder, "encode_query")
         if self.store.keeps_tokens and encode_query:
@@ -437,7 +437,7 @@ class LiveCalibration:
 
 
 def _best_of(answers: Mapping[str, tuple[float, float]]) -> Answers:
-    """Return the best answers by either signal, as weights decide later which one is best."""
+    """Return the best answers by either signal, because the weights are applied later."""
     by_meaning = sorted(answers.values(), key=lambda answer: -answer[0])[:ANSWERS]
     by_words = sorted(answers.values(), key=lambda answer: -answer[1])[:ANSWERS]
     return tuple(dict.fromkeys([*by_meaning, *by_words]))
@@ -449,7 +449,7 @@ def every(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
 
 
 def _is_about(n: int, measured: int) -> bool:
-    """Return whether a collection of n records is still about as large as when it was measured."""
+    """Return whether a collection of n records is about as large as when it was measured."""
     return (n < SMALL) == (measured < SMALL) and measured / GROWTH <= n <= measured * GROWTH
 
 
@@ -478,7 +478,7 @@ def _read(answers: Sequence[Any]) -> tuple[Answers, ...]:
 
 
 def _decode(text: str | None) -> LevelMeasurement | None:
-    """Return a measurement from its text, or raise an error of the JSON reader if it is damaged."""
+    """Return a measurement decoded from JSON, or raise the error of the JSON decoder."""
     if text is None:
         return None
     encoded: dict[str, Any] = json.loads(text, parse_constant=_refuse)

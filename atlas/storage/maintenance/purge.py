@@ -47,7 +47,7 @@ class PurgePlan(Tabular):
     """Indexes in services that are another store's, or whose service was left for good. They stay."""
 
     moment: Moment
-    """The point in the store's history that the plan holds for."""
+    """Moment in the store's history at which the plan was made."""
 
     def _caption(self) -> str:
         return f"{len(self.records):,} records would be erased for good, which cannot be undone"
