@@ -1,1 +1,1 @@
-"""Nouns and seams that every other part builds on: types, errors, settings, text and JSON."""
+"""Basic types and protocols of ATLAS: records, errors, settings, text and JSON."""

@@ -21,10 +21,10 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a store is. Its text names no password."""
+    """Address of a store. Its string form contains no password."""
 
     conninfo: str
-    """The same without the schema, for the driver."""
+    """Connection string for the driver, without the schema."""
 
     schema: str
 
@@ -39,7 +39,7 @@ class Address:
 
     @property
     def with_password(self) -> str:
-        """The whole address, for a child's environment. Nothing may print it or keep it."""
+        """The address with its password, for a child's environment. Do not log or store it."""
         separator = "&" if urlsplit(self.conninfo).query else "" if self.conninfo.endswith("?") else "?"
         return f"{self.conninfo}{separator}schema={self.schema}"
 
@@ -50,13 +50,13 @@ def is_address(text: str) -> bool:
 
 
 def read_address(text: str) -> Address:
-    """Return the address that a string such as `postgresql://user@host/database?schema=team` is.
+    """Parse an address such as `postgresql://user@host/database?schema=team`.
 
     Raises:
-        InvalidInput: It is malformed, or the schema's name is not plain.
+        InvalidInput: It is malformed, or the schema's name is invalid.
     """
     if not is_address(text):
-        raise InvalidInput(f"a store in PostgreSQL is given as postgresql://user@host/database, not {text!r}")
+        raise InvalidInput(f"expected an address such as postgresql://user@host/database, got {text!r}")
     parts = urlsplit(text)
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     schema = options.pop("schema", DEFAULT_SCHEMA)
@@ -71,8 +71,8 @@ def read_address(text: str) -> Address:
 def companion(text: str) -> Path:
     """Return the local directory of a PostgreSQL store, for files that are not in the database.
 
-    These are derived results, and files that a server needs while it runs. `ATLAS_LOCAL` names the
-    directory that all of them are in; by default it is the user's own for such files.
+    It contains derived results, and files of a running server. `ATLAS_LOCAL` sets the parent directory; the default is
+    the user's cache directory.
     """
     address = read_address(text)
     above = Path(os.environ.get("ATLAS_LOCAL") or platformdirs.user_state_path(DIRECTORY))

@@ -1,4 +1,4 @@
-"""Records as JSON and back, without loss.
+"""Lossless conversion between records and JSON.
 
 One codec serves the ledger, `atlas export` and `atlas import`, so a record reads the same everywhere.
 """
@@ -14,11 +14,11 @@ from atlas.core.schema import decode, encode
 from atlas.core.types import CodeConcept, Experience, Outcome, Strategy, Trajectory
 
 STATISTICS = ("usage_count", "n_succeeded", "success_rate")
-"""Fields of concepts and strategies that follow from their recorded uses, and are not encoded."""
+"""Fields of concepts and strategies that are computed from their uses, and so not encoded."""
 
 
 def encode_trajectory(trajectory: Trajectory) -> Json:
-    """Return a trajectory as JSON values that `decode_trajectory` turns into an equal one."""
+    """Return a trajectory as JSON values, for `decode_trajectory`."""
     _check_score(trajectory.outcome)
     return _encode(trajectory, "trajectory")
 
@@ -35,7 +35,7 @@ def decode_trajectory(encoded: Any) -> Trajectory:
 
 
 def encode_experience(experience: Experience) -> Json:
-    """Return an experience as JSON values that `decode_experience` turns into an equal one."""
+    """Return an experience as JSON values, for `decode_experience`."""
     _check_score(experience.outcome)
     return _encode(experience, "experience")
 
@@ -52,7 +52,7 @@ def decode_experience(encoded: Any) -> Experience:
 
 
 def encode_concept(concept: CodeConcept) -> Json:
-    """Return a concept without its statistics as JSON values. `decode_concept` gives the rest back equal."""
+    """Return a concept without its statistics as JSON values, for `decode_concept`."""
     return _encode(concept, "concept")
 
 
@@ -66,7 +66,7 @@ def decode_concept(encoded: Any) -> CodeConcept:
 
 
 def encode_strategy(strategy: Strategy) -> Json:
-    """Return a strategy without its statistics as JSON values. `decode_strategy` gives the rest back equal."""
+    """Return a strategy without its statistics as JSON values, for `decode_strategy`."""
     return _encode(strategy, "strategy")
 
 
@@ -82,7 +82,7 @@ def decode_strategy(encoded: Any) -> Strategy:
 
 
 def check_parameters(value: Any) -> tuple[dict[str, str], ...]:
-    """Return the parameters of a strategy, each with a name, or raise `InvalidInput` if they are something else."""
+    """Return the parameters of a strategy, or raise `InvalidInput` unless each has a name."""
     if not isinstance(value, list | tuple):
         raise InvalidInput(f"parameters should be a list, but is of type {type(value).__name__}")
     return tuple(_parameter(parameter) for parameter in value)
@@ -93,7 +93,7 @@ def _parameter(parameter: Any) -> dict[str, str]:
         isinstance(text, str) for pair in parameter.items() for text in pair
     )
     if not is_texts or not parameter.get("name"):
-        raise InvalidInput(f"a parameter should be texts by name, with a `name`, but is {parameter!r}"[:300])
+        raise InvalidInput(f"a parameter should be an object of strings with a `name`, but is {parameter!r}"[:300])
     return dict(parameter)
 
 

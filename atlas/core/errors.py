@@ -1,7 +1,7 @@
-"""Every error that ATLAS raises on purpose.
+"""The exceptions of ATLAS.
 
     AtlasError
-    ├── InvalidInput            an argument, a filter or a record that cannot be used as it is
+    ├── InvalidInput            an invalid argument, filter or record
     ├── NotFound                an id that the store does not hold
     ├── StoreError              something about the store directory
     │   ├── StoreUnavailable    locked, full, not writable, or not there
@@ -35,7 +35,7 @@ class AtlasError(Exception):
 
 
 class InvalidInput(AtlasError, ValueError):
-    """A value that cannot be used as it is."""
+    """An invalid value."""
 
 
 class NotFound(AtlasError, LookupError):
@@ -63,7 +63,7 @@ class ReadOnlyStore(StoreError):
 
 
 class EmbeddingModelMismatch(StoreError):
-    """An embedder that is not the one that the store's vectors were made with."""
+    """An embedder that differs from the store's own."""
 
 
 class UndoRefused(AtlasError):
@@ -71,15 +71,15 @@ class UndoRefused(AtlasError):
 
 
 class NotAllowed(AtlasError):
-    """Something that the role of the key or person it is done for does not allow."""
+    """An action that the role of the key or person does not allow."""
 
 
 class PlanOutdated(AtlasError):
-    """A plan that was made before the store changed. Make a new one."""
+    """A plan that is outdated because the store has changed. Make a new one."""
 
 
 class RecordChanged(PlanOutdated):
-    """A record that has changed since it was read by whoever edits it. Read it again, and edit that."""
+    """A record that has changed since it was read for an edit. Read it again, and repeat the edit."""
 
 
 class EmbeddingUnavailable(AtlasError):
@@ -95,11 +95,11 @@ class LLMUnavailable(LLMError):
 
 
 class LLMBudgetExceeded(LLMError):
-    """A question that would take more tokens than the operation may. It was not asked."""
+    """A prompt that would exceed the operation's budget of tokens. It was not sent."""
 
 
 class LLMReplyInvalid(LLMError):
-    """A reply that is not what was asked for. The message contains the difference."""
+    """A reply that does not match the request. The message contains the difference."""
 
     def __init__(self, message: str, *, reply: str = "") -> None:
         super().__init__(message)

@@ -1,6 +1,6 @@
-"""One experience, strategy or concept as one line of JSON with everything that is known of it, and back without loss.
+"""Lossless conversion between records, with marks and usage, and lines of JSON.
 
-`atlas export` writes such lines and `atlas import` reads them, so a store can be moved, compared and kept elsewhere.
+`atlas export` writes such lines and `atlas import` reads them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LENGTH_TOLERANCE = 1e-2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedExperience:
-    """An experience, its marks and uses, and, if wanted, its vectors."""
+    """An experience with its marks, uses and, optionally, vectors."""
 
     experience: Experience
     marks: Marks
@@ -45,7 +45,7 @@ class ExportedExperience:
     """The model that made the vectors, or empty if there are no vectors."""
 
     content_hash: str = ""
-    """Hash of the attempt as it was first read, which edits do not change. Empty if it is that of the experience."""
+    """Hash of the original attempt, which edits do not change. Empty if it equals that of the experience."""
 
     stored_at: datetime | None = None
     """Time when it was first stored, or None if unknown."""
@@ -59,7 +59,7 @@ class ExportedStrategy:
     """A strategy, its marks, and every recorded attempt that it was used for."""
 
     strategy: Strategy
-    """Without its own statistics, which follow from the attempts."""
+    """The strategy without statistics, which are computed from the attempts."""
 
     marks: Marks
     usage: Usage
@@ -75,7 +75,7 @@ class ExportedConcept:
     """A concept with its lineage, its marks, and every recorded attempt that it was used for."""
 
     concept: CodeConcept
-    """Without its own statistics, which follow from `usage`."""
+    """The concept without statistics, which are computed from `usage`."""
 
     marks: Marks
     usage: Usage
@@ -90,13 +90,13 @@ Exported = ExportedExperience | ExportedStrategy | ExportedConcept
 
 
 def encode_line(exported: Any, lines: Mapping[str, LineKind] | None = None) -> str:
-    """Return a record as one JSON object on one line, without the line break. `decode_line` gives it back equal.
+    """Return a record as a line of JSON without the line break, for `decode_line`.
 
     Args:
         lines: The kinds of lines by name; `LINES` if it is None.
 
     Raises:
-        InvalidInput: Something in it is not JSON, such as NaN or a lone surrogate; the message names the field.
+        InvalidInput: A field is not valid JSON, such as NaN or a lone surrogate; the message names it.
     """
     line: Json = {
         **_encoded_content(exported, LINES if lines is None else lines),
@@ -115,9 +115,7 @@ def _encoded_content(exported: Any, lines: Mapping[str, LineKind]) -> Json:
     for name, kind in lines.items():
         if kind.exported is not None and isinstance(exported, kind.exported):
             return {"kind": name, **kind.encode(exported)}
-    raise InvalidInput(
-        f"expected a record of a kind that is exported, got {type(exported).__name__}; add its kind of line"
-    )
+    raise InvalidInput(f"{type(exported).__name__} cannot be exported; register a LineKind for it")
 
 
 def decode_line(obj: Json, lines: Mapping[str, LineKind] | None = None) -> Exported | Trajectory | JournalEntry | Turn:
@@ -130,7 +128,7 @@ def decode_line(obj: Json, lines: Mapping[str, LineKind] | None = None) -> Expor
         lines: The kinds of lines by name; `LINES` if it is None.
 
     Raises:
-        InvalidInput: A field is missing, of the wrong type or impossible; the message names it.
+        InvalidInput: A field is missing, has the wrong type or is out of range; the message names it.
     """
     if not isinstance(obj, dict):
         raise InvalidInput(f"the line should be an object, but is of type {type(obj).__name__}")

@@ -1,6 +1,6 @@
-"""Filters (`where`): one parser for every store, their meaning in Python, and the names in them.
+"""Filters (`where`): the parser, evaluation in Python, and checks of names.
 
-The SQL form lies in `atlas.storage.sql.filters`, and a contract test holds that both agree.
+`atlas.storage.sql.filters` compiles them to SQL, and a contract test checks that both agree.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from atlas.core.json_values import check_text
 from atlas.core.operations import Marks, Usage
 
 MAX_DEPTH = 20
-"""Deepest nesting of a filter. SQLite's parser gives up not far beyond."""
+"""Maximum nesting of a filter, a little below the limit of SQLite's parser."""
 
 COMPARISONS = ("$eq", "$in", "$gt", "$gte", "$lt", "$lte")
 
 _HOLDS = {"$eq": operator.eq, "$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
 
 METADATA = "meta."
-"""Before the names of a record's own metadata, in the memories that keep it apart from their fields."""
+"""Prefix for the names of a record's own metadata, in memories with such a namespace."""
 
 OF_EVERY_MEMORY = frozenset(
     [
@@ -34,7 +34,7 @@ OF_EVERY_MEMORY = frozenset(
 )
 
 NEAR = 0.82
-"""Similarity of two names (`difflib`), from which one is taken for a misspelling: `sucess`, and `created` for
+"""Least similarity of two names (`difflib`) that counts as a misspelling: `sucess`, and `created` for
 `created_at`, but not `main` for `domain`."""
 
 MIN_CHARACTERS = 4
@@ -99,21 +99,21 @@ def _compare(key: str, name: str, value: Any) -> Compare:
         raise InvalidInput(f"unknown filter operator {name!r} for {key!r}; known: {', '.join(COMPARISONS)}")
     if name == "$in":
         if not isinstance(value, Sequence | set | frozenset) or isinstance(value, str):
-            raise InvalidInput(f"$in for {key!r} should hold a list, but holds {value!r}")
+            raise InvalidInput(f"$in for {key!r} should be a list, but is {value!r}")
         return Compare(key, name, tuple(_check_scalar(key, item) for item in value))
     return Compare(key, name, _check_scalar(key, value))
 
 
 def _check_scalar(key: str, value: Any) -> Scalar:
     if not isinstance(value, str | int | float) or value != value:
-        raise InvalidInput(f"the filter on {key!r} should compare with a text, number or boolean, but got {value!r}")
+        raise InvalidInput(f"the filter on {key!r} should compare with a string, number or boolean, but got {value!r}")
     if isinstance(value, str):
         check_text(value, f"the filter on {key!r}")
     return value
 
 
 def matches(tree: Filter, metadata: Mapping[str, Any]) -> bool:
-    """Return whether a record with this metadata passes. Numbers compare with numbers, texts with texts."""
+    """Return whether a record with this metadata passes. Values of different types never match."""
     if isinstance(tree, Combine):
         results = (matches(part, metadata) for part in tree.parts)
         return all(results) if tree.operator == "$and" else any(results)
@@ -137,14 +137,14 @@ def _comparable(first: Any, second: Any) -> bool:
 def filter_notes(
     where: Mapping[str, Any] | None, fields: Set[str], read_keys: Callable[[], Iterable[str]]
 ) -> tuple[str, ...]:
-    """Return a sentence for each name of a filter that no record has.
+    """Return a note for each name in a filter that no record has.
 
     Args:
         fields: The fields of the memory's records.
         read_keys: Reads the metadata keys that some record has. Called only for names that are not fields.
 
     Raises:
-        InvalidInput: A name is near one that exists, or the filter is malformed.
+        InvalidInput: A name is misspelt, or the filter is malformed.
     """
     field_names = OF_EVERY_MEMORY | fields
     unknown = [name for name in dict.fromkeys(_names(parse_where(where))) if name not in field_names]
@@ -159,7 +159,7 @@ def filter_notes(
 
 
 def nearest_name(name: str, existing: Iterable[str]) -> str | None:
-    """Return the existing name that another one is a misspelling of, or None.
+    """Return the existing name that a misspelt one resembles, or None.
 
     Names are near if they differ only in case, `_`, `-`, spaces or the prefix `meta.`, if they have the same letters in
     another order, or if `difflib` finds them similar by `NEAR`. Names that differ only in their digits are not.

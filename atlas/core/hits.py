@@ -1,4 +1,4 @@
-"""Hits of a search, why each was found, and how many may be asked for."""
+"""Hits of a search with explanations, and limits on their number."""
 
 from __future__ import annotations
 
@@ -18,48 +18,47 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 Worth = Callable[[npt.NDArray[np.float64], npt.NDArray[np.float64]], npt.NDArray[np.bool_]]
-"""Says which candidates are worth reading, from their similarities and the shares of the query's words they hold."""
+"""Predicate for candidates to read, from arrays of similarities and keyword shares."""
 
 UNKNOWN_RELEVANCE = 0.5
-"""The relevance of a hit that no signal speaks for: as likely as not."""
+"""Relevance of a hit without signals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Tabular, Generic[T]):
     """One retrieved memory and why it was retrieved.
 
-    A memory of another library, plugged into a memory system, gives no reasons. Its hits have no `signals`, 0 for
-    `similarity`, `meaning` and `words`, and `UNKNOWN_RELEVANCE`.
+    Hits of a plugged-in memory have no `signals`, 0 for `similarity`, `meaning` and `words`, and `UNKNOWN_RELEVANCE`.
     """
 
     item: T
     similarity: float
-    """Cosine with the query. In a text that is longer than the query, how near its word pieces come counts as well."""
+    """Cosine with the query, combined with late interaction of tokens for texts longer than the query."""
 
     meaning: float
     """The same on the store's own scale: 0 for unrelated texts, 1 for neighbours."""
 
     words: float
-    """Share of the query's words, in [0, 1], that the memory holds. Rare words count more."""
+    """IDF-weighted share of the query's words in the memory, in [0, 1]."""
 
     context: float = 0.0
-    """The same of the records just after it, as far as that counts for it: in a log, several belong together."""
+    """The same share in the next records of a log, discounted."""
 
     relevance: float
-    """Estimated chance that it has to do with the query at all, in [0, 1], comparable across models."""
+    """Estimated probability of relevance, in [0, 1], comparable across models."""
 
     signals: Mapping[str, float]
     """Contribution of each signal to `rank_value`, by name. They add up to it.
 
-    `diversity`, if asked for, is negative. `reranker`, if there is one, is missing for hits that it did not see.
+    `diversity`, if asked for, is negative. `reranker`, if there is one, is missing for hits that were not reranked.
     """
 
     outcomes: Mapping[str, int]
-    """Number of attempts that it stands for, one or several alike, by `succeeded`, `failed` and `unknown`."""
+    """Number of attempts grouped in the hit, by `succeeded`, `failed` and `unknown`."""
 
     @property
     def rank_value(self) -> float:
-        """Value that hits are ordered by, highest first."""
+        """Ranking score of a hit, highest first."""
         return sum(self.signals.values())
 
     def of(self, item: U) -> Hit[U]:
@@ -112,16 +111,16 @@ class Retrieval(Tabular, Generic[T]):
     """Number of records left out because their relevance is below the threshold."""
 
     threshold: float
-    """Lowest relevance of a hit, in [0, 1]. Without hits, the threshold that the best one missed."""
+    """Threshold of relevance, in [0, 1]."""
 
     problems: tuple[str, ...] = ()
-    """Failures that did not cost the answer, each as a sentence, such as that of a reranker or an index."""
+    """Sentences on failures that did not prevent an answer, such as that of a reranker or an index."""
 
     by_words: bool = False
-    """True if words alone found it, as was asked for, or as the embedding model of a server is not ready yet."""
+    """True for a search by keywords only: on request, or while the server's embedding model is loading."""
 
     notes: tuple[str, ...] = ()
-    """Sentences on the question itself, such as a name in its filter that no record has yet."""
+    """Sentences on the query, such as a name in its filter that no record has."""
 
     def _caption(self) -> str:
         return _summary(len(self.hits), self.n_hidden, self.problems + self.notes)
@@ -135,19 +134,19 @@ class MemoryQueryResult(Tabular):
     """Hits of each memory of a system for a task. Empty for a memory that is missing or failed."""
 
     experience_hits: tuple[Hit[Experience], ...] = ()
-    """Best first, as in each of these."""
+    """Hits of experiences, best first, like the other lists."""
 
     concept_hits: tuple[Hit[CodeConcept], ...] = ()
     strategy_hits: tuple[Hit[Strategy], ...] = ()
     journal_hits: tuple[Hit[JournalEntry], ...] = ()
     further_hits: Mapping[str, tuple[Hit[Any], ...]] = field(default_factory=dict)
-    """Hits of memories beside these, by memory."""
+    """Hits of plugged-in kinds, by memory."""
 
     n_hidden: Mapping[str, int] = field(default_factory=dict)
     """Number of records that were not relevant enough, by memory: `experience`, `concepts`, `strategies`, `journal`."""
 
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    """Lowest relevance of a hit, by memory. Of a memory without hits, the threshold that the best one missed."""
+    """Thresholds of relevance, by memory."""
 
     errors: Mapping[str, str] = field(default_factory=dict)
     """Messages of the memories that failed, by memory. The hits of the others are complete."""
@@ -198,7 +197,7 @@ class MemoryQueryResult(Tabular):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryResult:
-    """Records that a vector store found, best first. The four lists have one length."""
+    """Records found by a vector store, best first. The four lists have the same length."""
 
     ids: list[str]
     distances: list[float]
@@ -210,7 +209,7 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Records that may answer a query, by vector and by words, in no order. The lists have one length."""
+    """Unordered candidates for a query, by vector and keywords. The lists have the same length."""
 
     ids: list[str]
     similarities: list[float]
@@ -223,12 +222,12 @@ class Candidates:
     """Without content."""
 
     context: Sequence[float] = ()
-    """The words of the records just after it, as far as they count for it. Empty if that was not asked."""
+    """Keyword scores of the next records in a log, discounted. Empty if not requested."""
 
     word_information: float
-    """Least upper bound of `words`, neared by a record that holds all words of the query often.
+    """Supremum of `words`, approached by a record with many occurrences of all words.
 
-    A word that no record holds counts as the rarest would. 0 if the text has no words.
+    An unknown word has the IDF of the rarest. 0 if the query has no words.
     """
 
 
@@ -238,15 +237,15 @@ def _summary(n_hits: int, n_hidden: int, remarks: Sequence[str]) -> str:
 
 
 def check_limit(limit: object, name: str = "k") -> None:
-    """Raise `InvalidInput` unless a limit is a whole number from 1 up."""
+    """Raise `InvalidInput` unless a limit is a whole number of at least 1."""
     if not _is_whole(limit) or limit < 1:
         raise InvalidInput(f"{name} should be 1 or more, but is {limit!r}")
 
 
 def limit_of_list(limit: int, name: str = "k") -> int:
-    """Return the length of a list that a specified method returns at most: 0 for a limit below 1.
+    """Return a limit of a method in the specifications: 0 for a value below 1.
 
-    The methods that the specifications name return an empty list there, where others raise.
+    Those methods then return an empty list, where others raise.
 
     Raises:
         InvalidInput: It is not a whole number.

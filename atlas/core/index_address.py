@@ -29,23 +29,23 @@ FORMS = "pinecone://INDEX-HOST, chroma+http://HOST:PORT, chroma+https://HOST:POR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexAddress:
-    """Where an index is."""
+    """Address of a remote index."""
 
     service: Service
     host: str = ""
-    """Empty for Chroma Cloud's own."""
+    """Host name. Empty for Chroma Cloud."""
 
     port: int | None = None
-    """None for that of https."""
+    """Port. None for the default of https."""
 
     is_secure: bool = True
-    """True if it is asked over https."""
+    """True for https."""
 
     tenant: str = DEFAULT_TENANT
     database: str = DEFAULT_DATABASE
 
     def __str__(self) -> str:
-        """Return the address as it is given."""
+        """Return the address as a URL."""
         if self.service is Service.CHROMA_CLOUD:
             return f"chroma+cloud://{self.tenant}/{self.database}"
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -67,7 +67,7 @@ class PluginIndexAddress:
     text: str
 
     def __str__(self) -> str:
-        """Return the address as it is given."""
+        """Return the address as a URL."""
         return self.text
 
 

@@ -1,4 +1,4 @@
-"""Entries of a journal as JSON and back, without loss."""
+"""Lossless conversion between journal entries and JSON."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from atlas.core.schema import decode, encode
 from atlas.core.types import JournalEntry, Link
 
 TIERS = ("hot", "warm", "cold", "archived")
-"""Stages of an entry on the way to being forgotten."""
+"""Tiers of retention, from prompts to the archive."""
 
 MAX_GENERATIONS = 2**53
-"""Largest generation. Charts and filters do not hold a larger number exactly, and no agent gets there."""
+"""Largest generation, so that charts and filters represent it exactly."""
 
 LINK_TYPES = ("caused_by", "fixed_by", "related", "summarises", "refers_to")
 
 
 def encode_entry(entry: JournalEntry) -> Json:
-    """Return an entry as JSON values that `decode_entry` turns into an equal one. A link is its type and an id."""
+    """Return an entry as JSON values, for `decode_entry`. A link is a type and an id."""
     encoded = {**encode(entry), "links": [[link.type, link.target_id] for link in entry.links]}
     check_json(encoded, "entry")
     return encoded
@@ -40,10 +40,10 @@ def decode_entry(encoded: Any) -> JournalEntry:
 
 
 def checked_entry(entry: JournalEntry) -> JournalEntry:
-    """Return the entry, if it is one that can be kept and found.
+    """Return the entry, or raise if it is invalid.
 
     Raises:
-        InvalidInput: It has no text, or its type, generation, importance, tier or a link is not valid.
+        InvalidInput: The text is blank, or the type, generation, importance, tier or a link is invalid.
     """
     check_given(entry.entry_type, entry.content, entry.metadata, entry.links)
     _check_not_blank("id", entry.id)
@@ -65,7 +65,7 @@ def checked_entry(entry: JournalEntry) -> JournalEntry:
 
 
 def check_given(entry_type: Any, content: Any, metadata: Any, links: Any) -> None:
-    """Raise `InvalidInput` unless these have the types that an entry is made of, whatever a caller passed.
+    """Raise `InvalidInput` unless the values have the types of an entry's fields.
 
     Args:
         entry_type: A text.
@@ -83,7 +83,7 @@ def check_given(entry_type: Any, content: Any, metadata: Any, links: Any) -> Non
 
 
 def check_names(names: Any, what: str, example: str) -> None:
-    """Raise `InvalidInput` unless these are names. A single text would be read as its letters, and match no names."""
+    """Raise `InvalidInput` unless these are names, and not a single string."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise InvalidInput(f"{what} should be several names such as [{example!r}], but is {names!r}"[:300])
 
@@ -103,10 +103,10 @@ def check_link_type(link_type: str) -> None:
 
 def _check_not_blank(name: str, text: Any) -> None:
     if not isinstance(text, str) or not text.strip():
-        raise InvalidInput(f"an entry's {name} should be a text that is not blank, but is {text!r}; give it one"[:300])
+        raise InvalidInput(f"an entry's {name} should be a string that is not blank, but is {text!r}"[:300])
 
 
 def _link(value: Any) -> Link:
     if not isinstance(value, list | tuple) or len(value) != 2 or not all(isinstance(part, str) for part in value):
-        raise InvalidInput(f"links should hold pairs of a type and an id, but one is {value!r}"[:300])
+        raise InvalidInput(f"links should be pairs of a type and an id, but one is {value!r}"[:300])
     return Link(*value)

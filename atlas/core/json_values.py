@@ -1,4 +1,4 @@
-"""JSON that the ledger can store and find again, and a clear error for anything else."""
+"""Validation of JSON for the ledger."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 
 MAX_DEPTH = 100
-"""Deepest nesting of a value. Deeper ones are refused, because recursive readers of them would fail."""
+"""Maximum nesting of a value, so that recursive decoders do not fail."""
 
 MAX_INTEGER_BITS = 4_096
-"""Largest integer in bits. Python does not print larger ones, and few readers of JSON accept them."""
+"""Largest integer in bits. Few JSON decoders accept larger ones."""
 
 Json = dict[str, Any]
 
@@ -22,21 +22,21 @@ def to_text(value: Any) -> str:
     """Return canonical JSON: sorted keys, no spaces, no NaN.
 
     Raises:
-        InvalidInput: Something in the value is not JSON (NaN, a lone surrogate, a set, too deep …).
+        InvalidInput: The value contains invalid JSON (NaN, a lone surrogate, a set, too deep …).
     """
     check_json(value, "value")
     return dump(value)
 
 
 def dump(value: Any) -> str:
-    """Return `to_text` of a value that was checked."""
+    """Return `to_text` of a validated value."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def check_text(text: str, where: str) -> None:
-    """Raise `InvalidInput`, naming the place, for a string that the ledger cannot store and so could not find."""
+    """Raise `InvalidInput`, naming the place, for a string that the ledger cannot store."""
     if not isinstance(text, str):
-        raise InvalidInput(f"{where} should be a text, but is {text!r:.80}")
+        raise InvalidInput(f"{where} should be a string, but is {text!r:.80}")
     problem = text_problem(text)
     if problem:
         raise InvalidInput(f"{where} {problem}")
@@ -73,7 +73,7 @@ class _Fault:
 def _find_fault(value: Any, depth: int) -> _Fault | None:
     """Return the first fault in a value, or None.
 
-    The place is put together on the way back, because nearly every value is valid.
+    The path is built on the way back, because faults are rare.
     """
     if depth > MAX_DEPTH:
         return _Fault(f"nests more than {MAX_DEPTH} levels deep; flatten it")
@@ -97,7 +97,7 @@ def _scalar_fault(value: Any) -> _Fault | None:
     if isinstance(value, float) and not math.isfinite(value):
         return _Fault(f"is {value}, which JSON cannot hold; leave it out or use null")
     if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
-        return _Fault(f"is an integer of more than {MAX_INTEGER_BITS} bits; use a float or a text")
+        return _Fault(f"is an integer of more than {MAX_INTEGER_BITS} bits; use a float or a string")
     if value is not None and not isinstance(value, int | float):
         return _Fault(f"is of type {type(value).__name__}, which JSON cannot hold")
     return None

@@ -11,7 +11,7 @@ from atlas.core.schema import IF_MISSING
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marks:
-    """Tags, note, pin and the like that people gave a record since it was stored."""
+    """Tags, note, pin and other marks of people on a record."""
 
     tags: tuple[str, ...] = ()
     pinned: bool = False
@@ -19,10 +19,10 @@ class Marks:
 
     note: str = ""
     buried: bool = False
-    """A buried record is kept, listed and counted, but searches leave it out unless they ask for it."""
+    """A buried record is kept, listed and counted, but excluded from searches by default."""
 
     held_for: str = ""
-    """Name of the writer whose searches alone find it until a curator accepts it. Empty for most records."""
+    """Name of the only writer whose searches find it until a curator accepts it. Empty for most records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Usage:
     """Uses and retrievals of a record since it was stored."""
 
     n_uses: int = 0
-    """Number of tasks that it was used for and whose outcome was recorded."""
+    """Number of recorded uses."""
 
     n_successes: int = 0
     last_used_at: datetime | None = None
@@ -42,7 +42,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """One attempt at a task that a record was used for, and how it went."""
+    """A use of a record in an attempt, with its outcome."""
 
     record_id: str
     """The record that was used, or the one that it was merged into."""
@@ -82,18 +82,18 @@ class Operation:
     """Number of records `added`, `changed`, `removed` and `marked`."""
 
     undoes: str | None = None
-    """The operation that this one took back. Of several, their ids with commas between them."""
+    """Id of the operation that this one undid, or comma-separated ids."""
 
     undone_by: str | None = None
-    """The operation that took this one back."""
+    """Id of the operation that undid this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoneMany:
-    """Operations that were undone as one, or would be."""
+    """Result or preview of undoing several operations as one."""
 
     id: str
-    """The operation that undid them, once it was done."""
+    """Id of the operation that undid them. Empty in a preview."""
 
     undone: tuple[Operation, ...]
     """Newest first."""

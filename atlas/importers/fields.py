@@ -35,7 +35,7 @@ def as_text(value: Any, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InvalidInput(f"{name} should be a text, but is {abbreviate(value)}")
+        raise InvalidInput(f"{name} should be a string, but is {abbreviate(value)}")
     return value
 
 
@@ -43,14 +43,14 @@ def required_text(row: Json, key: str, name: str) -> str:
     """Return a required text, or raise `InvalidInput` if it is missing or blank."""
     value = as_text(row.get(key), name)
     if not value.strip():
-        raise InvalidInput(f"{name} should be a text, but is {'empty' if key in row else 'missing'}")
+        raise InvalidInput(f"{name} should be a string, but is {'empty' if key in row else 'missing'}")
     return value
 
 
 def as_label(value: Any, name: str) -> str:
     """Return an id, which may be a string or a whole number, as a string."""
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        raise InvalidInput(f"{name} should be a text or a whole number, but is {abbreviate(value)}")
+        raise InvalidInput(f"{name} should be a string or a whole number, but is {abbreviate(value)}")
     return str(value)
 
 

@@ -1,6 +1,6 @@
-"""The memories and what they are made of.
+"""The memories and their parts.
 
-Every name of the specifications can be imported from here. Each is imported from its module when it is first used.
+Every name of the specifications can be imported from here; its module is imported lazily.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The retrieved memories that an attempt used, and the counting of its outcome for them."""
+"""Credit assignment: which retrieved memories an attempt used, and how its outcome counts for them."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ NAMES: Mapping[Any, str] = {
     "journal": "journal",
     "entry": "journal",
 }
-"""The memories, by their names and by the words for what they hold that stand in a context block."""
+"""Names of the memories, by name and by the label that a context block uses."""
 
 Ids = Mapping[str, Sequence[str]]
-"""Ids of records by the memory that holds them: `experience`, `concepts`, `strategies`, `journal`."""
+"""Ids of records by memory: `experience`, `concepts`, `strategies`, `journal`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +50,10 @@ class Attribution:
     """Ids by memory."""
 
     unknown: tuple[str, ...] = ()
-    """Ids that the attempt names as used, and that were not retrieved for its task, or stand for several memories."""
+    """Ids that the attempt lists as used but that were not retrieved for its task, or are ambiguous."""
 
     problems: tuple[str, ...] = ()
-    """Other parts of its `used` that cannot be counted, and why."""
+    """Other parts of its `used` that cannot be counted, each with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ _NOTHING = _Given({}, None)
 
 
 class TrajectoryAttribution:
-    """Memories that were retrieved for the latest tasks that are being worked on in this process."""
+    """Memories retrieved for the latest unfinished tasks of this process."""
 
     def __init__(self, most_tasks: int = MAX_TASKS) -> None:
         self._most_tasks = most_tasks
@@ -76,7 +76,7 @@ class TrajectoryAttribution:
         self._lock = threading.Lock()
 
     def note(self, task: Task, retrieved: Ids, coin: Coin | None = None) -> None:
-        """Remember the records given to an agent for a task, in place of earlier ones, and the coin that was tossed."""
+        """Remember the records given to an agent for a task, replacing earlier ones, and the coin that was tossed."""
         with self._lock:
             before = self._given.pop(_key(task), _NOTHING)
             self._given[_key(task)] = _Given(retrieved, coin or before.coin)
@@ -99,8 +99,8 @@ class TrajectoryAttribution:
     def take(self, trajectory: Trajectory) -> Attribution:
         """Return the records that an attempt used, and forget the searches for its task.
 
-        `trajectory.metadata["used"]` overrides those: ids by memory, or a list of ids among the retrieved ones, each
-        whole, as a context block shows it, or at least as long. An empty list means that no record was used.
+        `trajectory.metadata["used"]` overrides the retrieved records: ids by memory, or a list of retrieved ids. Each
+        is a full id or a prefix at least as long as a context block shows. An empty list means that no record was used.
         """
         with self._lock:
             retrieved = self._given.pop(self._found(trajectory.task), _NOTHING).retrieved
@@ -120,10 +120,10 @@ class UseCount:
     """The result of counting."""
 
     used: dict[str, list[str]] = field(default_factory=dict)
-    """The ids that the outcome was counted for, by memory."""
+    """Ids of the records credited with the outcome, by memory."""
 
     errors: dict[str, str] = field(default_factory=dict)
-    """Uses that could not be counted, and why, by memory. Under `used` stands whatever no memory is to blame for."""
+    """Reasons why uses could not be counted, by memory. The key `used` has the errors that belong to no memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class UseCounter:
     storage: Store | None
 
     def count(self, used: Attribution, trajectory: Trajectory, operation_id: str | None) -> UseCount:
-        """Count an attempt's outcome for the records that it used, as part of an operation, unless it is unknown."""
+        """Count an attempt's outcome for the records that it used, as part of an operation. Skip an unknown outcome."""
         counted, success = UseCount(), trajectory.outcome.success
         if success is None:
             return counted
@@ -172,7 +172,7 @@ class UseCounter:
         return record_id
 
     def _whole_id(self, memory: AnyMemory, record_id: str) -> str:
-        """Return the id that begins as a context block shows it, or the text itself if it fits no id or several."""
+        """Return the id with this prefix, or the prefix itself if it matches no id or several."""
         if self.storage is None or len(record_id) != SHORT_ID:
             return record_id
         found = self.storage.ledger.ids_beginning(memory.collection_name, record_id)
@@ -180,7 +180,7 @@ class UseCounter:
 
 
 def _by_memory(stated: Mapping[Any, Any], retrieved: Ids) -> Attribution:
-    """Return ids under the names of their memories, or the words for them that a context block has."""
+    """Return ids by memory, given by its name or by the label that a context block uses."""
     used: dict[str, tuple[str, ...]] = {}
     problems = []
     for label, value in stated.items():
@@ -197,20 +197,20 @@ def _by_memory(stated: Mapping[Any, Any], retrieved: Ids) -> Attribution:
 
 
 def _whole(begin: str, retrieved: Sequence[str]) -> str:
-    """Return the retrieved id with this beginning, or the beginning itself if it fits no id or several."""
+    """Return the retrieved id with this prefix, or the prefix itself if it matches no id or several."""
     found = [record_id for record_id in retrieved if _is_named(begin, record_id)]
     return begin if begin in retrieved or len(found) != 1 else found[0]
 
 
 def _is_named(begin: str, record_id: str) -> bool:
-    """Return whether an id may be meant: it begins so, or a context block shows it so. Only a str may."""
+    """Return whether a prefix may mean an id: it is a str, and no shorter than a context block shows."""
     if not isinstance(record_id, str):
         return False
     return (len(begin) >= SHORT_ID and record_id.startswith(begin)) or shown_id(record_id) == begin
 
 
 def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
-    """Return retrieved ids by their beginnings."""
+    """Return the retrieved ids with these prefixes."""
     used: dict[str, list[str]] = {}
     unknown = []
     for begin in stated:
@@ -225,7 +225,7 @@ def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
 
 
 def _ids(value: Any) -> tuple[str, ...] | None:
-    """Return the distinct ids of a list or of a single text. None for any other type."""
+    """Return the distinct ids of a list or of a single string, or None for any other type."""
     ids = [] if value is None else [value] if isinstance(value, str) else value
     if not isinstance(ids, list | tuple | set | frozenset) or not all(isinstance(record_id, str) for record_id in ids):
         return None
@@ -239,23 +239,23 @@ def _key(task: Task) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrubbedAttempt:
-    """An attempt to store."""
+    """An attempt whose secrets were replaced before it is stored."""
 
     original: Trajectory
     """The attempt as the agent gave it, which identifies its task."""
 
     trajectory: Trajectory
-    """Without secrets, unless the store's settings leave them in."""
+    """The attempt without secrets, unless the store's settings keep them."""
 
     is_clean: bool
-    """True where its secrets were replaced, if it held any."""
+    """True if secrets were looked for, and any found were replaced."""
 
     scrubbed: Mapping[str, int]
     """Number of secrets that were replaced, by kind."""
 
     @classmethod
     def of(cls, trajectory: Trajectory, storage: Store | None) -> ScrubbedAttempt:
-        """Return an attempt without secrets, or as it is where the store's settings leave them in."""
+        """Return an attempt without secrets, or unchanged if the store's settings keep them."""
         scrubs = storage is None or storage.settings.scrub_secrets
         with counting_secrets() as found:
             clean = without_secrets(trajectory) if scrubs else trajectory
@@ -272,10 +272,10 @@ class StoredBefore:
 
 
 def stored_before(experience: Memory[Any], storage: Store, trajectory: Trajectory) -> StoredBefore | None:
-    """Return the attempt of the same id that the actor has stored already, or None.
+    """Return the actor's stored attempt of the same id, or None.
 
     Raises:
-        InvalidInput: Another actor has stored one of this id, or it is of another task.
+        InvalidInput: Another actor has stored an attempt of this id, or the stored one has another task.
     """
     ids = experience.ids({"trajectory_id": trajectory.id})
     if not ids:

@@ -1,4 +1,4 @@
-"""Judging the hits of a memory system: by people on a page, or by agents."""
+"""Relevance judgements of hits, by people or agents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atlas.storage.store import Store
 
 
 class JudgedMemories(ABC):
-    """The part of a memory system that keeps which records a query should find."""
+    """Mixin of a memory system with relevance judgements."""
 
     @property
     @abstractmethod
@@ -27,17 +27,17 @@ class JudgedMemories(ABC):
         """The memories that exist, by name."""
 
     def judge(self, query: str, record_id: str, right: bool | None, *, memory: str = "") -> None:
-        """Keep whether a query should find a record. `atlas evaluate` measures searches on such judgements.
+        """Store whether a query should find a record, for `atlas evaluate`.
 
         Args:
-            query: The query as it is asked, such as a task's description.
+            query: The query, such as a task's description.
             record_id: The id of a hit.
             right: True if the query should find it, False if it should not, None to take back a judgement.
-            memory: The memory that has the record: `experience`, `concepts`, `strategies` or `journal`. It is needed
+            memory: The memory of the record: `experience`, `concepts`, `strategies` or `journal`. It is needed
                 only if several have the id.
 
         Raises:
-            NotFound: There is no such record. A judgement of a deleted one can be taken back all the same.
+            NotFound: There is no such record. The judgement of a deleted record can still be removed.
             InvalidInput: The query is empty, there is no such memory, or several memories have the id.
             ReadOnlyStore: The store was opened for reading only.
             NotAllowed: The actor writes under review.
@@ -49,14 +49,14 @@ class JudgedMemories(ABC):
             if not collections:
                 raise NotFound(f"there is no record {record_id!r} to judge; give the id of a hit")
             if len(collections) > 1:
-                raise InvalidInput(f"several memories have a record {record_id!r}; say which one with memory=…")
+                raise InvalidInput(f"several memories have a record {record_id!r}; name one with memory=…")
         for name in collections:
             self.storage.judgements.judge(query, name, record_id, is_right=right)
 
     ajudge = twin(judge)
 
     def judgements(self) -> list[Judgement]:
-        """Return which records were judged right or wrong for which query, the oldest first."""
+        """Return all judgements of records for queries, oldest first."""
         return self.storage.judgements.all()
 
     ajudgements = twin(judgements)

@@ -1,4 +1,4 @@
-"""Strategies and summaries that storing an attempt had no time for: a background thread writes them."""
+"""Deferred writes of strategies and summaries, by a background thread."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ LATE_SUMMARY = "it is found by its task, until it is summed up in the background
 
 
 class LateWrites:
-    """A queue of what is left to write, in order. When the process ends, the rest is left as it is."""
+    """A FIFO queue of pending writes. Writes still pending when the process ends are lost."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[str, Callable[[], Any]]] = deque()
         self._background = Background("atlas-late-writes", self._write_all)
 
     def add(self, what: str, write: Callable[[], Any]) -> None:
-        """Have something written, soon.
+        """Add a pending write.
 
         Args:
-            what: Its name in the log if it cannot be written, such as `a strategy`.
-            write: Writes it.
+            what: Its name in the log if the write fails, such as `a strategy`.
+            write: Performs the write.
         """
         self._waiting.append((what, write))
         self._background.begin()
 
     def wait(self, timeout_seconds: float | None = None) -> None:
-        """Wait until all are written."""
+        """Wait until no write is pending."""
         self._background.wait(timeout_seconds)
 
     def drop(self) -> None:
-        """Forget the writes that are not under way."""
+        """Drop the writes that have not started."""
         self._waiting.clear()
 
     def _write_all(self) -> None:

@@ -1,4 +1,4 @@
-"""Opening an agent's memory: the store, the embedding model that it is bound to, and every memory over it."""
+"""Opening an agent's memory: the store, its embedding model, and every memory over it."""
 
 from __future__ import annotations
 
@@ -50,24 +50,25 @@ def open_memory(
 
     Args:
         path: The store directory; `ATLAS_STORE`, or `.atlas`, if it is None.
-        embedder: Embeds texts, by its method `encode` alone. If it is None, the model that the store is bound to; for a
-            new store `ATLAS_EMBEDDING_MODEL`, else bge-base if it is at hand or `confirm` agrees to fetch it, else
-            the bundled MiniLM.
-        llm: A language model: it names and describes the concepts that compression finds, composes concepts,
-            abstracts strategies, and sums up what a journal forgets. Without one, names are derived, concepts are
-            composed by their types, strategies are made by pattern, and summaries of sentences of the entries.
-        success_updater: Estimates the success rates of strategies, from all recorded outcomes, so that it may be
-            another one each time; that of `ATLAS_SUCCESS_UPDATER` if it is None.
-        extractor: Returns the text of an attempt to embed from now on, such as `LLMSummarizingExtractor(llm)`. Its
-            task if it is None.
-        read_only: Open without writing anything, not even what was retrieved.
-        create: Whether it may be created if it does not exist.
+        embedder: Any object with a method `encode`. If it is None, the store's own model; for a new store
+            `ATLAS_EMBEDDING_MODEL`, else bge-base if it is downloaded or `confirm` allows the download, else the
+            bundled MiniLM.
+        llm: A language model that documents the concepts found by compression, composes concepts, abstracts strategies,
+            and summarises compacted entries. Without it, names are derived, concepts are composed by type, strategies
+            are made from templates, and summaries are extractive.
+        success_updater: Computes the success rates of strategies from all recorded outcomes, so it may differ each
+            time; that of `ATLAS_SUCCESS_UPDATER` if it is None.
+        extractor: Returns the text to embed of a new attempt, such as `LLMSummarizingExtractor(llm)`; the task's
+            description if it is None.
+        read_only: Whether to open without any write, not even of retrieval counts.
+        create: Whether to create a missing store.
         settings: Options; those of the ATLAS_* variables if it is None.
-        announce: Told which model a new store uses, and before anything that takes long; a warning if it is None.
-        confirm: Asked before a model of hundreds of MB is fetched for a new store; none is fetched if it is None.
+        announce: Called with a message on the model of a new store, and before slow steps; a warning if it is None.
+        confirm: Called before a model of hundreds of MB is downloaded for a new store; nothing is downloaded if it is
+            None.
 
     Raises:
-        EmbeddingModelMismatch: The embedder is not the one that the store's vectors were made with.
+        EmbeddingModelMismatch: The embedder is not the store's own.
         StoreError: The store cannot be opened; the message names the remedy.
     """
     settings = settings or Settings.from_environment()
@@ -107,7 +108,7 @@ def open_memory(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Makers:
-    """Makers of the memories over a store. Each imports its module when it is called."""
+    """Factories of the memories over a store. Each imports its module lazily."""
 
     storage: Store
     embedder: WholeEmbedder
@@ -119,7 +120,7 @@ class _Makers:
     clock: Clock
 
     def memory(self) -> MemorySystemImpl:
-        """Return every memory over the store, each made when it is first asked for."""
+        """Return a system of every memory over the store, created lazily."""
         memory = MemorySystemImpl(storage=self.storage)
         makers = (self.experience, self.concepts, self.strategies, self.journal, self.conversations)
         memory._make_later({make.__name__: make for make in makers})
@@ -179,26 +180,26 @@ class _Makers:
 
 
 def open_storage(*, settings: Settings, read_only: bool = False, create: bool = True, begun: bool = False) -> Store:
-    """Open a store directory for acts that need no embedding: history, undo, backup, doctor.
+    """Open a store directory for operations without embedding: history, undo, backup, doctor.
 
     Args:
-        begun: Whether it may be one in which a copy of another one was begun.
+        begun: Whether an unfinished copy of another store is accepted.
     """
     is_read_only = read_only or settings.read_only
     return Store.open(settings.directory, read_only=is_read_only, create=create, settings=settings, begun=begun)
 
 
 def reembed_store(settings: Settings, model: str = "", on_progress: Progress | None = None) -> tuple[str, int]:
-    """Embed a whole store again, and bind it to the model that did it.
+    """Embed a whole store again, and bind it to the new model.
 
     Args:
-        model: Its name. Empty for the one that the store is bound to.
+        model: Its name. Empty for the store's own.
 
     Returns:
-        The model's name, and how many texts there were.
+        The model's name, and the number of texts.
 
     Raises:
-        NotFound: The store has no model yet, and the caller names no model.
+        NotFound: The store has no model, and `model` is empty.
     """
     from atlas.storage.maintenance.reembed import reembed
 
@@ -230,7 +231,7 @@ def _embedder_for(
 
 
 def sentence_embedder(name: str, settings: Settings) -> SentenceTransformerEmbedder:
-    """Return a model of sentence-transformers by its name, with the prompts that the settings ask for."""
+    """Return a model of sentence-transformers by its name, with the prompts of the settings."""
     embedder = SentenceTransformerEmbedder(name, settings.device, settings.batch_size, settings.cache)
     if settings.query_prompt or settings.document_prompt:
         embedder.use_prompts(override_prompts(embedder.prompts, settings.query_prompt, settings.document_prompt))
@@ -240,7 +241,7 @@ def sentence_embedder(name: str, settings: Settings) -> SentenceTransformerEmbed
 def _embedder_of(
     storage: Store, name: str, settings: Settings, announce: Callable[[str], None]
 ) -> SentenceTransformerEmbedder:
-    """Return a model for a store that is bound to one, with the prompts that its vectors were made with."""
+    """Return a store's own model, with the prompts of its vectors."""
     embedder = sentence_embedder(name, settings)
     bound = storage.model
     if bound is None or embedder.model_name != bound.name:
@@ -263,10 +264,10 @@ def _quoted(prompts: Prompts) -> str:
 
 
 def _give_strategies(library: ChromaConceptLibrary, llm: LLMClient | None, path: Sequence[Path]) -> None:
-    """Give a library its strategies of compression and composition. The composer looks up called concepts in it.
+    """Set a library's strategies of compression and composition. The composer looks up callees in the library.
 
     Args:
-        path: Directories of modules that programs and concepts import.
+        path: Import path of the programs and concepts.
     """
     from atlas.learning.composition import PipelineCompositionStrategy
     from atlas.learning.model_composition import LLMCompositionStrategy

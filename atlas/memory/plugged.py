@@ -1,4 +1,4 @@
-"""Memories of somebody else's: any object with a protocol's methods, sync or async, asked as a system asks ours."""
+"""Adapters for plugged-in memories: any object with a protocol's methods, sync or async."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ M = TypeVar("M")
 
 
 class PluggedMemory:
-    """A memory with its protocol's methods alone: without signals, marks and history.
+    """Adapter for a memory with only its protocol's methods: no signals, marks or history.
 
-    What it finds is held to be found, in its own order: weights and thresholds are not asked of it. A use is counted by
-    its `update_stats` if it has that.
+    Its results are kept in its own order, without weights and thresholds. Uses are counted by its `update_stats`, if it
+    has that method.
     """
 
     noun: ClassVar[str]
     item: ClassVar[type]
     needs: ClassVar[tuple[str, str] | tuple[str]]
-    """The methods that a memory system calls, the one that finds first."""
+    """Methods that a memory system calls, the search first."""
 
     own_name: ClassVar[str]
-    """The property of a memory system that gives the object as it is."""
+    """Property of a memory system that returns the wrapped object."""
 
     own_class: ClassVar[str]
-    """ATLAS's own class of this memory, as `module:name`. It is imported where a memory is plugged in."""
+    """ATLAS's own class of this memory, as `module:name`. Imported lazily."""
 
     operation_id: str | None = None
     collection_name = ""
     embedder: object = None
 
     def __init__(self, memory: Any) -> None:
-        """Raise `InvalidInput` where the object lacks a method that is needed."""
+        """Raise `InvalidInput` if the object lacks a required method."""
         lacking = [name for name in self.needs if not callable(get_offered(memory, name))]
         if lacking:
             raise InvalidInput(
@@ -50,11 +50,11 @@ class PluggedMemory:
         self.memory = memory
 
     def within(self, kind: str, reason: str = "", *, operation_id: str | None = None, scrubs: bool = True) -> Self:
-        """Return itself: it keeps no history of operations."""
+        """Return itself, as it has no history of operations."""
         return self
 
     def ranked_with(self, weights: RankingWeights) -> Any:
-        """Return the object: it ranks as it ranks."""
+        """Return itself, as its ranking cannot be changed."""
         return self.memory
 
     @property
@@ -82,35 +82,35 @@ class PluggedMemory:
         return task
 
     def _as_item(self, item: Any) -> Any:
-        """Return an item of a search as ATLAS's memories return theirs."""
+        """Return a search result as an item of ATLAS."""
         return item
 
 
 class PluggedExperience(PluggedMemory):
-    """Somebody else's experience memory."""
+    """Adapter for a plugged-in experience memory."""
 
     noun, item, needs, own_name = "experience memory", Experience, ("search", "store"), "experience_memory"
     own_class = "atlas.memory.experience.memory:ChromaExperienceMemory"
 
     def store(self, trajectory: Trajectory) -> str:
-        """Return the id that it gives for an attempt."""
+        """Store an attempt and return its id."""
         stored: str = call(self.memory.store, trajectory)
         return stored
 
 
 class PluggedConcepts(PluggedMemory):
-    """Somebody else's concept library."""
+    """Adapter for a plugged-in concept library."""
 
     noun, item, needs, own_name = "concept library", CodeConcept, ("search",), "concept_library"
     own_class = "atlas.memory.concepts.memory:ChromaConceptLibrary"
 
     @property
     def compression_strategy(self) -> object:
-        """Its strategy, or None if there is none."""
+        """Its compression strategy, or None."""
         return getattr(self.memory, "compression_strategy", None)
 
     def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
-        """Return the concepts that it finds in attempts."""
+        """Return the concepts that its strategy finds in attempts."""
         found: list[CodeConcept] = call(self.memory.compress, trajectories)
         return found
 
@@ -123,7 +123,7 @@ class PluggedConcepts(PluggedMemory):
 
 
 class PluggedStrategies(PluggedMemory):
-    """Somebody else's strategy bank."""
+    """Adapter for a plugged-in strategy bank."""
 
     noun, item, needs, own_name = "strategy bank", Strategy, ("read", "write"), "strategy_bank"
     own_class = "atlas.memory.strategies.memory:ChromaStrategyBank"
@@ -132,7 +132,7 @@ class PluggedStrategies(PluggedMemory):
         return with_successes(item)
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the strategy that it makes of an attempt, or None."""
+        """Write the strategy of an attempt and return it, or None."""
         strategy = call(self.memory.write, trajectory)
         if strategy is not None and not isinstance(strategy, Strategy):
             raise InvalidInput(
@@ -142,22 +142,22 @@ class PluggedStrategies(PluggedMemory):
 
 
 def unwrapped(memory: M | PluggedMemory | None) -> M | Any | None:
-    """Return a memory as it was given to the system."""
+    """Return a plugged-in memory without its adapter, and any other unchanged."""
     return memory.memory if isinstance(memory, PluggedMemory) else memory
 
 
 def own_memory(memory: M | PluggedMemory | None) -> M | None:
-    """Return a memory if it is one of ours, else None."""
+    """Return a memory if it is one of ATLAS's own, else None."""
     return None if isinstance(memory, PluggedMemory) else memory
 
 
 def own_or_plugged(memory: object, plugged: type[PluggedMemory]) -> Any:
-    """Return a memory of ours as it is, and anything else plugged in."""
+    """Return a memory of ATLAS unchanged, and any other in its adapter."""
     return memory if memory is None or isinstance(memory, resolve_name(plugged.own_class)) else plugged(memory)
 
 
 def lacking(memory: object, noun: str) -> NotFound:
-    """Return the error for a memory that is missing, or not one of ours."""
+    """Return the error for a memory that is missing, or plugged in."""
     if not isinstance(memory, PluggedMemory):
         return NotFound(f"this memory system has no {noun}")
     return NotFound(

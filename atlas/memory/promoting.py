@@ -1,4 +1,4 @@
-"""Promotion as methods of a memory system: entries of its journal become experiences and strategies."""
+"""Mixin of a memory system that promotes journal entries to experiences and strategies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class PromotingMemories(ABC):
-    """The part of a memory system that promotes entries of its journal."""
+    """Mixin of a memory system that promotes entries of its journal."""
 
     @property
     @abstractmethod
@@ -31,22 +31,22 @@ class PromotingMemories(ABC):
     def plan_promotion(self, entry_id: str) -> Promotion:
         """Return a plan to promote an entry of the journal. The store is not changed.
 
-        A crash becomes an experience with what fixed it as the solution and an unknown outcome, as links show that it
-        was fixed, but no run does. A reflection becomes an untried strategy.
+        A crash becomes an experience with its fix as the solution and an unknown outcome, since no run has confirmed
+        the fix. A reflection becomes an untried strategy.
 
         Raises:
-            NotFound: It does not exist, or this system has no memory for what it would become.
-            InvalidInput: It is neither, the crash is linked to no fix, or it was promoted already.
+            NotFound: It does not exist, or this system lacks the target memory.
+            InvalidInput: It has another type, the crash has no linked fix, or it was promoted already.
         """
         return self._promoter.plan(entry_id)
 
     aplan_promotion = twin(plan_promotion)
 
     def apply_promotion(self, promotion: Promotion) -> str | None:
-        """Apply a plan, as one operation. Return its id, for `undo`.
+        """Apply a plan as one operation, and return the operation's id.
 
         Raises:
-            PlanOutdated: One of the entries, or what they become, is another by now; the store was not changed.
+            PlanOutdated: An entry or the target has changed since; the store was not changed.
         """
         return self._promoter.apply(promotion)
 

@@ -26,22 +26,22 @@ from atlas.memory.strategies.memory import ChromaStrategyBank
 TASK = "task"
 
 LOG = "protea_log"
-"""Key of an imported entry's metadata that names its log. Entries that were written here lack it."""
+"""Metadata key of an imported entry's source log. Entries written here lack it."""
 
 N_LOOKED_AT = 200
-"""Latest tasks of an entry's generation among which its own is looked for: there may be some of other logs."""
+"""Number of latest tasks of a generation to search for an entry's own, because there may be tasks from other logs."""
 
 ABOUT = ("refers_to", "caused_by")
-"""The links from a reflection to its subject, if it fixed no crash."""
+"""Types of links from a reflection to its subject, if it fixed no crash."""
 
 SOURCE = "journal"
-"""The maker that the metadata of a promoted record names."""
+"""Source in the metadata of a promoted record."""
 
 PROMOTED_FROM = "promoted_from"
-"""Under which that metadata lists the ids of the entries that it was made of."""
+"""Metadata key of a promoted record for the ids of its entries."""
 
 CANDIDATE = "candidate"
-"""Key of a promoted strategy's metadata that marks it as an agent's thought without an attempt."""
+"""Metadata key of a promoted strategy that marks it as untested by any attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +49,12 @@ class Promotion:
     """A plan to promote an entry. Applying it makes exactly these changes, or fails if an entry has changed."""
 
     entries: tuple[JournalEntry, ...]
-    """The ones that it is made of, the promoted one first. Each will name in its metadata what it became a part of."""
+    """Sources of the new record, the promoted entry first. Each will refer to the new record in its metadata."""
 
     becomes: Experience | Strategy
 
     task: JournalEntry | None = None
-    """The task that the entry is about, whose words go into the record, or None."""
+    """The task of the entry, whose words go into the record, or None."""
 
     @property
     def target(self) -> str:
@@ -68,7 +68,7 @@ class Promotion:
 
     @property
     def reason(self) -> str:
-        """The reason that the history gives."""
+        """The reason shown in the history."""
         entry = self.entries[0]
         return f"{entry.entry_type} of generation {entry.generation} to {self.target}"
 
@@ -87,24 +87,24 @@ class Promoter:
         """Return a plan to promote an entry. The store is not changed.
 
         Raises:
-            NotFound: It does not exist, or the system has no memory for what it would become.
+            NotFound: It does not exist, or the system lacks the target memory.
             InvalidInput: It is neither a crash with a fix nor a reflection, or it was promoted already.
         """
         with self._journal.collection.reading():
             return self._planned(entry_id)
 
     def apply(self, promotion: Promotion) -> str | None:
-        """Apply a plan, as one operation. Return its id, for `undo`.
+        """Apply a plan as one operation, and return the operation's id.
 
         Raises:
-            PlanOutdated: One of the entries, or what they become, is another by now; the store was not changed.
-            NotAllowed: The actor writes under review, and one of the entries is not their own.
+            PlanOutdated: An entry or the target has changed since; the store was not changed.
+            NotAllowed: The actor writes under review, and an entry is by another actor.
         """
         ids = [entry.id for entry in promotion.entries]
         entries = (*promotion.entries, *([promotion.task] if promotion.task and ids else []))
         is_current = entries and tuple(self._journal.get_many([entry.id for entry in entries])) == entries
         if not is_current or self.plan(ids[0]) != promotion:
-            raise PlanOutdated("an entry has changed since its promotion was planned; nothing was done. Plan it again")
+            raise PlanOutdated("an entry has changed since the plan was made; nothing was done. Plan again")
         check_own_under_review(self._journal.marks(ids), "promote entries")
         journal = self._journal.within("promote", promotion.reason)
         self._write(promotion, journal.operation_id)
@@ -121,7 +121,7 @@ class Promoter:
             promotion = self._considered(entry, graph)
         else:
             raise InvalidInput(
-                f"a {CRASH} that is linked to what fixed it, or a {REFLECTION}, can be promoted, but entry "
+                f"only a {CRASH} with a linked fix or a {REFLECTION} can be promoted, but entry "
                 f"{entry_id!r} is of type {entry.entry_type}"
             )
         if self._is_there(promotion) and _name(promotion) in promotions_of(entry):
@@ -136,8 +136,7 @@ class Promoter:
         fixes = _by_time([entry for entry in graph.entries if entry.id in fixed_by])
         if not fixes:
             raise InvalidInput(
-                f"crash {crash.id!r} is linked to nothing that fixed it; link it first, as 'fixed_by', or accept a "
-                "suggested link"
+                f"crash {crash.id!r} has no linked fix; link one first, as 'fixed_by', or accept a suggested link"
             )
         task = self._task_of(crash, graph)
         return Promotion(entries=(crash, *fixes), becomes=_experience(crash, fixes, task), task=task)
@@ -150,7 +149,7 @@ class Promoter:
         return Promotion(entries=(reflection,), becomes=_strategy(reflection, [task] if task else about), task=task)
 
     def _task_of(self, entry: JournalEntry, graph: LinkGraph) -> JournalEntry | None:
-        """Return the last task that an entry is linked to and came after, else that of its generation."""
+        """Return the last earlier task linked to an entry, else that of its generation."""
         names = self._journal.types.counting_as(TASK)
         linked = [
             near for near in graph.entries if near.entry_type in names and _was_written(near) <= _was_written(entry)
@@ -171,7 +170,7 @@ class Promoter:
     def _is_there(self, promotion: Promotion) -> bool:
         memory = self._strategies if isinstance(promotion.becomes, Strategy) else self._experience
         if memory is None:
-            raise NotFound(f"this memory system has nowhere to keep a {promotion.target}")
+            raise NotFound(f"this memory system has no memory for a {promotion.target}")
         return memory.get(promotion.becomes.id) is not None
 
     def _write(self, promotion: Promotion, operation_id: str | None) -> None:
@@ -187,9 +186,9 @@ class Promoter:
 
 
 def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: JournalEntry | None) -> Experience:
-    """Return the attempt that ended in a crash, with its fixes as the solution.
+    """Return the attempt of a crash, with its fixes as the solution.
 
-    Its outcome is unknown, as no run shows it.
+    Its outcome is unknown, because no run has confirmed the fix.
     """
     solution = "\n\n".join(fix.content for fix in fixes)
     attempt = Trajectory(
@@ -210,7 +209,7 @@ def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: Journa
 
 
 def _strategy(reflection: JournalEntry, about: Sequence[JournalEntry]) -> Strategy:
-    """Return the advice of a reflection, for when its subject occurs again."""
+    """Return a reflection as a strategy whose situation is its subject."""
     situation = "\n\n".join(entry.content for entry in about) or sentences_of(reflection.content)[0]
     return Strategy(
         id=_promoted_id(reflection),
@@ -227,12 +226,12 @@ def _origin(entries: Sequence[JournalEntry]) -> dict[str, Any]:
 
 
 def _promoted_id(entry: JournalEntry) -> str:
-    """Return the same whenever and by whoever an entry is promoted, so that two who do it at once write it once."""
+    """Return a deterministic id, so that concurrent promotions of an entry write one record."""
     return hashlib.sha256(f"promoted {entry.id}".encode()).hexdigest()[:32]
 
 
 def _name(promotion: Promotion) -> str:
-    """Return the promoted records, as the entries' metadata names them."""
+    """Return the promoted record in the form of the entries' metadata."""
     return f"{promotion.target}:{promotion.becomes.id}"
 
 

@@ -1,4 +1,4 @@
-"""Asking several memories at once: each may fail by itself, and those of one store answer in one state of it."""
+"""Queries over several memories: failures are isolated, and memories of a store share a snapshot."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from atlas.memory.plugged import PluggedMemory
 from atlas.storage.store import Store
 
 AnyMemory = Memory[Any] | PluggedMemory
-"""One of ours, or one of somebody else's."""
+"""A memory of ATLAS, or an adapter of a plugged-in one."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Among:
-    """The hits that are wanted of those that there are, as `Memory.retrieve` takes it."""
+    """Options that select hits, for `Memory.retrieve`."""
 
     threshold: float | None = None
     distinct: bool = False
@@ -52,7 +52,7 @@ def outcome(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | 
 
 
 def gathered(outcomes: Mapping[str, Any]) -> QueryAnswers:
-    """Return the answers and the errors of the memories' outcomes."""
+    """Split outcomes into answers and errors, by memory."""
     answers, errors = dict[str, Any](), dict[str, str]()
     for name, came in outcomes.items():
         if isinstance(came, Exception):
@@ -71,7 +71,7 @@ def error_text(error: BaseException) -> str:
 
 
 def joined(*errors: Mapping[str, str]) -> dict[str, str]:
-    """Return the errors of several steps by memory, each once."""
+    """Return the distinct errors of several steps, by memory."""
     names = dict.fromkeys(name for problems in errors for name in problems)
     return {name: "; ".join(dict.fromkeys(problems[name] for problems in errors if name in problems)) for name in names}
 
@@ -79,7 +79,7 @@ def joined(*errors: Mapping[str, str]) -> dict[str, str]:
 def searches_for(
     memories: Mapping[str, AnyMemory], task: Task, k: int, among: Among
 ) -> dict[str, Search | Exception | None]:
-    """Return the search of each memory, by its name, or its error. Each embedder embeds the task once."""
+    """Return the prepared search or the error of each memory, by name. Each embedder embeds the task once."""
     check_limit(k)
     check_text(task.description, "the task's description")
     check_diversity(among.diversity)
@@ -99,7 +99,7 @@ def searches_for(
 
 
 def ask(memory: AnyMemory, search: Any, task: Task, k: int, count_retrieval: bool) -> Retrieval[Any]:
-    """Return the hits of one memory for a task, in a state of the store of its own."""
+    """Return the hits of a memory for a task, in a snapshot of its own."""
     if isinstance(search, Exception):
         raise search
     if isinstance(memory, PluggedMemory):
@@ -115,9 +115,9 @@ def ask_all(
     among: Among,
     count_retrieval: bool = True,
 ) -> dict[str, Retrieval[Any] | Exception]:
-    """Return the hits of each memory for a task, or its error, by its name, in one state of the store.
+    """Return the hits or the error of each memory, by name, in one snapshot of the store.
 
-    Plugged memories and language models are asked outside it.
+    Plugged-in memories and language models are called outside of it.
     """
     searches: Mapping[str, Any] = searches_for(memories, task, k, among)
     searchable = {name: memory for name, memory in memories.items() if not isinstance(memory, PluggedMemory)}
@@ -138,7 +138,7 @@ def ask_all(
 def by_words_alone(
     memories: Mapping[str, AnyMemory], storage: Store | None, task: Task, k: int
 ) -> dict[str, Retrieval[Any] | Exception]:
-    """Return the hits of each memory that share words with a task, or its error, by its name. Nothing is embedded."""
+    """Return the keyword hits for a task or the error of each memory, by name. Nothing is embedded."""
     check_limit(k)
 
     def answer(memory: AnyMemory) -> Retrieval[Any]:
@@ -151,7 +151,7 @@ def by_words_alone(
 
 
 def result_of(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:
-    """Return the answers of memories as one."""
+    """Return the outcomes of memories as one result."""
     found = gathered(outcomes)
     hits = {name: tuple(retrieval.hits) for name, retrieval in found.answers.items()}
     return MemoryQueryResult(

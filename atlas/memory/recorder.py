@@ -1,10 +1,10 @@
-"""Recording runs: an agent's run becomes an attempt in its memory, whether it returned or raised.
+"""Recorder: stores an agent's run as an attempt, whether it returns or raises.
 
     @atlas.remember(memory)
     def solve(task: str) -> str:
         return act(atlas.current_run().context)
 
-The memories for the task are at hand while it runs, and its outcome is stored when it ends.
+The run has the memories for its task in `context`, and its outcome is stored when it ends.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ logger = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
 Judge = Callable[[Any], "Outcome | bool | None"]
-"""How a run went, from its answer, or None if that is not known."""
+"""Function from a run's answer to its outcome, or None if unknown."""
 
 TEXT_CHARACTERS = 20_000
-"""Of an answer, and of each text of a step. Of a longer one the beginning is kept."""
+"""Maximum characters of an answer, and of each field of a step. A longer text is truncated."""
 
 ERROR_CHARACTERS = 2_000
 
 _EMPTY = ContextBlock(text="", n_tokens=0, budget_tokens=BUDGET_TOKENS, counted_with="nothing", shown={}, n_left_out=0)
-"""Where the memory cannot be asked."""
+"""Context of a run whose memory cannot be read."""
 
 _current: ContextVar[Run | None] = ContextVar("atlas_run", default=None)
 
 
 class Run:
-    """One attempt while it is under way. May be used from any thread."""
+    """An attempt in progress. Thread-safe."""
 
     def __init__(self, memory: MemorySystem, task: Task, parent: Run | None) -> None:
         self.task = task
@@ -73,9 +73,9 @@ class Run:
 
     @property
     def context(self) -> str:
-        """The memories for the task, as a part of a prompt. Asked for once. Empty if there are no hits.
+        """The memories for the task, as a part of a prompt, retrieved once. Empty if there are no hits.
 
-        If a memory fails, it has the hits of the others, and `problem` contains the reason.
+        If a memory fails, the hits of the others are used, and `problem` contains the reason.
         """
         if self._block is None:
             try:
@@ -88,7 +88,7 @@ class Run:
         return self._block.text
 
     async def acontext(self) -> str:
-        """Return `context` from a thread."""
+        """Return `context`, computed in a thread."""
         return await in_thread(lambda: self.context)
 
     @property
@@ -98,7 +98,7 @@ class Run:
             return tuple(self._steps)
 
     def step(self, *, thought: Any = "", action: Any = "", observation: Any = "", **metadata: Any) -> None:
-        """Add a step: the agent's thought, action and observation. Values that are not text are written as JSON."""
+        """Add a step: the agent's thought, action and observation. Other values than strings are stored as JSON."""
         plain = {name: _plain(value) for name, value in metadata.items()}
         step = Step(_text(thought), _text(action), _text(observation), plain)
         with self._lock:
@@ -113,7 +113,7 @@ class Run:
         self.outcome = Outcome(False, partial_score=score, error_info=_text(reason) or None)
 
     def trajectory(self, error: BaseException | None, agent_id: str) -> Trajectory:
-        """Return the attempt that it was."""
+        """Return the run as an attempt."""
         metadata: dict[str, Any] = {"source": "atlas.remember"}
         if self._block is not None:
             metadata["used"] = {name: list(ids) for name, ids in self._block.credited.items() if ids}
@@ -124,35 +124,35 @@ class Run:
             metadata["parent_run"] = self.parent.id
         outcome = self.outcome or Outcome(None)
         if error is not None:
-            # What was stopped from outside has not failed; nobody knows how it would have gone.
+            # A cancelled run is not a failure: its outcome is unknown.
             success = False if isinstance(error, Exception) else None
             outcome = replace(outcome, success=success, error_info=_error_text(error))
         return Trajectory(self.task, self.steps, outcome, agent_id, metadata=metadata, id=self.id)
 
 
 def current_run() -> Run:
-    """Return the innermost run under way: in this thread, or in the task or thread that started it through asyncio.
+    """Return the innermost current run of this thread or asyncio task. A thread started through asyncio inherits it.
 
-    A new thread has it if it was started with `contextvars.copy_context().run`.
+    A new thread inherits it if started with `contextvars.copy_context().run`.
 
     Raises:
-        InvalidInput: There is no run.
+        InvalidInput: No run is active.
     """
     run = _current.get()
     if run is None:
         raise InvalidInput(
-            "no run is being remembered here; call this inside of a function under @atlas.remember(memory) or of a "
+            "no run is active; call this inside of a function under @atlas.remember(memory) or of a "
             "block `with atlas.remember(memory, task) as run:`, and hand `run` itself to threads of your own"
         )
     return run
 
 
 class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
-    """A memory of runs: a decorator of functions, and a context manager, each sync and async.
+    """Decorator and context manager that records runs, sync and async.
 
-    What was raised is a failure, and is raised again; a return leaves the outcome unknown unless `judge`,
-    `run.succeeded()` or `run.failed()` does. Where the attempt cannot be stored, the run's own answer or exception
-    is passed on all the same. `run.problem` and the log have the reason.
+    An exception is a failure, and is raised again; a return leaves the outcome unknown unless `judge`,
+    `run.succeeded()` or `run.failed()` sets it. If the attempt cannot be stored, the run's answer or exception is not
+    affected, and `run.problem` and the log contain the reason.
     """
 
     def __init__(
@@ -168,10 +168,10 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
 
         Args:
             memory: An open memory.
-            task: A task or its description, or what makes it of a decorated function's arguments; that function's first
-                argument if it is None.
-            domain: Domain of tasks that are given as descriptions.
-            judge: Returns the outcome from the answer, unless the run reported one itself.
+            task: A task, its description, or a function from the decorated function's arguments to a task. None for the
+                first argument.
+            domain: Domain of tasks given by description.
+            judge: Returns the outcome for an answer, unless the run has reported one.
         """
         self._memory = memory
         self._task = task
@@ -181,10 +181,10 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         self._open: tuple[Run, Token[Run | None]] | None = None
 
     def __call__(self, function: F) -> F:
-        """Return the function, each of whose calls is remembered."""
+        """Return a function whose calls are recorded."""
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise InvalidInput(
-                f"{function.__qualname__} is a generator, which has no one answer; "
+                f"{function.__qualname__} is a generator, which returns no single answer; "
                 "use `with atlas.remember(memory, task) as run:` in it"
             )
         if inspect.iscoroutinefunction(function):
@@ -232,7 +232,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
             _report(run, problem, error)
 
     def _of_call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> remember:
-        """Return the same, of one call."""
+        """Return a recorder for a single call."""
         task = self._task
         if task is None:
             bound = inspect.signature(function).bind(*args, **kwargs)
@@ -243,13 +243,13 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
 
     def _begin(self) -> Run:
         if self._open is not None:
-            raise InvalidInput("this block is under way already; call atlas.remember again for each block")
+            raise InvalidInput("this block is already active; call atlas.remember again for each block")
         task = self._task
         if isinstance(task, str) and task.strip():
             task = Task(_task_id(task), self._domain, task)
         if not isinstance(task, Task):
             raise InvalidInput(
-                f"expected a task, or its description, but got {task!r}; give it as atlas.remember(memory, task), or "
+                f"expected a task or its description, got {task!r}; pass it as atlas.remember(memory, task), or "
                 "as the first argument of the function"
             )
         run = Run(self._memory, task, _current.get())
@@ -284,7 +284,7 @@ def _note(run: Run, problem: str) -> None:
 
 
 def _tell_parent(run: Run, error: BaseException | None) -> None:
-    """Return a run within another is a step of that."""
+    """Record a nested run as a step of its parent."""
     if run.parent is not None:
         seen = _error_text(error) if error is not None else "" if run.answer is None else _text(run.answer)
         run.parent.step(action=f"sub-task: {run.task.description}", observation=seen, run=run.id)
@@ -295,12 +295,12 @@ def _outcome(judged: Outcome | bool | None) -> Outcome:
 
 
 def _task_id(description: str) -> str:
-    """Return the same for every attempt at a task that is given by its description alone."""
+    """Return a deterministic id for a task given by its description."""
     return f"task-{hashlib.sha256(description.strip().encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
 def _text(value: Any) -> str:
-    """Return a value as text: JSON if it is not a string, and as Python shows it where JSON cannot hold it."""
+    """Return a value as a string: JSON if it is not a string, else its `repr`."""
     try:
         text = value if isinstance(value, str) else to_text(value)
     except Exception:  # noqa: BLE001 - agents hand over anything
@@ -309,7 +309,7 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that JSON can hold. Another one as Python shows it."""
+    """Return a value that JSON can encode, with others replaced by their `repr`."""
     try:
         check_json(value, "value")
     except Exception:  # noqa: BLE001 - as above
@@ -318,7 +318,7 @@ def _plain(value: Any) -> Any:
 
 
 def _representation(value: Any, show: Callable[[Any], str] = repr) -> str:
-    """Return a value as it shows itself, or by its type if it cannot."""
+    """Return the representation of a value, or its type's name if that fails."""
     try:
         return show(value)
     except Exception:  # noqa: BLE001 - as above
@@ -330,5 +330,5 @@ def _error_text(error: BaseException) -> str:
 
 
 def _storable(text: str) -> str:
-    """Return a string without lone surrogates, which UTF-8 cannot hold."""
+    """Return a string without lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""Stores for the records of a memory: the protocol of a vector store, and one over ChromaDB."""
+"""Vector stores for a memory's records: the protocol, and an implementation over ChromaDB."""
 
 from atlas.core.hits import QueryResult
 from atlas.protocols.infra import VectorStore

@@ -1,4 +1,4 @@
-"""Relations between strategies and experiences: their sources, and the outcomes of their tasks without them."""
+"""Relations between strategies and experiences: sources, and outcomes of the same tasks without the strategies."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.protocols.strategies import InformedAbstractor
 
 MANY = 2_000
-"""Values up to which records are asked for by name. For more, reading the whole column is quicker."""
+"""Maximum number of values in a filter. For more, scanning the column is faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt that is remembered: by an experience of its own, or by the one that it was merged into."""
+    """A stored attempt, in an experience of its own or merged into another."""
 
     id: str
-    """Of that experience."""
+    """Id of the experience."""
 
     task_id: str
-    """The task that the experience was an attempt at, or empty if unknown."""
+    """Id of the attempted task, or empty if unknown."""
 
     outcome: str
-    """`succeeded`, `failed` or `unknown`: how the attempt itself went."""
+    """The attempt's own outcome: `succeeded`, `failed` or `unknown`."""
 
     trajectory_id: str
-    """Its own id, or empty if it is not known."""
+    """Id of the attempt, or empty if unknown."""
 
 
 def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) -> dict[str, Attempt]:
-    """Return the attempts that are still remembered, by their own id."""
+    """Return the attempts that are still stored, by their own id."""
     wanted = set(trajectory_ids) - {""}
     if not wanted:
         return {}
@@ -48,9 +48,9 @@ def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) ->
 def tasks_without(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategies: Sequence[Strategy]
 ) -> dict[str, SuccessRate]:
-    """Return how attempts went at the tasks that strategies come from, made without them, by the strategy's id.
+    """Return the attempts at the source tasks of strategies that did not use them, by the strategy's id.
 
-    Their sources are among these, as they were made before there was a strategy; recorded tries are not.
+    The sources are included, because they were made before the strategy. Recorded tries are excluded.
     """
     tasks = _tasks(experience, strategies)
     every = {task_id for ids in tasks.values() for task_id in ids}
@@ -69,10 +69,10 @@ def tasks_without(
 
 
 def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRate:
-    """Return how those of the attempts went that are not tries of a strategy.
+    """Return the outcomes of the attempts that are not tries of a strategy.
 
-    A try that names its task alone is taken for an attempt at that task which went alike, if there is one; one that
-    names neither may be any of them, and takes none away.
+    A try with only a task's id removes one attempt at that task with the same outcome, if there is one. A try without
+    ids removes none.
     """
     named = {use.trajectory_id for use in tries if use.trajectory_id}
     loose = Counter((use.task_id, Outcome(use.success).label) for use in tries if not use.trajectory_id and use.task_id)
@@ -101,7 +101,7 @@ def unwritten_attempts(
 ) -> list[Trajectory]:
     """Return attempts that no strategy has as a source, oldest first, at most `limit` of them.
 
-    They are successful ones, and failed ones where the bank's abstractor makes warnings of them.
+    These are successes, and failures if the bank's abstractor makes warnings.
     """
     sources = bank.column("sources")
     written = {source for of in sources.values() for source in ([of] if isinstance(of, str) else of)}
@@ -113,7 +113,7 @@ def unwritten_attempts(
 
 
 def _tasks(experience: ChromaExperienceMemory, strategies: Sequence[Strategy]) -> dict[str, set[str]]:
-    """Return the tasks that strategies come from: those of their sources, else the one that they name."""
+    """Return the source tasks of strategies: those of their sources, else the one in their metadata."""
     of = linked(experience, [source for strategy in strategies for source in strategy.sources])
     tasks = {
         strategy.id: {of[source].task_id for source in strategy.sources if source in of} for strategy in strategies
@@ -129,7 +129,7 @@ def _named_task(strategy: Strategy) -> str:
 
 
 def _merged_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None) -> list[Attempt]:
-    """Return attempts whose own experiences were merged away."""
+    """Return attempts that were merged into other experiences."""
     return [
         Attempt(run.id, run.task.id, attempt["outcome"], attempt.get("trajectory_id", ""))
         for run, attempt in merged_into(experience, where)

@@ -122,7 +122,7 @@ async def _claims(client: StarletteOAuth2App, token: Mapping[str, Any], groups: 
 def _identity(claims: Mapping[str, Any], provider: Provider) -> Identity:
     groups = claims.get(provider.claim) or ()
     if not isinstance(groups, str | list | tuple) or not claims["sub"]:
-        raise ValueError(f"the token should have a `sub`, and {provider.claim} as a text or a list of texts")
+        raise ValueError(f"the token should have a `sub`, and {provider.claim} as a string or a list of strings")
     name = next((claims[claim] for claim in ("name", "preferred_username", "email") if claims.get(claim)), "")
     identity = Identity(
         issuer=str(claims.get("iss") or provider.issuer),

@@ -1,1 +1,1 @@
-"""The store: a ledger that is the truth, an index that follows it, and marks beside it."""
+"""The store: a ledger as the source of truth, indexes derived from it, and readable copies of marks."""

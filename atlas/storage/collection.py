@@ -1,7 +1,7 @@
-"""One collection of records, as a memory reads and writes it: of a ledger, or behind a vector store of the user's own.
+"""The interface of a memory's collection of records: in a ledger, or in the user's own vector store.
 
-What a collection must do itself is abstract. Everything else has a default that is built on it, for a store without
-history, marks and usage: restoring and marking are refused, and every moment is the same.
+The required methods are abstract. The others have defaults for a store without history, marks and usage: restoring and
+marking are refused, and all moments are equal.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ class Collection(ABC):
     """The records of one memory."""
 
     keeps_tokens: bool = False
-    """True where vectors of word pieces are kept beside those of whole texts."""
+    """True if token vectors are stored in addition to those of whole texts."""
 
     scrubs_secrets: bool = True
-    """True where secrets are replaced in what is written."""
+    """True if secrets are replaced before writing."""
 
     keeps_uses: bool = False
-    """True where each use of a record is kept. Else `record_use` counts them, where an updater is given."""
+    """True if each use of a record is stored. Else `record_use` only counts uses, given an updater."""
 
     @property
     def directory(self) -> Path | None:
-        """The directory of the store, beside whose ledger a map may be kept. None if there is no directory."""
+        """The directory of the store, where a map may be kept. None without a directory."""
         return None
 
     @property
     def problem(self) -> str:
-        """A failure that costs no answer, such as an index out of reach, as a sentence. Empty if there is none."""
+        """A sentence on a failure that does not affect answers, such as an unreachable index, or empty."""
         return ""
 
     @property
     def operation_id(self) -> str | None:
-        """The operation that `within` began. It is in the history once something was written."""
+        """The id of the operation begun by `within`. It is in the history after its first write."""
         return None
 
     @property
     @abstractmethod
     def vector_store(self) -> VectorStore:
-        """The same records as the specification's vector store."""
+        """The records as the specification's vector store."""
 
     @abstractmethod
     def add(
@@ -67,7 +67,7 @@ class Collection(ABC):
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        """Write new records. They are durable, and found by every process, when this returns."""
+        """Write new records. They are durable and visible to every process when this returns."""
 
     @abstractmethod
     def add_unknown(
@@ -80,11 +80,11 @@ class Collection(ABC):
         *,
         alone_in: str = "",
     ) -> list[str]:
-        """Add the records whose id and content hash no other operation has written, and return their ids.
+        """Add the records with a new id and content hash, and return their ids.
 
         Args:
-            restored: Marks and usage to write in the same transaction, by id. Usage that the store has already is kept.
-            alone_in: A metadata key of which no other record may have the value that one of these has.
+            restored: Marks and usage to write in the same transaction, by id. Existing usage is kept.
+            alone_in: A metadata key whose values must be unique among all records.
 
         Raises:
             PlanOutdated: Another record has the same value of `alone_in`. Nothing was written.
@@ -107,13 +107,13 @@ class Collection(ABC):
             dropped: Further records to delete in the same transaction, if they exist.
 
         Raises:
-            NotFound: One of them does not exist.
-            PlanOutdated: One of them has changed since the moment.
+            NotFound: A record does not exist.
+            PlanOutdated: A record has changed since the moment.
         """
 
     @abstractmethod
     def delete(self, ids: list[str]) -> int:
-        """Remove records, and return how many there were. A history keeps them."""
+        """Delete records, and return the number of deleted ones. A history keeps them."""
 
     @abstractmethod
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
@@ -129,10 +129,10 @@ class Collection(ABC):
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
-        """Return the k records that share the most distinctive words with a text, best first.
+        """Return the k best records by BM25, best first.
 
         Args:
-            as_typed: Whether the last word may be the beginning of one, and records have to hold what is quoted.
+            as_typed: Whether the last word is a prefix, and quoted phrases must match exactly.
         """
 
     @abstractmethod
@@ -148,18 +148,18 @@ class Collection(ABC):
         worth: Worth | None = None,
         compared: Worth | None = None,
     ) -> Candidates:
-        """Return the n nearest records that pass a filter and the n that hold the most distinctive words.
+        """Return the n nearest records that pass a filter, and the n best by keywords.
 
         Each has both values.
 
         Args:
             embedding: None to search by words alone.
             text: None to search by vector alone.
-            context: Whose words count for the records before them. Those are found too. A store without an order
-                leaves it out.
-            worth: Says which of them are wanted. Others may come as well. None for all.
-            compared: Says whose word pieces are compared with the query's as well. A store that keeps no vectors of
-                word pieces leaves it out. None to compare no pieces.
+            context: Log in which later records add their words to earlier ones, which become candidates too. Ignored by
+                a store without an order.
+            worth: Predicate for the wanted candidates. Others may be returned too. None for all.
+            compared: Predicate for the candidates whose tokens are compared with the query's. Ignored by a store
+                without token vectors. None to compare no tokens.
         """
 
     @abstractmethod
@@ -176,11 +176,11 @@ class Collection(ABC):
 
     @abstractmethod
     def notes(self) -> dict[str, str]:
-        """Return the texts that are kept beside the records, by name."""
+        """Return the store's notes, by name."""
 
     @abstractmethod
     def write_note(self, name: str, text: str) -> None:
-        """Keep a text beside the records, outside the history."""
+        """Write a note, outside of the history."""
 
     @abstractmethod
     def record_use(
@@ -192,15 +192,15 @@ class Collection(ABC):
         *,
         updater: SuccessRateUpdater | None = None,
     ) -> None:
-        """Add one use of a record and how it went.
+        """Record a use of a record and its outcome.
 
         Args:
-            trajectory_id: The attempt, which counts once where each use is kept.
-            updater: The estimator of the success rate, if the store has no uses.
+            trajectory_id: Id of the attempt, which counts once if uses are stored.
+            updater: The estimator of the success rate, if uses are not stored.
 
         Raises:
             NotFound: The record does not exist.
-            InvalidInput: No uses are kept here, and there is no updater.
+            InvalidInput: Uses are not stored, and there is no updater.
         """
 
     def within(
@@ -211,21 +211,22 @@ class Collection(ABC):
         *,
         unchanged_since: Mapping[str, Moment] | None = None,
     ) -> Collection:
-        """Return this collection with all its writes in one operation: a new one, or one that was begun.
+        """Return a view of this collection whose writes are one operation, new or already begun.
 
         Args:
-            unchanged_since: Moments by the ids of records. A write of one is refused if others have changed it since.
+            unchanged_since: Moments by id of a record. A write of such a record is refused after a later change by
+                others.
         """
         return self
 
     def reading(self) -> AbstractContextManager[object]:
-        """Return a block in which everything that this thread reads is of one state of the store."""
+        """Return a context manager in which this thread reads one snapshot of the store."""
         return nullcontext()
 
     # Looking over the records
 
     def n_records(self) -> int:
-        """Return how many records there are, or raise `InvalidInput` where the store cannot count."""
+        """Return the number of records, or raise `InvalidInput` if the store cannot count."""
         return self.count()
 
     def count(self, where: Where | None = None) -> int:
@@ -233,7 +234,7 @@ class Collection(ABC):
         return len(self.scan(where))
 
     def n_at_most(self) -> int:
-        """Return a number of records that there are at most, at the least cost."""
+        """Return a cheap upper bound on the number of records."""
         return self.count()
 
     def is_empty(self) -> bool:
@@ -241,28 +242,28 @@ class Collection(ABC):
         return not self.scan(limit=1)
 
     def ids(self, where: Where | None = None) -> list[str]:
-        """Return the ids of the records that pass a filter, as they were added."""
+        """Return the ids of the records that pass a filter, in the order of insertion."""
         return [row["id"] for row in self.scan(where)]
 
     def present(self, ids: Sequence[str]) -> set[str]:
-        """Return the ids that some record has."""
+        """Return the ids that exist."""
         return {row["id"] for row in self.get(list(ids))}
 
     def peek(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the records found, as `get` gives them, but where possible without vectors and content."""
+        """Return the records like `get`, but without vectors and content where possible."""
         return self.get(list(ids))
 
     def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
-        """Return how many records hold each value of a metadata key, most frequent first."""
+        """Return the number of records for each value of a metadata key, most frequent first."""
         values = Counter(row["metadata"].get(key) for row in self.scan(where))
         return {value: count for value, count in values.most_common() if value is not None}
 
     def keys(self) -> set[str]:
-        """Return the metadata keys that some record has."""
+        """Return the metadata keys in use."""
         return {key for row in self.scan() for key in row["metadata"]}
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of a metadata key, of `marks.…` or of `usage.…`, by id, of the records that have it."""
+        """Return the values of a metadata key, of `marks.…` or of `usage.…`, by id. Records without it are left out."""
         values = {row["id"]: row["metadata"].get(key) for row in self.scan(where)}
         return {record_id: value for record_id, value in values.items() if value is not None}
 
@@ -271,7 +272,7 @@ class Collection(ABC):
         return {row["id"]: row["metadata"].get("title", "") for row in self.get(list(ids))}
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return how many records each day has, by outcome."""
+        """Return the number of records by day and outcome."""
         days: dict[str, Counter[str]] = {}
         for row in self.scan(where):
             if created_at := row["metadata"].get("created_at"):
@@ -279,7 +280,7 @@ class Collection(ABC):
         return {day: dict(days[day]) for day in sorted(days)}
 
     def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
-        """Return the content hashes of records and of those merged into them, each with the id of such a record."""
+        """Return the content hashes that exist, merged records included, each with the id of a record."""
         ids_by_hash = {row["metadata"].get("content_hash"): row["id"] for row in self.scan()}
         return {content_hash: ids_by_hash[content_hash] for content_hash in hashes if content_hash in ids_by_hash}
 
@@ -291,13 +292,13 @@ class Collection(ABC):
         return {row["id"]: np.atleast_2d(np.asarray(row["embedding"], np.float32)) for row in rows}
 
     def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
-        """Return the vector of each record as a whole, by id, of unit length."""
+        """Return the vector of each record's whole text, by id, of unit length."""
         rows = self.get(list(ids))
         vectors = {row["id"]: np.atleast_2d(np.asarray(row["embedding"], np.float32))[0] for row in rows}
         return {record_id: vector / np.linalg.norm(vector) for record_id, vector in vectors.items()}
 
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
-        """Return the vectors of the texts that the store has embedded already."""
+        """Return the stored vectors of texts, by text."""
         return {}
 
     def projection(self) -> Projection | None:
@@ -305,9 +306,9 @@ class Collection(ABC):
         return None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
-        """Return cosines of pairs of some n records, and of each with the nearest record of other content.
+        """Return cosines of pairs among n sampled records, and of each with its nearest distinct neighbour.
 
-        Empty if they are not measured: the values that are usual with the model serve then.
+        Empty if they are not measured. The model's defaults are used then.
         """
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
 
@@ -322,11 +323,11 @@ class Collection(ABC):
         return dict.fromkeys(ids, NO_USAGE)
 
     def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return each use of each record, and of those that were merged into it, oldest first."""
+        """Return the uses of each record, including those of records merged into it, oldest first."""
         return {record_id: [] for record_id in ids}
 
     def note_retrievals(self, ids: Sequence[str]) -> None:  # noqa: B027 - a store that keeps none does nothing
-        """Count the records that a search returned. They are written in batches, one of which may be due now."""
+        """Count the hits of a search as retrieved. Counts are written in batches."""
 
     def write_retrievals(self) -> None:  # noqa: B027 - a store that keeps none does nothing
         """Write the counts of `note_retrievals` in this process, so that `usage` includes them."""
@@ -338,54 +339,54 @@ class Collection(ABC):
         return {record_id: Marks() for record_id in ids}
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
-        """Set the marks of records in place of those that they have, or raise `NotFound` where one does not exist."""
+        """Replace the marks of records, or raise `NotFound` if one does not exist."""
         if marks:
-            raise InvalidInput("this vector store keeps no marks; use the memory that atlas.open_memory gives")
+            raise InvalidInput("this vector store keeps no marks; use a memory from atlas.open_memory")
 
     def change_marks(self, ids: Sequence[str], change: Callable[[Marks], Marks]) -> int:
-        """Set records' marks to the result of a function of them, and return how many that changed."""
+        """Apply a function to the marks of records, and return the number of changed records."""
         self.mark({record_id: change(Marks()) for record_id in ids if change(Marks()) != Marks()})
         return 0
 
     def release(self, ids: Sequence[str], unchanged_since: Moment | None = None) -> int:
-        """Accept records that wait for review, and return how many there were."""
+        """Accept records that wait for review, and return their number."""
         return 0
 
     # History
 
     def moment(self) -> Moment:
-        """Return the present point in the history, to give to `delete_unchanged`, `update` or `merge`."""
+        """Return the current point in the history, for `delete_unchanged`, `update` or `merge`."""
         return NO_MOMENT
 
     def derived(self) -> str | None:
-        """Return the measurements of the collection, or None. They can be repeated at any time."""
+        """Return the cached measurements of the collection, or None."""
         return None
 
     def keep_derived(self, text: str) -> None:  # noqa: B027 - a store that keeps nothing beside its records does nothing
-        """Keep measurements of the collection, in place of earlier ones."""
+        """Keep measurements of the collection, replacing earlier ones."""
 
     def strictness(self) -> float:
         """Return how many times its measured level the best hit of a search needs. 1 unless a person changed it."""
         return 1.0
 
     def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:  # noqa: B027 - a store that keeps none does nothing
-        """Raise `PlanOutdated` if one of these records, or its marks, has changed since a moment."""
+        """Raise `PlanOutdated` if a record or its marks have changed since a moment."""
 
     def delete_unchanged(
         self, ids: Sequence[str], moment: Moment, used: Mapping[str, Usage] = MappingProxyType({})
     ) -> int:
-        """Remove records and return how many there were, unless one that was there at the moment has changed since.
+        """Delete records that have not changed since a moment, and return their number.
 
         Args:
-            used: Usage of records. The call is refused if that of one is another by now.
+            used: Usage of records. The call is refused if the usage of one has changed.
 
         Raises:
-            PlanOutdated: One has changed or was used. Nothing was removed.
+            PlanOutdated: A record has changed or was used. Nothing was deleted.
         """
         return self.delete(list(ids))
 
     def merge(self, merges: Sequence[Merge], moment: Moment, dropped: Sequence[str] = ()) -> None:
-        """Make one record of several, as often as is asked, or raise `PlanOutdated` where one has changed since.
+        """Merge groups of records, or raise `PlanOutdated` if one has changed since.
 
         Args:
             dropped: Further records to delete in the same transaction.
@@ -393,23 +394,23 @@ class Collection(ABC):
         raise _no_history("merge records")
 
     def versions(self, record_id: str) -> list[Version]:
-        """Return a record as it was before each edit, the last first."""
+        """Return the earlier versions of a record, latest first."""
         return []
 
     def purged(self, ids: Sequence[str]) -> set[str]:
-        """Return the ids whose records were purged: no record may have them again."""
+        """Return the purged ids, which cannot be reused."""
         return set()
 
     def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
-        """Return deleted records, the last deleted first."""
+        """Return deleted records, most recently deleted first."""
         raise _no_history("list what was deleted")
 
     def count_trash(self) -> int:
-        """Return how many deleted records there are."""
+        """Return the number of deleted records."""
         return 0
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Bring deleted records back as they were, and return how many did not exist."""
+        """Restore deleted records, and return the number of restored ones."""
         raise _no_history("bring records back")
 
 

@@ -25,4 +25,4 @@ class CollectionParts:
     dimension: int
     directory: Path
     late: LateInteraction | None = None
-    """Comparison of word pieces, or None if only pooled vectors are compared."""
+    """Comparison of token vectors, or None if only pooled vectors are compared."""

@@ -1,4 +1,4 @@
-"""Damage to a store's files: errors that name the remedy, and reading a record's own texts back."""
+"""Damage to a store's files: errors that name the remedy, and checked decoding of a record's fields."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from atlas.core.errors import StoreDamaged, StoreError
 T = TypeVar("T")
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-"""The errors of reading something that is not as it was written. `InvalidInput` is a ValueError too."""
+"""Exceptions of decoding damaged data. `InvalidInput` is a ValueError too."""
 
 _LONGEST_FAULT = 200
-"""Characters of a fault that an error repeats. SQLite quotes whole texts."""
+"""Maximum characters of a cause in a message. SQLite quotes whole texts."""
 
 
 class UnreadableRow(StoreError):
-    """A row that ATLAS cannot have written. An engine makes it `StoreDamaged`, which names the file."""
+    """A row that ATLAS cannot have written. An engine converts it to `StoreDamaged`, which names the file."""
 
 
 def damaged(path: Path | None, what: str) -> StoreDamaged:
@@ -37,10 +37,10 @@ def damaged(path: Path | None, what: str) -> StoreDamaged:
 
 
 def decoded(decode: Callable[[Any], T], row: Mapping[str, Any], name: str) -> T:
-    """Return the value that a function reads from a record's text.
+    """Return a field of a record, decoded by a function.
 
     Raises:
-        StoreDamaged: The text does not exist, or the function cannot read it.
+        StoreDamaged: The field is missing, or the function cannot decode it.
     """
     try:
         return decode(row[name])
@@ -54,12 +54,12 @@ def stored_instant(row: Mapping[str, Any], name: str = "created_at") -> datetime
 
 
 def decoded_content(decode: Callable[[dict[str, Any]], T], metadata: Mapping[str, Any]) -> T:
-    """Return the value that a function reads from the JSON of a whole record, or raise `StoreDamaged`."""
+    """Return a record decoded from its JSON by a function, or raise `StoreDamaged`."""
     return decoded(lambda text: decode(json.loads(text)), metadata, "content")
 
 
 def parsed(text: Any, *names: str) -> dict[str, Any]:
-    """Return the JSON object of a row, which has these names.
+    """Return the JSON object of a row, checked for these keys.
 
     SQLite finds damage to its pages, but keeps no checksums: a bit that flips inside a text comes back as it is.
 
@@ -69,9 +69,9 @@ def parsed(text: Any, *names: str) -> dict[str, Any]:
     try:
         parsed_row = json.loads(text)
     except UNREADABLE as error:
-        raise UnreadableRow(f"a text of a row is not JSON: {error}") from error
+        raise UnreadableRow(f"a row contains invalid JSON: {error}") from error
     if not isinstance(parsed_row, dict) or not parsed_row.keys() >= {*names}:
-        raise UnreadableRow(f"a text of a row is not a JSON object of {', '.join(names) or 'names and values'}")
+        raise UnreadableRow(f"a row should contain a JSON object of {', '.join(names) or 'names and values'}")
     return parsed_row
 
 
@@ -80,4 +80,4 @@ def instant(text: Any) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except UNREADABLE as error:
-        raise UnreadableRow(f"a time of a row is not ISO 8601: {error}") from error
+        raise UnreadableRow(f"a row contains a time that is not ISO 8601: {error}") from error

@@ -1,4 +1,4 @@
-"""The protocol of a ledger engine: the truth of a store, which a second engine would implement beside SQLite.
+"""The protocol of a ledger engine, the source of truth of a store.
 
 It speaks in small values (`atlas.storage.records`), never in a database's own types. `SqliteLedger` in
 `atlas/storage/sqlite/` is the only engine so far, and holds all SQL. Every method may be called from any thread and
@@ -36,7 +36,7 @@ from atlas.storage.records import (
 )
 
 Progress = Callable[[int, int], None]
-"""Told how much is done, of how much."""
+"""Callback with the completed and the total amount."""
 
 
 class KeywordSearch(Protocol):
@@ -45,10 +45,10 @@ class KeywordSearch(Protocol):
     def find(
         self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
     ) -> Matches:
-        """Return the n records with the most distinctive words of a text, and those of some others that hold any."""
+        """Return the n best records by keywords, and the scores of some other records."""
 
     def merge_parts(self, collections: Sequence[str]) -> None:
-        """Merge the postings that many small writes have scattered, which makes searches faster."""
+        """Merge postings fragmented by small writes, to speed up searches."""
 
 
 class Columns(Protocol):
@@ -64,7 +64,7 @@ class Columns(Protocol):
         """Return the metadata keys that some live record has."""
 
     def before(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
-        """Return the n records just before each of some, nearest first, among those with the same value of a key."""
+        """Return the n predecessors of each record in its group, nearest first."""
 
     def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the titles of the records that are live, by id."""
@@ -83,7 +83,7 @@ class MarkTables(Protocol):
         """Return the marks of the records that have any, of a whole collection or among some ids."""
 
     def column(self, collection: str, name: str) -> dict[str, Any]:
-        """Return one of the marks of every record that has it: a tuple of tags, a boolean or a string."""
+        """Return a mark of every record that has it: a tuple of tags, a boolean or a string."""
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
         """Set records' marks, or raise `NotFound` where one does not exist."""
@@ -98,13 +98,13 @@ class MarkTables(Protocol):
         """Set records' marks to the result of a function of them, and return how many that changed."""
 
     def strays(self) -> list[tuple[str, str]]:
-        """Return the collection and id of each record that is marked, but never was in the ledger."""
+        """Return the collection and id of marks without a record in the ledger."""
 
     def drop_strays(self, operation: OperationDraft) -> None:
         """Remove the marks of ids that were never in the ledger."""
 
     def lost(self) -> list[str]:
-        """Return the live records whose last mark was lost with its file, until somebody marks them again."""
+        """Return the live records whose marks were lost with their file and not set again."""
 
     def state(self) -> str:
         """Return a string that differs after every change of records, marks or uses."""
@@ -137,13 +137,13 @@ class UsageTables(Protocol):
         """Add one use and its outcome, durably. A second use of the record by an attempt is ignored."""
 
     def retrieved_since(self, collection: str, since: str) -> dict[str, str]:
-        """Return when a search last returned each record, of those that one returned after a time.
+        """Return the time of the last retrieval of each record retrieved after a time.
 
-        It can be asked every second: of merged records each counts for itself.
+        It is cheap enough to poll. Merged records are not combined.
 
         Args:
             collection: Name of the collection of the records.
-            since: In UTC as ISO 8601. Empty for all that were ever returned.
+            since: UTC in ISO 8601. Empty for all retrievals.
         """
 
     def record_retrievals(self, retrievals: Mapping[str, Mapping[str, int]]) -> None:
@@ -166,7 +166,7 @@ class VectorTable(Protocol):
         """Return how many vectors the records of a collection have."""
 
     def exceed(self, collection: str, n_vectors: int) -> bool:
-        """Return whether the live records of a collection have more vectors than this. It counts no further."""
+        """Return whether the live records of a collection have more than `n_vectors` vectors."""
 
     def texts(self) -> list[str]:
         """Return the distinct texts that were embedded, of records and of their history."""
@@ -201,22 +201,22 @@ class Copies(Protocol):
     """Backups of a ledger, and restoring it from them."""
 
     def write(self, target: Path) -> int:
-        """Write a copy of the ledger as it is at one instant, and return how many records it holds."""
+        """Write a consistent copy of the ledger, and return its number of records."""
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
         """Remove deleted and waiting records from a copy, and return how many that was."""
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
-        """Refuse a copy that cannot be used, and bring one of an older schema up to this one."""
+        """Validate a copy, and migrate one of an older schema."""
 
     def contents(self, copy: Path) -> CopyContents:
         """Return the number of records in a copy, and its model."""
 
     def revived(self, copy: Path) -> tuple[str, ...]:
-        """Return the ids of purged records that a copy still holds, live or in its history."""
+        """Return the ids of purged records that a copy still contains, live or in its history."""
 
     def restore(self, copy: Path) -> None:
-        """Replace the ledger by a copy, in one transaction that every other process sees as a whole."""
+        """Replace the ledger by a copy, in one transaction."""
 
 
 DOMAIN_NAMES, DOMAINS_NAMED = "domain_names", "domains_named"
@@ -227,10 +227,10 @@ A store in a directory has a file instead, so whoever copies a ledger copies the
 
 
 class Notes(Protocol):
-    """Small texts that are kept by name, beside the records."""
+    """Small named texts in the ledger."""
 
     def read(self, beginning: str) -> dict[str, str]:
-        """Return each text whose name begins so, by the rest of its name, in the order of names."""
+        """Return the notes with a prefix, by the rest of their names, sorted by name."""
 
     def write(
         self,
@@ -240,28 +240,28 @@ class Notes(Protocol):
         about: Sequence[tuple[str, str]] = (),
         moves: bool = False,
     ) -> dict[str, str | None]:
-        """Keep texts, or delete those that are None, and return the earlier texts of these names."""
+        """Write notes, or delete those that are None, and return their earlier texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """A result of long work that every server of a store shows."""
+    """A published result of a job, shared by all servers of a store."""
 
     version: int
-    """Higher than of every earlier one. It is the time of its publication, in nanoseconds since 1970."""
+    """Increasing version: the time of publication, in nanoseconds since 1970."""
 
     job: str
-    """The job that made it. Empty if there is no job."""
+    """Id of its job. Empty without a job."""
 
     is_whole: bool
-    """False if it is too large to be held, so that only its maker has it."""
+    """False if it is too large to share, so that only the server that made it has its content."""
 
 
 class SharedState(Protocol):
-    """The part of a store beside its records that its servers have in common."""
+    """State shared by all servers of a store, besides its records."""
 
     def locked(self, name: str, on_wait: Callable[[], None] = ...) -> AbstractContextManager[bool]:
-        """Return a block that excludes all others of this name, on every machine. It yields whether it had to wait."""
+        """Return a lock by name across machines. It yields whether it had to wait."""
 
     def ledger_id(self) -> str:
         """Return the id of the ledger as it is now."""
@@ -273,23 +273,23 @@ class SharedState(Protocol):
         """Return a version of a result, or None if it was replaced or deleted."""
 
     def publish(self, name: str, content: bytes, *, job: str, ledger_id: str) -> int:
-        """Publish a result in place of the present one, and return its version."""
+        """Publish a result, replacing the current one, and return its version."""
 
 
 class LedgerEngine(Protocol):
-    """The truth of a store."""
+    """The source of truth of a store."""
 
     @property
     def clock(self) -> Clock:
-        """The time that writes are dated by."""
+        """The clock for the times of writes."""
 
     @property
     def read_only(self) -> bool:
-        """True if it was opened for reading only, or the present actor is a viewer."""
+        """True if it was opened for reading only, or the current actor is a viewer."""
 
     @property
     def is_file(self) -> bool:
-        """True if it is a file of the store's directory, which others beside it follow: marks, and an index."""
+        """True if it is a file in the store's directory."""
 
     @property
     def words(self) -> KeywordSearch:
@@ -321,7 +321,7 @@ class LedgerEngine(Protocol):
 
     @property
     def purges(self) -> Purges:
-        """Forgetting for good."""
+        """Purges of records."""
 
     @property
     def copies(self) -> Copies:
@@ -333,7 +333,7 @@ class LedgerEngine(Protocol):
 
     @property
     def shared(self) -> SharedState | None:
-        """The part that several machines share. None if the ledger is a file."""
+        """State shared across machines. None if the ledger is a file."""
 
     def close(self) -> None:
         """Close the connections. A later call opens new ones."""
@@ -342,10 +342,10 @@ class LedgerEngine(Protocol):
         """Call a function after every write of this process. It should return at once, without an error."""
 
     def reading(self) -> AbstractContextManager[object]:
-        """Return a block in which everything that this thread reads is of one state of the ledger."""
+        """Return a context manager in which this thread reads one snapshot of the ledger."""
 
     def identity(self) -> str:
-        """Return a name of these files or tables: a copy of them has another one, where `ledger_id` is the same."""
+        """Return an identifier of these files or tables. Unlike `ledger_id`, it differs for a copy."""
 
     def index(self, collection: str, dimension: int) -> FollowingIndex:
         """Return the collection's vector index, which lags behind the ledger."""
@@ -354,18 +354,18 @@ class LedgerEngine(Protocol):
         """Return the ledger's size on a server's disk. 0 for a file of the store's directory."""
 
     def copy_into(self, target: Any, on_progress: Progress | None = None) -> int:
-        """Copy all of it into another ledger that is empty, in one transaction, and return how many rows.
+        """Copy the ledger into an empty one, in one transaction, and return the number of rows.
 
         Args:
-            target: A ledger of whatever engine.
+            target: A ledger of any engine.
 
         Raises:
-            InvalidInput: The other one holds something.
-            StoreError: The copy differs from the original, and the copy was discarded.
+            InvalidInput: The target is not empty.
+            StoreError: The copy differs from the original, and was discarded.
         """
 
     def checks(self) -> tuple[Check, ...]:
-        """Return the checks of the ledger's own tables, in the order in which they are to be made."""
+        """Return the checks of the ledger's own tables, in order."""
 
     def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
         """Return the live records among `ids`, by id. Light ones come without vectors and content."""
@@ -380,16 +380,16 @@ class LedgerEngine(Protocol):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Record]:
-        """Return live records sorted by a metadata key, or as they were added. Those without the key come last."""
+        """Return live records sorted by a metadata key, or by insertion. Records without the key come last."""
 
     def count(self, collection: str, where: Where | None = None) -> int:
         """Return how many live records pass a filter."""
 
     def ids_beginning(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
-        """Return at most two ids of live records, or of deleted ones that can be brought back, that begin so."""
+        """Return at most two ids with a prefix, of live records or of deleted ones that can be restored."""
 
     def count_by(self, collection: str, key: str, where: Where | None = None) -> dict[Any, int]:
-        """Return how many live records hold each value of a metadata key, most frequent first."""
+        """Return the number of live records for each value of a metadata key, most frequent first."""
 
     def matching(self, collection: str, where: Where | None = None) -> Seqs:
         """Return the live records that pass a filter, by number."""
@@ -407,16 +407,16 @@ class LedgerEngine(Protocol):
         """Return the newest revision of the whole store, marks included."""
 
     def collections(self) -> list[str]:
-        """Return the collections that hold, or held, any record."""
+        """Return the collections that have or had records."""
 
     def moment(self) -> Moment:
         """Return the present point in the history."""
 
     def position(self, collection: str) -> Position:
-        """Return the current position of a collection: cheap enough to ask before every query."""
+        """Return the current position of a collection, cheap enough to read before every query."""
 
     def has_more_than(self, collection: str, n_records: int) -> bool:
-        """Return whether a collection has more live records than this. It counts no further."""
+        """Return whether a collection has more than `n_records` live records."""
 
     def follow(self, collection: str, since: int, limit: int = -1) -> list[Entry]:
         """Return the changes in a collection after a revision, oldest first. Deletions come without vectors."""
@@ -428,22 +428,22 @@ class LedgerEngine(Protocol):
         """Return how many live records were added or changed after a revision."""
 
     def has_change(self, tip: Tip) -> bool:
-        """Return whether a change is in the history, so that all that was seen before it is there as well."""
+        """Return whether a change, and so every earlier one, is in the history."""
 
     def was_at(self, collection: str, position: Position) -> bool:
-        """Return whether a collection can have been at a position: revision and newest change fit together."""
+        """Return whether a position is consistent with a collection's history."""
 
     def model(self) -> tuple[str, int] | None:
-        """Return name and dimension of the embedding model that the store is bound to. None before it is bound."""
+        """Return the name and dimension of the store's embedding model, or None before it is bound."""
 
     def prompts(self) -> str:
         """Return the prompts of that model as text. Empty if there are no prompts."""
 
     def bind_model(self, name: str, dimension: int, prompts: str = "") -> None:
-        """Bind a store that has no model yet. One that has is left as it is."""
+        """Bind a store to a model, unless it has one."""
 
     def draft(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
-        """Return a new operation. It reaches the history with its first write."""
+        """Return a new operation, which is added to the history with its first write."""
 
     def add(
         self,
@@ -456,7 +456,7 @@ class LedgerEngine(Protocol):
         restored: Mapping[str, RestoredHistory] = ...,
         alone_in: str = "",
     ) -> list[str]:
-        """Write new records, and return the ids of those that were written."""
+        """Write new records, and return their ids."""
 
     def update(
         self,
@@ -479,4 +479,4 @@ class LedgerEngine(Protocol):
         unchanged_since: Moment | None = None,
         used: Mapping[str, Usage] = ...,
     ) -> int:
-        """Delete records, keeping them in the history, and return how many there were."""
+        """Delete records, keeping them in the history, and return the number of deleted ones."""

@@ -1,6 +1,6 @@
-"""Files beside the ledger that may contain texts of records, and how a purge removes them.
+"""Removal of files that may contain purged records.
 
-A note in the ledger marks an unfinished purge, so whoever opens the store next goes on where it was stopped.
+A note in the ledger marks an unfinished purge, which the next process to open the store resumes.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from atlas.storage.sqlite.copies import ledger_id_at
 LEDGER = "atlas.sqlite"
 
 CACHE = "cache"
-"""The directory of results that were worked out from the records: safe to delete at any time."""
+"""Name of the cache directory of derived results, which is safe to delete at any time."""
 
 _COPIES = (
     *("atlas.schema-*.sqlite*", ".atlas.*.sqlite*", ".atlas-restore-*", ".atlas-backup-*"),
     *(f"{PREFIX}*", "*_meta.unreadable-*.json"),
 )
-"""The ledger as it was before a newer version took it over, what was left where that, a backup or a restore was killed,
-frozen copies, and marks files that an older version could not read."""
+"""Patterns of copies: ledgers before a migration, remains of a killed migration, backup or restore, frozen copies, and
+unreadable marks files."""
 
 _RECEIVED = "received"
 """The directory of uploads that a server has not stored yet."""
 
 _REFUSED_TRACES = f"{_RECEIVED}/*/*.refused"
-"""Traces that a server could make no attempt of, and that may hold anything."""
+"""Directory of traces that a server could not convert to attempts, with any content."""
 
 _BEGUN_NAMES, _BEGUN_LABEL = ".domain_names.json.[0-9]*", ".store.json.[0-9]*"
 """Files that will replace others. Names are written under their lock. A label has no content of records."""
@@ -62,7 +62,7 @@ UNDER_WAY = (
 
 
 def finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
-    """Finish purges. Return the reason why one is unfinished, and the remedy, or an empty string.
+    """Finish purges. Return the reason why one is unfinished with a remedy, or an empty string.
 
     Args:
         path: The store's directory.
@@ -97,7 +97,7 @@ def _is_unclean(left: Left) -> bool:
 
 
 def _clean(path: Path, ledger: LedgerEngine, drop_index: Callable[[str], None], left: Iterable[Left]) -> bool:
-    """Remove the files that may contain purged records, then rewrite the ledger's. Return whether a copy is in use."""
+    """Remove the files that may contain purged records, then rewrite the ledger. Return whether a copy is in use."""
     collections = sorted({name for rest in left for name in rest.collections})
     for name in collections:
         drop_index(name)
@@ -113,13 +113,13 @@ def copies(store: Path) -> list[Path]:
 
 
 def strangers(store: Path) -> list[Path]:
-    """Return the files in the directory that are not ours to remove, such as a backup."""
+    """Return the files in the directory that ATLAS does not own, such as a backup."""
     ours = set(_matching(store, _OURS))
     return sorted(path for path in store.iterdir() if path not in ours)
 
 
 def own_files(store: Path) -> list[Path]:
-    """Return the directory of a store, or, if it contains other things, the store's files in it."""
+    """Return the directory of a store, or only the store's files if it contains others."""
     ours = _matching(store, (*_OURS, _RECEIVED))
     return [store] if {*store.iterdir()} <= {*ours} else ours
 
@@ -128,7 +128,7 @@ def remove_leftovers(store: Path) -> list[Path]:
     """Remove the cache, every copy of the ledger, and unfinished files of names.
 
     Returns:
-        Copies of the ledger that a backup or a restore is using right now, and that stay.
+        Copies of the ledger that are kept because a backup or restore is using them.
     """
     _remove(_matching(store, [_REFUSED_TRACES]))
     with InterProcessLock(store / "domain_names.lock").locked():
@@ -141,13 +141,13 @@ def remove_leftovers(store: Path) -> list[Path]:
 
 @contextmanager
 def in_use(scratch: Path) -> Iterator[None]:
-    """Lock a directory against purges for the block."""
+    """Lock a scratch directory against purges in a context."""
     with _scratch_lock(scratch).locked():
         yield
 
 
 def _removed(path: Path) -> bool:
-    """Return whether a copy of the ledger is gone: one in use is kept."""
+    """Remove a copy of the ledger unless it is in use, and return whether it is gone."""
     if not path.is_dir() or path.is_symlink():
         _remove([path])
         return True
@@ -176,14 +176,14 @@ def _scratch_lock(scratch: Path) -> InterProcessLock:
 
 @contextmanager
 def caching(directory: Path, ledger_id: str) -> Iterator[None]:
-    """Lock a store's cache for writing derived results, unless the ledger has been replaced since.
+    """Lock a store's cache for writing derived results, or raise if the ledger has been replaced.
 
     Args:
         directory: The cache; anything may be written into other directories.
-        ledger_id: Id of the ledger as it was read; '' if that is not known.
+        ledger_id: Id of the ledger that was read; '' if unknown.
 
     Raises:
-        PlanOutdated: The store was restored, embedded again or purged of a record meanwhile.
+        PlanOutdated: The store was restored, re-embedded or purged since.
     """
     ledger = directory.parent / LEDGER
     if directory.name != CACHE or not ledger_id or not ledger.exists():

@@ -1,7 +1,7 @@
-"""Indexes that follow the ledger: derived from it, behind it at times, and never believed alone.
+"""Vector indexes derived from the ledger, which may lag behind it.
 
-ChromaDB's files, PostgreSQL's HNSW index and services such as Pinecone are some. `Nearest` merges what an index finds
-with what it has not followed yet, and builds it again where its seal does not fit the ledger.
+Examples are ChromaDB's files, PostgreSQL's HNSW index and services such as Pinecone. `Nearest` merges the hits of an
+index with newer records, and rebuilds an index whose seal does not match the ledger.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from atlas.storage.records import Seqs
 
 
 class IndexUnusable(Exception):
-    """The index is gone, damaged or half written. Clear it and follow the ledger from its start."""
+    """The index is missing, damaged or half written. Clear and rebuild it."""
 
 
 class IndexUnreachable(IndexUnusable):
-    """The index is out of reach for now, without a sign of damage. Do without it, and leave it."""
+    """The index is unreachable, with no sign of damage. Search without it, and keep it."""
 
 
 class IndexBehind(IndexUnreachable):
-    """The answer lacks writes that the seal covers. An earlier seal may do."""
+    """The answer lacks writes that the seal covers. Retry with an earlier seal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seal:
-    """The note of the last writer: how far it had followed which ledger, and its files."""
+    """Watermark of the last writer: the ledger, the position in it, and a digest of the index files."""
 
     ledger_id: str = ""
     revision: int = 0
     files: str = ""
-    """A digest over the files, if there are any. Opening other ones could crash the process."""
+    """Digest of the index files, if any. Opening damaged files could crash the process."""
 
     n_keys: int = 0
-    """How many keys it held, if they are counted."""
+    """Number of keys in the index, if counted."""
 
     change: int = 0
-    """The newest change of the ledger then."""
+    """Number of the newest change in the ledger at that time."""
 
     change_name: str = ""
-    """A name that no other change of that number has, as a ledger that was put back may hold other records by now."""
+    """Unique name of that change, since a restored ledger may reuse its number."""
 
     @property
     def is_sound(self) -> bool:
@@ -58,7 +58,7 @@ class Seal:
 
 
 def read_seal(text: str) -> Seal:
-    """Return the seal of a JSON text. An empty one if no writer leaves such a text."""
+    """Return a seal from JSON, or an empty one if the text is malformed."""
     try:
         seal = Seal(**json.loads(text))
     except (ValueError, TypeError, RecursionError):
@@ -71,73 +71,73 @@ class FollowingIndex(Protocol):
 
     @property
     def is_counted(self) -> bool:
-        """True where a write may go astray without an error, so that its keys are counted before it is sealed."""
+        """True if writes may be lost without an error, so that keys are counted before sealing."""
 
     @property
     def is_open(self) -> bool:
-        """True while it holds files or connections open."""
+        """True while files or connections are open."""
 
     @property
     def is_remote(self) -> bool:
-        """True where a service keeps it.
+        """True if the index is in a remote service.
 
-        It may have followed more than a reader sees of the ledger, so its hits are compared again there.
+        It may be ahead of a reader's snapshot of the ledger, so its hits are compared again.
         """
 
     @property
     def is_resumable(self) -> bool:
-        """True where parts of the way are sealed too, so that whoever is stopped goes on from there."""
+        """True if intermediate positions are sealed, so that an interrupted writer can resume."""
 
     @property
     def most_hits(self) -> int:
-        """The most hits of a query."""
+        """Maximum number of hits of a query."""
 
     @property
     def fault(self) -> str:
-        """The reason why it could not be asked or written last. Empty if it could, or was not tried."""
+        """The reason why its last use failed. Empty if it succeeded or was not tried."""
 
     @property
     def is_due(self) -> bool:
-        """True where it failed, and has been left alone for long enough."""
+        """True if it failed, and the backoff is over."""
 
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> AbstractContextManager[bool]:
-        """Keep others from writing it. Gives False if another process kept it for longer than the timeout."""
+        """Lock the index for writing. Yields False after a timeout."""
 
     def seal(self) -> Seal:
-        """Return the seal that queries may rely on, from the last writer. Empty if its write is unfinished."""
+        """Return the seal for queries, from the last writer. Empty if a write is unfinished."""
 
     def written(self) -> Seal:
-        """Return the seal at which a writer continues. It is later than `seal` while writes are not visible yet."""
+        """Return the seal for writers. It is later than `seal` while writes are not visible yet."""
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
-        """Begin writing after a seal."""
+        """Begin writing from a seal."""
 
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
-        """Finish writing, and record the position in the ledger that it has followed."""
+        """Finish writing, and record the position in the ledger."""
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Write vectors under these keys, in place of the present ones."""
+        """Insert or replace vectors by key."""
 
     def remove(self, keys: Sequence[str]) -> None:
         """Remove the vectors of these keys. Unknown ones are ignored."""
 
     def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
-        """Return at most k keys with their similarity, highest first, if this is its seal."""
+        """Return at most k keys with their similarities, highest first, if the seal is current."""
 
     def count(self) -> int:
-        """Return how many keys it holds."""
+        """Return the number of keys."""
 
     def clear(self) -> bool:
-        """Forget everything. Return False if that cannot be done in this process."""
+        """Delete all vectors, or return False if this process cannot."""
 
     def close(self) -> None:
         """Close files and connections."""
 
 
 class LocalIndex:
-    """The parts of the protocol that are the same in every index that is as near as the ledger."""
+    """Base class of indexes on the ledger's machine."""
 
     is_remote = is_resumable = is_due = False
     most_hits = sys.maxsize
@@ -154,7 +154,7 @@ class LocalIndex:
 
 @runtime_checkable
 class FilteredIndex(FollowingIndex, Protocol):
-    """An index whose queries can be narrowed."""
+    """An index whose queries can be filtered."""
 
     def query_among(self, vector: Vector, k: int, seqs: Seqs) -> list[tuple[str, float]]:
-        """Return at most k keys of these records, with their similarity, highest first."""
+        """Return at most k keys of the given records with their similarities, highest first."""

@@ -1,4 +1,4 @@
-"""Stores that never change again: copies that were made for whoever may see how a store was."""
+"""Frozen copies of a store, which are read-only."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from atlas.core.errors import StoreUnavailable
 from atlas.storage.place.access import access_place
 
 PREFIX = "frozen-"
-"""Beginning of the names of the directories within a store where its frozen copies lie."""
+"""Prefix of the directories of frozen copies within a store."""
 
 STAMP = "frozen.json"
-"""Name of the file in a store's directory with the time of its freezing. A store with it opens for reading alone."""
+"""Name of the file with the time of freezing. A store with this file is read-only."""
 
 
 def frozen_copy(store: Path, name: str) -> Path:
@@ -26,9 +26,9 @@ def frozen_copy(store: Path, name: str) -> Path:
 
 
 def present_copy(store: Path, name: str) -> Path | None:
-    """Return the directory of a frozen copy, or None if it is missing or may contain records purged since.
+    """Return the directory of a frozen copy, or None if it is missing or older than a purge.
 
-    A purge removes the copies of its own machine. Others ask for it.
+    A purge removes the copies on its own machine only.
     """
     copy = frozen_copy(store, name)
     try:
@@ -39,10 +39,10 @@ def present_copy(store: Path, name: str) -> Path | None:
 
 
 def frozen_at(store: Path) -> datetime | None:
-    """Return when a store was frozen. None for one that agents may write to.
+    """Return the time at which a store was frozen, or None for a writable store.
 
     Raises:
-        StoreUnavailable: The store is a frozen copy of an unreadable time.
+        StoreUnavailable: The time of a frozen copy cannot be read.
     """
     try:
         return datetime.fromisoformat(json.loads((store / STAMP).read_text(encoding="utf-8"))["frozen_at"])

@@ -11,10 +11,10 @@ from atlas.embedding.chunking import EncodedText
 from atlas.storage.records import Merge, Moment, OperationDraft, Record, Version
 
 Image = dict[str, Any]
-"""A record, or its marks, as it is or was."""
+"""A state of a record or of its marks."""
 
 Reword = Callable[[str, Sequence[Image], Iterable[tuple[str, str]]], Mapping[str, tuple[str, EncodedText]]]
-"""Rewords texts that contain a part of a purged record.
+"""Function that rewords texts that contain a part of a purged record.
 
 From a collection, what was purged of it, and each text that finds a record with that record's content: the texts to
 replace, each with the one that takes its place, and its vectors, those of word pieces too."""
@@ -22,38 +22,38 @@ replace, each with the one that takes its place, and its vectors, those of word 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """A record that would go."""
+    """A record that would be purged."""
 
     collection: str
     id: str
     title: str
     is_live: bool
-    """True if it is in its memory. Else it was deleted."""
+    """True if it is live, False if deleted."""
 
     n_earlier: int
-    """States of it, and of its marks, that the history holds."""
+    """Number of states of the record and of its marks in the history."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """Another record that repeats a passage of a record, or names it."""
+    """Another record that quotes or names a purged one."""
 
     collection: str
     record_id: str
     title: str
     where: str
-    """`in the trash`, `in an earlier version`, `in its marks`. Empty for its present text."""
+    """`in the trash`, `in an earlier version`, `in its marks`. Empty for the current text."""
 
     n_shared: int
-    """Lines, sentences and words with digits that it shares. 0 if it only names the record."""
+    """Number of shared lines, sentences and words with digits. 0 if it only names the record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """The rest of a purge that is not done yet, besides cutting the -wal file off."""
+    """The unfinished steps of a purge, besides truncating the WAL."""
 
     collections: Sequence[str] = ()
-    """Collections whose index and table of words have to go."""
+    """Collections whose vector and keyword indexes are to be rebuilt."""
 
     has_copies: bool = True
     """True while older copies of the ledger, or other files, may have to be removed."""
@@ -61,23 +61,23 @@ class Left:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgeTraces:
-    """The traces in a ledger of records that would be purged."""
+    """Traces of purged records in a ledger."""
 
     records: tuple[Removal, ...]
     quotes: tuple[Quote, ...]
-    """Other records that repeat a passage of these, or name one."""
+    """Other records that quote or name a purged one."""
 
     n_reasons: int
-    """Operations whose reason quotes one of them."""
+    """Number of operations whose reason quotes a purged record."""
 
     n_judged: int
-    """Judgements of them, or whose query quotes one of them."""
+    """Number of judgements of purged records, or whose query quotes one."""
 
     moment: Moment
 
 
 class History(Protocol):
-    """The operations on records, and the ways to take them back."""
+    """The history of operations on records, and undo."""
 
     def check_unchanged(self, collection: str, ids: Sequence[str], moment: Moment) -> None:
         """Raise `PlanOutdated` if one of these records, or its marks, has changed since a moment."""
@@ -86,13 +86,13 @@ class History(Protocol):
         """Return operations, newest first."""
 
     def operation(self, operation_id: str) -> Operation:
-        """Return one operation, by its id or by a beginning of it that no other shares, or raise `NotFound`."""
+        """Return an operation by its id or a unique prefix, or raise `NotFound`."""
 
     def count(self, wanted: Operations = ANY_OPERATION) -> int:
-        """Return how many operations there are."""
+        """Return the number of operations."""
 
     def actors(self) -> list[str]:
-        """Return all actors of operations, the latest first."""
+        """Return all actors, the most recent first."""
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
         """Return the change of each record in an operation, in its order."""
@@ -101,12 +101,12 @@ class History(Protocol):
         """Return the collections whose records an operation touched, or raise `NotFound`."""
 
     def undo(self, operation_id: str, *, actor: str, reason: str = "") -> Operation:
-        """Undo an operation as one new operation. Undoing that one does it again."""
+        """Undo an operation as a new operation, which can be undone too."""
 
     def undo_many(
         self, wanted: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
     ) -> UndoneMany:
-        """Undo all operations that are wanted as one, or preview that if `expected` is None."""
+        """Undo the matching operations as one, or only preview it if `expected` is None."""
 
     def merge(
         self,
@@ -119,31 +119,31 @@ class History(Protocol):
         unchanged_since: Moment,
         dropped: Sequence[str] = (),
     ) -> None:
-        """Make one record of several, as often as is asked, or raise `PlanOutdated` where one has changed since."""
+        """Merge groups of records, or raise `PlanOutdated` if one has changed since."""
 
     def accept(
         self, collection: str, ids: Sequence[str], operation: OperationDraft, unchanged_since: Moment | None = None
     ) -> int:
-        """Accept records that wait for review, and count their uses. Return how many there were."""
+        """Accept records that wait for review, count their uses, and return their number."""
 
     def versions(self, collection: str, record_id: str) -> list[Version]:
-        """Return a record as it was before each edit, the last first."""
+        """Return the earlier versions of a record, latest first."""
 
     def purged(self, collection: str, ids: Sequence[str]) -> set[str]:
         """Return the ids whose records were purged."""
 
     def trash(self, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
-        """Return deleted records, the last deleted first."""
+        """Return deleted records, most recently deleted first."""
 
     def count_trash(self, collection: str) -> int:
-        """Return how many deleted records there are."""
+        """Return the number of deleted records."""
 
     def restore(self, collection: str, ids: Sequence[str], operation: OperationDraft) -> int:
-        """Bring deleted records back as they were, and return how many."""
+        """Restore deleted records, and return the number of restored ones."""
 
 
 class Purges(Protocol):
-    """The ledger's part of purges: finding, removing, and notes of unfinished ones."""
+    """Purges in the ledger: finding traces, removal, and notes of unfinished purges."""
 
     def sight(self, ids: Sequence[str], collection: str) -> PurgeTraces:
         """Return the traces of records in the ledger."""
@@ -160,7 +160,7 @@ class Purges(Protocol):
         """Purge records, by collection and id, as one operation, which cannot be undone."""
 
     def unfinished(self) -> dict[str, Left]:
-        """Return the purges that are not done yet, by operation."""
+        """Return the unfinished purges, by operation."""
 
     def note_unfinished(self, left: Mapping[str, Left]) -> None:
         """Note the unfinished parts of purges, by operation."""
@@ -169,7 +169,7 @@ class Purges(Protocol):
         """Note that purges are finished."""
 
     def rewrite(self, collections: Iterable[str]) -> None:
-        """Rebuild the tables of words, and write the file again, without free pages."""
+        """Rebuild the keyword indexes, and vacuum the file."""
 
     def empty_journal(self) -> bool:
-        """Cut off the file of recent writes. Return False while a reader needs it."""
+        """Empty the WAL, or return False while a reader needs it."""

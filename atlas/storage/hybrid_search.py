@@ -1,8 +1,8 @@
-"""Finding records by vector, by words or by both, with or without those that a person has buried.
+"""Search by vector, by keywords or both, with or without buried records.
 
-What another writer has added, and waits for review, is left out like what is buried.
+Records by other writers that wait for review are left out like buried ones.
 
-Each search sees one state of the store from its filter to its last record, whatever is written meanwhile.
+Each search reads one snapshot of the store.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from atlas.storage.vectors.in_memory import Neighbours
 from atlas.storage.vectors.vector_search import Nearest
 
 SPARE = 256
-"""How many more of the nearest are asked for, as they might be buried. Where that is too few, the rest is searched."""
+"""Overfetch for buried records. If too few remain, all others are searched."""
 
 BURIED: Where = {"marks.buried": True}
 
@@ -44,7 +44,7 @@ class SearchableCollection:
 def by_vector(
     collection: SearchableCollection, vector: Vector, k: int, where: Where | None = None, with_buried: bool = True
 ) -> QueryResult:
-    """Return the k records that are nearest to a vector, of those that pass a filter."""
+    """Return the k nearest records that pass a filter."""
     if k <= 0:
         return _result(collection, [])
     with collection.ledger.reading():
@@ -59,7 +59,7 @@ def by_words(
     with_buried: bool = True,
     as_typed: bool = False,
 ) -> QueryResult:
-    """Return the k records that share the most distinctive words with a text, of those that pass a filter."""
+    """Return the k best records by keywords that pass a filter."""
     with collection.ledger.reading():
         scope = _scope(collection, where, with_buried)
         found = collection.ledger.words.find(collection.name, text, scope, k, as_typed=as_typed)
@@ -77,7 +77,7 @@ def candidates(
     worth: Worth | None = None,
     compared: Worth | None = None,
 ) -> Candidates:
-    """Return the n nearest records and the n that hold the most distinctive words, each with both its values, exactly.
+    """Return the n nearest records and the n best by keywords, each with both exact scores.
 
     Args:
         vector: None to search by words alone; all similarities are 0 then.
@@ -109,7 +109,7 @@ def candidates(
 def _around(
     collection: SearchableCollection, text: str, n: int, scope: Scope, worded: Matches, context: Context
 ) -> dict[int, float]:
-    """Return the word values that records of a scope get from later records of their log."""
+    """Return the keyword scores that records of a scope get from later records of their log."""
     values = worded.values
     if scope.passing is not None:  # records that fail the filter lend their words as well
         values = collection.ledger.words.find(collection.name, text, Scope(hidden=scope.hidden), n).values
@@ -126,7 +126,7 @@ def _around(
 
 
 def _with_words_of(collection: SearchableCollection, text: str, worded: Matches, seqs: Sequence[int]) -> Matches:
-    """Return matches with the values of some records more, of those that hold any of the words."""
+    """Return keyword matches, extended by the scores of further records."""
     missing = np.array([seq for seq in seqs if seq not in worded.values], np.int64)
     if not len(missing):
         return worded
@@ -136,7 +136,7 @@ def _with_words_of(collection: SearchableCollection, text: str, worded: Matches,
 
 
 def _worthy(near: Mapping[int, float], worded: Matches, worth: Worth) -> dict[int, float]:
-    """Return the candidates that are worth something, in their order."""
+    """Return the candidates that satisfy `worth`, in order."""
     similarities = np.fromiter(near.values(), np.float64, len(near))
     words = np.fromiter((worded.values.get(seq, 0.0) for seq in near), np.float64, len(near))
     is_worth = worth(similarities, words / (worded.information or 1.0))

@@ -1,4 +1,4 @@
-"""Late interaction over a store: token vectors packed as records are written, and compared with those of a query."""
+"""Late interaction over a store: token vectors are packed when records are written, and compared with a query's."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _UNREADABLE = "cannot be read; make them again: atlas reembed. Or search without
 
 
 class TokenEmbedder(WholeEmbedder, Protocol):
-    """An embedding model that gives the vectors of word pieces as well."""
+    """An embedding model that also returns token vectors."""
 
     def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
-        """Return the vectors of documents, shape (n, dim), and those of each one's word pieces."""
+        """Return the vectors of documents, shape (n, dim), and their token vectors."""
 
     def query_tokens(self, text: str) -> TokenVectors:
-        """Return the vectors of a question's word pieces."""
+        """Return the token vectors of a query."""
 
 
 def gives_tokens(embedder: WholeEmbedder) -> TypeGuard[TokenEmbedder]:
-    """Return whether an embedding model gives the vectors of word pieces."""
+    """Return whether an embedding model returns token vectors."""
     return all(offers(embedder, name) for name in WITH_TOKENS)
 
 
@@ -54,8 +54,8 @@ class LateInteraction:
     def for_new_texts(self) -> Projection | None:
         """Return the projection that packs token vectors to write, or None if there are none or it is read-only.
 
-        The first writer finds the projection that all later ones use. Where that is damaged, texts are written without,
-        and searches report it.
+        The first writer fits the projection that all later ones use. If it is damaged, texts are written without token
+        vectors, and searches report it.
         """
         try:
             projection = self._projection()
@@ -67,13 +67,13 @@ class LateInteraction:
         return projection
 
     def makes_any(self) -> bool:
-        """Return whether the model gives useful token vectors, so that missing ones can be made."""
+        """Return whether the model returns useful token vectors, so that missing ones can be computed."""
         if not len(self._embedder.query_tokens("word").ids):
             return False
         return self._projection() is not None or fitted(self._embedder) is not None
 
     def similarities(self, query: str, cosines: Mapping[int, float]) -> dict[int, float]:
-        """Return similarities of a query and records, by number, of those whose token vectors are kept.
+        """Return the similarities of a query and the records with token vectors, by number.
 
         Args:
             cosines: Cosines of the pooled vectors of the query and the records.
@@ -101,7 +101,7 @@ class LateInteraction:
         return None if cached is None else cached[1]
 
     def _fitted(self) -> Projection | None:
-        """Find the projection of the model, and keep it unless another process has just done so."""
+        """Fit the projection of the model, and store it unless another process has."""
         with self._lock:
             if self._is_of_no_use:
                 return None
@@ -119,13 +119,13 @@ class LateInteraction:
 
 
 def stored_projection(ledger: LedgerEngine, dimension: int) -> Projection | None:
-    """Return the projection of a store, or None before the first one.
+    """Return the stored projection, or None.
 
     Args:
         dimension: Dimension of the model's vectors.
 
     Raises:
-        StoreDamaged: It cannot be read, or is of another dimension.
+        StoreDamaged: It is malformed, or has another dimension.
     """
     text = ledger.notes.read(PROJECTION).get("")
     try:
@@ -135,9 +135,9 @@ def stored_projection(ledger: LedgerEngine, dimension: int) -> Projection | None
 
 
 def fitted(embedder: TokenEmbedder) -> Projection | None:
-    """Return the projection of a model, or None if it gives no token vectors, or useless ones.
+    """Return the projection of a model, or None if it has no useful token vectors.
 
-    It depends on the model alone, so an embedder with a method `token_projection` may know it already.
+    It depends only on the model, so an embedder may supply it with a method `token_projection`.
     """
     known = get_offered(embedder, "token_projection")
     projection: Projection | None = known() if known else measured_projection(embedder.encode_with_tokens)

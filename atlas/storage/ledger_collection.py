@@ -1,4 +1,4 @@
-"""One collection of a ledger: durable, exact about filters, and undoable."""
+"""A collection in a ledger: durable, with exact filters and undo."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class LedgerCollection(Collection):
 
     @property
     def problem(self) -> str:
-        """The sentence that the index is out of reach. Empty if it is not, or is not needed."""
+        """A sentence if the index is needed and unreachable, else empty."""
         return self.parts.nearest.problem
 
     def within(
@@ -94,7 +94,7 @@ class LedgerCollection(Collection):
         return self._ledger.notes.read(f"kept:{self._name}:")
 
     def write_note(self, name: str, text: str) -> None:
-        """Keep a text beside the records, which is not an operation. It is durable when this returns."""
+        """Write a note, outside of the history. It is durable when this returns."""
         self._ledger.notes.write({f"kept:{self._name}:{name}": text})
 
     def strictness(self) -> float:
@@ -102,7 +102,7 @@ class LedgerCollection(Collection):
         return read_strictness(self._ledger)
 
     def reading(self) -> AbstractContextManager[object]:
-        """Return a block inside of which everything that this thread reads is of one state of the store."""
+        """Return a context manager in which this thread reads one snapshot of the store."""
         return self._ledger.reading()
 
     def add(
@@ -174,13 +174,13 @@ class LedgerCollection(Collection):
         return self._ledger.count(self._name, where)
 
     def is_empty(self) -> bool:
-        """Return whether there is no record. It looks no further than the first."""
+        """Return whether there is no record."""
         return not self._ledger.has_more_than(self._name, 0)
 
     def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:
-        """Return the k nearest records that pass a filter, without content: exactly as by comparing all."""
+        """Return the exact k nearest records that pass a filter, without content."""
         vector = as_vector(embedding, self.parts.dimension)
         return hybrid_search.by_vector(self._searched, vector, k, where, with_buried)
 
@@ -308,7 +308,7 @@ class LedgerCollection(Collection):
         *,
         updater: SuccessRateUpdater | None = None,
     ) -> None:
-        """Add one use of a record and how it went, of an attempt once. Rates follow from the uses."""
+        """Record a use of a record and its outcome, once per attempt. Rates are computed from the uses."""
         if not self._ledger.get(self._name, [record_id], light=True):
             raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
         is_waiting = is_under_review()

@@ -19,7 +19,7 @@ from atlas.core.json_values import check_json
 from atlas.core.schema.reading import types_of_fields
 from atlas.verbs.values import SEQUENCES, refused, types_of_arguments
 
-_EXACT = {str: "a text", datetime: "a datetime"}
+_EXACT = {str: "a string", datetime: "a datetime"}
 """Types that other values would turn into on the way, and what errors call them."""
 
 

@@ -50,7 +50,7 @@ _LATE = {
 
 def _read_text(value: Any) -> str:
     if not isinstance(value, str):
-        raise mismatch("a text", value)
+        raise mismatch("a string", value)
     return value
 
 

@@ -648,7 +648,7 @@ def test_the_gates_are_told_of_and_switched(journal, capsys, monkeypatch):
 
 def test_a_crash_and_its_fix_are_promoted_once(journal, capsys):
     crash = journal["crash"]
-    assert "linked to nothing that fixed it" in run(capsys, "journal", "promote", crash, status=1)
+    assert "has no linked fix" in run(capsys, "journal", "promote", crash, status=1)
     run(capsys, "journal", "link", crash, journal["fix"], "--type", "fixed_by")
     planned = run(capsys, "journal", "promote", crash, "--dry-run")
     assert f"  task {journal['task'][:8]}" in planned

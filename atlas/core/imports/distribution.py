@@ -11,8 +11,8 @@ from atlas.core.errors import ExtraMissing
 NAME = "atlas-agent-memory"
 
 DIRECTORY = "atlas-memory"
-"""Name of ATLAS's directories for caches and state. It is older than the distribution's, and stays, so that nobody's
-files are orphaned."""
+"""Name of ATLAS's directories for caches and state. It differs from the distribution's so that existing files stay
+valid."""
 
 __version__ = "0.2.0"
 """Version of ATLAS. The build reads it here."""

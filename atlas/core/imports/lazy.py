@@ -1,4 +1,4 @@
-"""Imports that wait until what they bring is first used: names of a package, and whole modules."""
+"""Lazy imports of a package's names, and of whole modules."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def lazy_names(
 
 
 class LazyModule:
-    """A module that is imported when something of it is first used.
+    """A module that is imported on first use.
 
-    It stands for libraries that take long to import and that a short command may never use. A type checker reads their
+    It is for libraries that are slow to import and may not be needed. A type checker reads their
     import under `TYPE_CHECKING`.
     """
 

@@ -53,7 +53,7 @@ class Plugin:
     point: EntryPoint = field(repr=False, compare=False)
 
     def make(self, kind: type[T], *args: Any, **kwargs: Any) -> T:
-        """Call the object and return its result.
+        """Call the entry point and return its result.
 
         Raises:
             PluginUnusable: It cannot be imported, it fails, or its result is not of this kind.
@@ -78,7 +78,7 @@ class Plugin:
 
 
 def plugins(group: str) -> list[Plugin]:
-    """Return the plug-ins of a group that are installed, by name. None of them is imported."""
+    """Return the installed plug-ins of a group, by name, without importing them."""
     from importlib.metadata import entry_points
 
     points = sorted(entry_points(group=group), key=lambda point: (point.name, point.value))

@@ -84,7 +84,7 @@ def read_instant(value: Any) -> datetime:
 
 def _read_text(value: Any) -> str:
     if not isinstance(value, str):
-        raise mismatch("a text", value)
+        raise mismatch("a string", value)
     if not value.isascii() and (problem := text_problem(value)):
         raise Mismatch(problem)
     return value

@@ -292,7 +292,7 @@ def _n_bytes(content: Any) -> int:
 
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, bytes):
-        raise InvalidInput(f"{name} should be a text, but is {'missing' if value is None else type(value).__name__}")
+        raise InvalidInput(f"{name} should be a string, but is {'missing' if value is None else type(value).__name__}")
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,1 +1,1 @@
-"""The parts that every memory is made of: records, retrieval, ranking, edits and export."""
+"""The parts of every memory: records, retrieval, ranking, edits and export."""

@@ -13,7 +13,7 @@ Editable = Mapping[str, type | tuple[type, ...]]
 
 
 def check_changes(changes: Mapping[str, Any], editable: Editable) -> None:
-    """Raise `InvalidInput` unless every change is of a field that may be edited, and of its type."""
+    """Raise `InvalidInput` unless every changed field may be edited and has a value of its type."""
     unknown = sorted(set(changes) - set(editable))
     if unknown:
         raise InvalidInput(f"{', '.join(unknown)} cannot be edited; editable fields: {', '.join(editable)}")

@@ -1,4 +1,4 @@
-"""The newest records of a collection, also if several are of one instant, or the clock was put back."""
+"""The newest records of a collection, with ties in time and clocks set back handled."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from atlas.storage.collection import Collection
 Row = dict[str, Any]
 
 LOOKED_THROUGH = 4
-"""How many times as many of the latest records are looked through, whatever they are, before those that pass a filter
-are: the latest of all come straight from an index, and most filters are passed by many of them."""
+"""Overfetch factor of the unfiltered scan that runs before a filtered query. The latest records come straight from an
+index, and most filters match many of them."""
 
 AT_LEAST = 50
 
 
 def newest(store: Collection, where: Mapping[str, Any], limit: int) -> list[Row]:
-    """Return rows without vectors and content, newest first. Of one instant, what was added last is the newest."""
+    """Return rows without vectors and content, newest first. Ties in time are broken by the order of insertion."""
     if limit <= 0:
         return []
     n = LOOKED_THROUGH * max(limit, AT_LEAST)
@@ -39,7 +39,7 @@ def place_after_all(store: Collection, at: str) -> str:
 
 
 def _whole_instants(rows: Sequence[Row], n: int) -> list[Row]:
-    """Return the rows without those of the last instant if there may be more, because n were asked for and came."""
+    """Return the rows without those of the last instant, if all n requested came and so there may be more."""
     if len(rows) != n:
         return list(rows)
     last = min(map(_instant, rows))

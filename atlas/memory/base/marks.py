@@ -1,4 +1,4 @@
-"""Changes of marks that keep all marks without a new value."""
+"""Partial updates of marks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atlas.memory.base.merging import joined
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarksChange:
-    """Changes of a record's marks. None leaves something as it is."""
+    """Changes of a record's marks. None leaves a mark unchanged."""
 
     add_tags: tuple[str, ...] = ()
     remove_tags: tuple[str, ...] = ()
@@ -32,10 +32,10 @@ class MarksChange:
         buried: bool | None,
         note: str | None,
     ) -> Self:
-        """Return the change, with tags without the spaces around them.
+        """Return the change, with whitespace stripped from tags.
 
         Raises:
-            InvalidInput: A tag is empty, or one text came in place of a list of tags.
+            InvalidInput: A tag is empty, or the tags are a string instead of a list.
         """
         return cls(
             add_tags=_tags("add_tags", add_tags),
@@ -46,7 +46,7 @@ class MarksChange:
         )
 
     def __call__(self, marks: Marks) -> Marks:
-        """Return the marks as they are after it."""
+        """Return the marks after the change."""
         return replace(
             marks,
             tags=tuple(tag for tag in joined(marks.tags, self.add_tags) if tag not in self.remove_tags),
@@ -57,11 +57,11 @@ class MarksChange:
 
 
 def check_own_under_review(marks: Mapping[str, Marks], act: str) -> None:
-    """Raise `NotAllowed` where a writer under review would change records that it did not write itself.
+    """Raise `NotAllowed` if a writer under review would change the records of others.
 
     Args:
         marks: Marks of the records, by id.
-        act: The act that is refused, for the message, such as `promote entries`.
+        act: The refused action, for the message, such as `promote entries`.
     """
     if is_under_review() and any(mark.held_for != actor_name("") for mark in marks.values()):
         raise NotAllowed(
@@ -72,8 +72,8 @@ def check_own_under_review(marks: Mapping[str, Marks], act: str) -> None:
 
 def _tags(name: str, tags: Sequence[str]) -> tuple[str, ...]:
     if isinstance(tags, str):
-        raise InvalidInput(f"{name} should be a list of tags, but is the text {tags!r}; put it in a list")
+        raise InvalidInput(f"{name} should be a list of tags, but is the string {tags!r}; put it in a list")
     stripped = tuple(tag.strip() for tag in tags)
     if "" in stripped:
-        raise InvalidInput(f"{name} should hold tags of at least one character, but one is empty; leave it out")
+        raise InvalidInput(f"{name} should not contain an empty tag; leave it out")
     return stripped

@@ -32,38 +32,38 @@ from atlas.storage.records import Context, Moment
 T = TypeVar("T")
 
 Weights = RankingWeights | Callable[[], RankingWeights]
-"""The weights to rank with, or a function that gives them at every search: another process may have chosen others."""
+"""Ranking weights, or a function that is called at every search, since another process may change them."""
 
 Row = Mapping[str, Any]
-"""A record as a store gives it: `id`, `document`, `metadata`, `embedding`."""
+"""A record as a store returns it: `id`, `document`, `metadata`, `embedding`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings(Generic[T]):
-    """The findings of a search in one state of the store."""
+    """The results of a search in one snapshot of the store."""
 
     ranked: RankedRecords
     items: Mapping[str, T]
-    """The items that the first hits stand for, by id."""
+    """The records of the first hits, by id."""
 
     documents: Mapping[str, str]
     """Their texts, by id."""
 
     vectors: Vectors
-    """The ones of the first hits, in their order, where the search asks for diversity."""
+    """Vectors of the first hits, in the order of the hits. Empty if the search asks for no diversity."""
 
 
 class Memory(Records, ABC, Generic[T]):
     """The records of one collection as objects, found by a query."""
 
     noun: ClassVar[str]
-    """The name of one of them, in errors."""
+    """Name of a record in error messages."""
 
     content_field: ClassVar[str]
-    """A field that the content of its records has, and that of no other memory's."""
+    """A field by which the content of its records is told from other memories'."""
 
     context: ClassVar[Context | None] = None
-    """Whose words count for the records before them. None if each stands for itself."""
+    """Log in which later records add their words to earlier ones. None if records are independent."""
 
     def __init__(
         self,
@@ -85,10 +85,10 @@ class Memory(Records, ABC, Generic[T]):
 
     @abstractmethod
     def _read(self, rows: Sequence[Row]) -> list[T]:
-        """Return the items that rows stand for, in their order."""
+        """Return rows as records, in their order."""
 
     def _items(self, rows: Sequence[Row]) -> list[T]:
-        """Return the items that rows stand for, each with its vector if it has one."""
+        """Return rows as records, each with its vector if it has one."""
         items = self._read(rows)
         for item, row in zip(items, rows, strict=True):
             if isinstance(item, VectorRecord) and row.get("embedding") is not None:
@@ -104,12 +104,12 @@ class Memory(Records, ABC, Generic[T]):
         unchanged_since: Mapping[str, Moment] | None = None,
         scrubs: bool = True,
     ) -> Self:
-        """Return this memory, all of whose writes are one operation in the history, undone as a whole.
+        """Return a view of this memory whose writes are one operation, undone as a whole.
 
         Args:
-            operation_id: That of the operation which another memory's `within` began, for writes that belong to it.
-            unchanged_since: Moments by the ids of records, as `collection.moment()` gives them. A write of such a
-                record raises `RecordChanged` if another operation has changed it or its marks since.
+            operation_id: An operation begun by another memory's `within`, to join.
+            unchanged_since: Moments by id of a record, from `collection.moment()`. A write raises `RecordChanged` if
+                another operation has changed the record or its marks since.
             scrubs: False if secrets in the new records were replaced already.
         """
         scoped = copy(self)
@@ -126,13 +126,13 @@ class Memory(Records, ABC, Generic[T]):
         reranked: bool = True,
         compares_tokens: bool = True,
     ) -> Self:
-        """Return this memory, ranked with other weights. Its clock and its measurements of the store stay.
+        """Return a copy that ranks with other weights, with the same clock and calibration.
 
         Args:
-            embedder: In place of its own, one that gives the same vectors.
-            store: In place of its own, one that gives the same records.
-            reranked: Whether its reranker has a part in it.
-            compares_tokens: Whether word pieces are compared, where the store keeps their vectors.
+            embedder: A replacement that returns the same vectors.
+            store: A replacement that returns the same records.
+            reranked: Whether the reranker is used.
+            compares_tokens: Whether tokens are compared, if the store has their vectors.
         """
         ranked = copy(self)
         ranked._store = store or self._store
@@ -149,17 +149,17 @@ class Memory(Records, ABC, Generic[T]):
 
     @property
     def collection(self) -> Collection:
-        """Where the records are."""
+        """The collection of the records."""
         return self._store
 
     @property
     def vector_store(self) -> VectorStore:
-        """Where the records are, as the specification's vector store: the one that was plugged in, if one was."""
+        """The records as the specification's vector store: the plugged-in one, if there is one."""
         return self._store.vector_store
 
     @property
     def weights(self) -> RankingWeights:
-        """The weights that a search ranks with now."""
+        """The current ranking weights."""
         return self._weights()
 
     def get(self, record_id: str) -> T | None:
@@ -176,7 +176,7 @@ class Memory(Records, ABC, Generic[T]):
     aget_many = twin(get_many)
 
     def embedding(self, record_id: str) -> Vector:
-        """Return the vector that finds one: shape (dim,), float32, unit length. That of the whole of a long text.
+        """Return the vector of a record: shape (dim,), float32, unit length. A long text has that of the whole.
 
         Raises:
             NotFound: It does not exist.
@@ -197,12 +197,12 @@ class Memory(Records, ABC, Generic[T]):
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> list[Hit[T]]:
-        """Return hits as `search` finds them, each with its similarity and the signals that make up its rank value.
+        """Return the hits of `search`, each with its similarity and the signals of its rank value.
 
         Args:
-            where: Only those that pass this filter, as if there were no others.
-            count_retrieval: Whether the hits count as retrieved, which `prune` asks for; a person's browsing does not.
-            with_buried: Whether those that a person has buried are found too.
+            where: Filter, applied before ranking.
+            count_retrieval: Whether the hits count as retrieved, for `prune`. Browsing does not count.
+            with_buried: Whether buried records are searched too.
         """
         if not limit_of_list(k):
             return []
@@ -225,22 +225,21 @@ class Memory(Records, ABC, Generic[T]):
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> Retrieval[T]:
-        """Return hits as `search_hits` does, but without those below a relevance, and how many those are.
+        """Return the hits of `search_hits` above a threshold of relevance, and the number of those below.
 
         Args:
-            threshold: The relevance that a hit has at least, in [0, 1]. None for what the store's level and the
-                strictness of the weights make of it: no hit if the best one does not reach the level, else the best
-                hit and those near it.
-            distinct: Whether attempts at one task that are alike become one hit, which says how those went that were
-                looked at, so that k hits are k different things. There may be fewer where one task has thousands.
-            diversity: In [0, 1): the share of its value that a hit loses which is a near-copy of one above it, whatever
-                its task; 0.2 is usual. What is below the threshold stays out.
+            threshold: Least relevance of a hit, in [0, 1]. None for the store's own: no hit if the best one does not
+                reach the level, else the best hit and those near it.
+            distinct: Whether similar attempts at the same task become one hit that counts their outcomes. There may be
+                fewer than k hits if a task has thousands of attempts.
+            diversity: Share of its value, in [0, 1), that a near-copy of a higher hit loses; 0.2 is usual. Hits below
+                the threshold stay out.
 
-        If the memory's reranker fails, or the service that keeps its index, the answer is that without it, and
-        `problems` contains the reason. `notes` names what the filter asks for and every record lacks.
+        If the reranker or a remote index fails, the hits are found without it, and `problems` contains the reason.
+        `notes` lists names in the filter that no record has.
 
         Raises:
-            InvalidInput: k is below 1, or a name in the filter is near one that exists.
+            InvalidInput: k is below 1, or a misspelt name in the filter.
         """
         search = self._prepared(
             query,
@@ -266,13 +265,13 @@ class Memory(Records, ABC, Generic[T]):
         return self._retriever.prepare(query, k, where=among, with_buried=with_buried, notes=notes, **options)
 
     def _searched(self, search: Search, *, count_retrieval: bool) -> Retrieval[T]:
-        """Return the hits of a search, in one state of the store."""
+        """Return the hits of a search, in one snapshot of the store."""
         with self._store.reading():
             found = self._find(search)
         return self._answer(search, found, count_retrieval=count_retrieval)
 
     def _find(self, search: Search) -> Findings[T]:
-        """Return the findings of a search, read whole. Call it inside one state of the store."""
+        """Return the results of a search with full records. Call it inside a read transaction."""
         withheld = set() if search.with_buried else self._withheld()
         ranked = self._retriever.find(search, len(withheld))
         hits = [hit for hit in ranked.hits if hit.item not in withheld]
@@ -285,7 +284,7 @@ class Memory(Records, ABC, Generic[T]):
         )
 
     def _answer(self, search: Search, found: Findings[T], *, count_retrieval: bool) -> Retrieval[T]:
-        """Return the hits among the findings of a search, and count them as retrieved if asked to."""
+        """Return the final hits of a search, and count them as retrieved if requested."""
         ordered = self._retriever.ordered(found.ranked.hits, search, found.documents, found.vectors)
         hits = [hit for hit in ordered.hits if hit.item in found.items]
         if count_retrieval:
@@ -299,7 +298,7 @@ class Memory(Records, ABC, Generic[T]):
         )
 
     def _withheld(self) -> set[str]:
-        """Return the ids of those that a search leaves out, unless it asks for buried ones. None, for most memories."""
+        """Return the ids that a search leaves out by default. Most memories return none."""
         return set()
 
     def search_words(
@@ -314,8 +313,8 @@ class Memory(Records, ABC, Generic[T]):
         """Return records that contain any of these words, the best BM25 score first.
 
         Args:
-            as_typed: Whether the last word may be the beginning of one (`heart` finds heartbeat), and only those are
-                found that hold what stands between quotation marks, word for word; else all are words.
+            as_typed: Whether the last word is a prefix (`heart` finds heartbeat), and quoted phrases must match
+                exactly.
         """
         check_text(words, "the query")
         self.filter_notes(where)
@@ -329,11 +328,11 @@ class Memory(Records, ABC, Generic[T]):
     def retrieve_words(
         self, query: str, k: int = 4, *, where: Where | None = None, threshold: float | None = None
     ) -> Retrieval[T]:
-        """Return the records with most of a query's words. Empty if that may be chance.
+        """Return the records with most of a query's words. Empty if the matches may be chance.
 
         Args:
-            threshold: Least share of the query's words that a hit holds, in [0, 1], rare ones weighted. None for the
-                memory's own level, 0 for whatever holds a word.
+            threshold: Least IDF-weighted share of the query's words in a hit, in [0, 1]. None for the memory's own
+                level, 0 for any match.
         """
         check_limit(k)
         check_text(query, "the query")
@@ -362,16 +361,16 @@ class Memory(Records, ABC, Generic[T]):
         threshold: float = 0.0,
         with_buried: bool = False,
     ) -> list[Hit[T]]:
-        """Return the k records that are nearest to one in meaning, best first, without itself.
+        """Return the k records nearest in meaning to a record, best first, without itself.
 
         Args:
-            where: Only those that pass this filter, as if there were no others.
-            threshold: The relevance that a hit has at least, in [0, 1].
-            with_buried: Whether those that a person has buried are found too.
+            where: Filter, applied before ranking.
+            threshold: Least relevance of a hit, in [0, 1].
+            with_buried: Whether buried records are searched too.
 
         Raises:
             NotFound: It does not exist.
-            InvalidInput: An impossible threshold, or a name in the filter is near one that exists.
+            InvalidInput: An impossible threshold, or a misspelt name in the filter.
         """
         k = limit_of_list(k)
         check_threshold(threshold)
@@ -385,9 +384,9 @@ class Memory(Records, ABC, Generic[T]):
     asimilar = twin(similar)
 
     def passage(self, record_id: str, query: str) -> str | None:
-        """Return the passage of its text that is nearest to a query, by which the text was found.
+        """Return the passage of a record's text that is nearest to a query.
 
-        None if the text is one that the model reads at once.
+        None if the text is short enough to be embedded as a whole.
 
         Raises:
             NotFound: It does not exist.
@@ -398,9 +397,10 @@ class Memory(Records, ABC, Generic[T]):
     apassage = twin(passage)
 
     def met_words(self, record_id: str, query: str) -> list[MetWords]:
-        """Return words of a query that met other words of a record's text, nearest first: `refund`, `reimbursement`.
+        """Return pairs of a query's word and a different, matching word of a record, nearest first.
 
-        Of a long text, those of the passage that is nearest. Empty if the embedding model reads no words.
+        For example `refund`, `reimbursement`. A long text is compared by its nearest passage. Empty without a model of
+        words.
 
         Raises:
             NotFound: It does not exist.
@@ -412,9 +412,9 @@ class Memory(Records, ABC, Generic[T]):
     amet_words = twin(met_words)
 
     def calibrate(self) -> None:
-        """Measure from which relevance on a search has an answer here, and keep that with the store.
+        """Measure the relevance threshold of this memory, and store it.
 
-        Searches do this by themselves, the first one in a second or two. So call it after a large import.
+        The first search does this too, and takes a second or two longer. So call it after a large import.
         """
         self._retriever.calibrate()
 
@@ -447,9 +447,9 @@ class Memory(Records, ABC, Generic[T]):
     an_shown = twin(n_shown)
 
     def _among(self, where: Where | None, with_buried: bool) -> Where | None:
-        """Return the filter that a search goes by.
+        """Return the effective filter of a search.
 
-        A memory may leave out more than was asked, unless buried ones are too.
+        A memory may exclude more records, unless buried ones are searched.
         """
         return where
 
@@ -460,7 +460,7 @@ class Memory(Records, ABC, Generic[T]):
         return rows[0]
 
     def _whole(self, hits: Sequence[Hit[str]]) -> list[Hit[T]]:
-        """Return hits with their items."""
+        """Return hits with their records."""
         rows = self._store.get([hit.item for hit in hits])
         items = dict(zip([row["id"] for row in rows], self._items(rows), strict=True))
         return [hit.of(items[hit.item]) for hit in hits if hit.item in items]
@@ -470,7 +470,7 @@ def not_found(noun: str, record_id: str) -> NotFound:
     """Return the error of a record that does not exist.
 
     Args:
-        noun: The word for a record.
+        noun: The noun for a record.
     """
     return NotFound(f"there is no {noun} {record_id!r}; it may have been deleted (see: atlas history)")
 

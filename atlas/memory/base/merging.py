@@ -17,11 +17,11 @@ class Group(Protocol):
 
     @property
     def kept_id(self) -> str:
-        """The one that stays."""
+        """The id of the record that stays."""
 
     @property
     def removed(self) -> Sequence[object]:
-        """The ones that go."""
+        """The ids of the records that are removed."""
 
 
 G = TypeVar("G", bound=Group)
@@ -36,21 +36,21 @@ class GroupsPlan(Tabular, Generic[G]):
     """Records in the store when the plan was made."""
 
     moment: Moment
-    """The point in the store's history that the plan holds for."""
+    """Moment in the store's history at which the plan was made."""
 
     @property
     def n_removed(self) -> int:
-        """Records that would go."""
+        """Number of records that would be removed."""
         return sum(len(group.removed) for group in self.groups)
 
     @property
     def share(self) -> float:
-        """The share of the store that would go, in [0, 1]."""
+        """The share of the store that would be removed, in [0, 1]."""
         return self.n_removed / self.n_total if self.n_total else 0.0
 
     @property
     def reason(self) -> str:
-        """The reason that the history gives."""
+        """The reason shown in the history."""
         n_records = self.n_removed + len(self.groups)
         if len(self.groups) == 1:
             return f"merged {n_records} records into {self.groups[0].kept_id[:8]}"
@@ -66,7 +66,7 @@ class GroupsPlan(Tabular, Generic[G]):
 
 
 def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the groups with each id once.
+    """Return the groups without repeated ids.
 
     Raises:
         InvalidInput: A group has fewer than two records, or a record is in two groups.
@@ -78,7 +78,7 @@ def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
             raise InvalidInput(f"merging takes at least two records, but a group has {len(ids)}; choose more")
         twice = next((record_id for record_id in ids if record_id in seen), None)
         if twice is not None:
-            raise InvalidInput(f"a record can be merged once, but {twice!r} is in two groups; leave it out of one")
+            raise InvalidInput(f"a record can be merged only once, but {twice!r} is in two groups; remove it from one")
         seen.update(ids)
     return checked
 
@@ -86,10 +86,10 @@ def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
 def merged_row(
     row: Mapping[str, Any] | None, kept_id: str, metadata: Mapping[str, Any], removed: Sequence[str], marks: Marks
 ) -> Merge:
-    """Return a group in the store's format: the row of the kept record with other metadata and the same embedding.
+    """Return the merged row of a group: the kept record with new metadata and the same embedding.
 
     Raises:
-        PlanOutdated: The record is not there any more.
+        PlanOutdated: The record was deleted.
     """
     if row is None:
         raise PlanOutdated(f"{kept_id!r} was deleted since the plan was made; nothing was done. Plan again")
@@ -110,14 +110,14 @@ def lineage(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def joined(*lists: Iterable[str]) -> tuple[str, ...]:
-    """Return each text once, in the order in which they come first."""
+    """Return the distinct texts, in order of first appearance."""
     return tuple(dict.fromkeys(text for texts in lists for text in texts))
 
 
 def merged_marks(every: Sequence[Marks]) -> Marks:
     """Return the union of several records' marks: all tags and notes.
 
-    It is pinned if one is, buried if all are, and held for review if all are.
+    The union is pinned if any is, and buried or waiting for review if all are.
     """
     return Marks(
         tags=joined(*(marks.tags for marks in every)),

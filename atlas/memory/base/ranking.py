@@ -1,4 +1,4 @@
-"""The order of scored hits, the same for every memory: by rank value, one for each task, unlike each other."""
+"""Ranking of scored hits for every memory: by rank value, grouped by task, and diversified."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from atlas.memory.base.scoring import NUDGES, QUERY_SIGNALS, Calibration, Candid
 T = TypeVar("T")
 
 ROUNDING = 1e-9
-"""By how much two ways of adding up the same may differ."""
+"""Tolerance for rounding errors in a sum."""
 
 MIN_SAID = 0.001
 """Smallest nudge that an explanation mentions."""
@@ -32,14 +32,14 @@ NEARNESS = (
     (0.25, "loosely related in meaning"),
     (-np.inf, "another meaning"),
 )
-"""The lowest `meaning` of a hit for which each wording is used."""
+"""Lower bounds of `meaning` for each wording."""
 
 SHARES = ((0.95, "all"), (0.6, "most"), (0.25, "some"), (0.0, "few"))
-"""The lowest share of the query's words for which each wording is used."""
+"""Lower bounds of the share of the query's words for each wording."""
 
 
 def most_relevant(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:
-    """Return a predicate for the n candidates most relevant by meaning and words, equal ones included."""
+    """Return a predicate for the n candidates most relevant by meaning and words, ties included."""
 
     def is_best(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
         relevances = relevance_signals(similarities, words, weights, calibration)
@@ -49,10 +49,10 @@ def most_relevant(n: int, weights: RankingWeights, calibration: Calibration) -> 
 
 
 def worth_ranking(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:
-    """Return a predicate for the candidates that may be among the n highest.
+    """Return a predicate for the candidates that may be among the n with the highest rank value.
 
-    No nudge makes up for more than all of them together. So a candidate below the n-th highest relevance by more than
-    that is passed by n others, which are more relevant too.
+    The sum of all nudges is bounded. A candidate that is below the n-th highest relevance by more than this bound
+    cannot be among the n highest.
     """
 
     def is_worth(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
@@ -75,16 +75,16 @@ def rank(
     distinct: bool = False,
     prefers_success: bool = True,
 ) -> list[Hit[T]]:
-    """Return the candidates as hits, highest rank value first. Equal ones as they came.
+    """Return the candidates as hits, highest rank value first. Ties keep their order.
 
-    Every nudge lies between 0 and its weight, so a hit never passes one whose meaning and words together are more by
-    more than `weights.nudges`.
+    Every nudge is between 0 and its weight, so a hit never passes one that is more relevant by more than
+    `weights.nudges`.
 
     Args:
-        is_kept: Says of a hit whether it counts at all. None keeps all.
-        distinct: Whether attempts at one task that are about equally near to the query become one hit: the best of
-            them, which counts the outcomes of the others.
-        prefers_success: Whether the best of them is the first that succeeded, if there is one.
+        is_kept: Predicate for the hits to keep. None keeps all.
+        distinct: Whether about equally relevant attempts at the same task become one hit: the best attempt, with the
+            outcomes of the others counted.
+        prefers_success: Whether the first success represents its group, if there is one.
     """
     pairs = [(candidate, score(candidate, weights, calibration, now)) for candidate in candidates]
     if is_kept is not None:
@@ -94,7 +94,7 @@ def rank(
 
 
 def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success: bool) -> list[Hit[T]]:
-    """Return one hit for those of a task that are alike: the first, or the first success where one is preferred."""
+    """Return one hit for similar attempts at a task: the first, or the first success if preferred."""
     best: list[Hit[T]] = []
     of_task: dict[str, list[int]] = {}
     for candidate, hit in pairs:
@@ -111,13 +111,13 @@ def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success: bool)
 
 
 def _are_alike(first: Hit[Any], second: Hit[Any]) -> bool:
-    """Return whether two hits are about equally relevant, by meaning and by words."""
+    """Return whether two hits are about equally relevant by both meaning and words."""
     signals = [sum(hit.signals.get(name, 0.0) for name in QUERY_SIGNALS) for hit in (first, second)]
     return abs(first.meaning - second.meaning) <= ALIKE and abs(signals[0] - signals[1]) <= ALIKE
 
 
 def explain(hit: Hit[Any]) -> str:
-    """Return plain sentences on why a hit has its rank."""
+    """Return sentences that explain a hit's rank."""
     if not hit.signals:
         return "The memory that found it gives no reasons."
     near = next(words for least, words in NEARNESS if hit.meaning >= least)
@@ -149,16 +149,16 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def overfetch(k: int) -> int:
-    """Return the number of most similar records to rank, so that the nudges find k among them."""
+    """Return the number of candidates to rank for k hits."""
     return max(RANKED_PER_HIT * k, MIN_RANKED) if k > 0 else 0
 
 
 def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, diversity: float = 0.3) -> list[int]:
-    """Return positions in an order that is relevant first and repeats itself last.
+    """Return positions in the order of maximal marginal relevance.
 
     Args:
-        vectors: One for each item.
-        relevance: In [0, 1], one for each item.
+        vectors: One vector for each item.
+        relevance: Relevance of each item, in [0, 1].
         diversity: In [0, 1]: 0 orders by relevance alone.
 
     Source:
@@ -174,15 +174,15 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
 
 
 def diversified(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> list[Hit[T]]:
-    """Return the hits in an order in which a near-copy of one before it has lost a part of its value.
+    """Return the hits reordered, with the value of near-copies of earlier hits reduced.
 
-    What it lost is its signal `diversity`, so rank values still fall from hit to hit. Hits that are about the same but
-    say different things stay where they are: each may be the right one.
+    The loss is the signal `diversity`, so rank values still decrease from hit to hit. Hits on the same subject with
+    different contents keep their places: each may be the right one.
 
     Args:
         hits: Best first.
-        vectors: One for each hit, of unit length.
-        diversity: The share of its value that a near-copy loses, from 0 to less than 1.
+        vectors: Vectors of the hits, of unit length.
+        diversity: Share of its value that a near-copy loses, in [0, 1).
     """
     values = np.array([hit.rank_value for hit in hits])
     loss, is_left, order = np.zeros(len(hits)), np.ones(len(hits), bool), []

@@ -29,10 +29,10 @@ METADATA = "meta."
 """Prefix of a record's own metadata keys, which keeps them apart from ATLAS's: `meta.file`."""
 
 TRIES = 10
-"""How often a change is retried because its record has changed meanwhile."""
+"""Number of retries of a change after a concurrent change of the record."""
 
 ROWS_AT_ONCE = 500
-"""Records that are read at once for a table."""
+"""Batch size of records that are read for a table."""
 
 T = TypeVar("T")
 
@@ -46,17 +46,17 @@ class Entry:
     """The text whose embedding finds it."""
 
     metadata: dict[str, Any]
-    """Keys to filter and sort by, the whole as `content`, and the `content_hash`."""
+    """Keys to filter and sort by, the full record as `content`, and its `content_hash`."""
 
 
 class Records:
     """The records of one collection. Each method has an async twin, with an `a` before its name."""
 
     fields: ClassVar[frozenset[str]] = frozenset()
-    """The names that its records can be filtered by, beside their own metadata and `OF_EVERY_MEMORY`."""
+    """Names to filter by, in addition to the records' own metadata and `OF_EVERY_MEMORY`."""
 
     success_updater: SuccessRateUpdater | None = None
-    """The updater of success rates where the store keeps no attempts, or None if no rate is kept there."""
+    """Updater of success rates for a store that keeps no attempts. None if it keeps no rates."""
 
     def __init__(self, store: Collection, collection_name: str, clock: Clock) -> None:
         self.collection_name = collection_name
@@ -66,7 +66,7 @@ class Records:
 
     @property
     def operation_id(self) -> str | None:
-        """The operation that `within` began."""
+        """The id of the operation begun by `within`."""
         return self._store.operation_id
 
     @property
@@ -80,7 +80,7 @@ class Records:
         """Return a sentence for each name in a filter that no record has.
 
         Raises:
-            InvalidInput: A name is near one that exists, which the message gives, or the filter is malformed.
+            InvalidInput: A name is misspelt, or the filter is malformed.
         """
         return filter_notes(where, self.fields, self._store.keys)
 
@@ -95,7 +95,7 @@ class Records:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Return rows of records without their steps (`id`, `metadata`, `document`), for a table or a count by hand."""
+        """Return rows of records (`id`, `metadata`, `document`) without their steps, for tables and counts."""
         return self._store.scan(
             self._checked(where), order_by=order_by, descending=descending, limit=limit, offset=offset
         )
@@ -105,15 +105,15 @@ class Records:
     def to_pandas(
         self, where: Where | None = None, *, ids: Sequence[str] | None = None, places: Places | None = None
     ) -> Any:
-        """Return records as a `pandas.DataFrame`, one a row: their content, their uses, and their place on the map.
+        """Return records as a `pandas.DataFrame`, one per row: content, uses, and place on the map.
 
-        `rate` is the share of the tasks that a record was used for and that succeeded. `domain`, `map_x` and `map_y`
+        `rate` is the success rate of the tasks that used the record. `domain`, `map_x` and `map_y`
         are empty until a map was made.
 
         Args:
-            where: Only those that pass this filter, in the order in which they were added.
-            ids: Only these, in this order, whatever the filter.
-            places: The map to show, in place of the one that is kept with the store.
+            where: Filter. The order is that of insertion.
+            ids: Only these records, in this order, without a filter.
+            places: Places on another map than the stored one.
 
         Raises:
             ExtraMissing: pandas is not installed.
@@ -130,13 +130,13 @@ class Records:
     ato_pandas = twin(to_pandas)
 
     def count(self, where: Where | None = None) -> int:
-        """Return how many records pass a filter."""
+        """Return the number of records that pass a filter."""
         return self._store.count(self._checked(where))
 
     acount = twin(count)
 
     def values(self, key: str, where: Where | None = None) -> dict[Any, int]:
-        """Return how many records hold each value of a metadata key such as `source`, most frequent first."""
+        """Return the number of records for each value of a metadata key such as `source`, most frequent first."""
         return self._store.count_by(key, self._checked(where))
 
     avalues = twin(values)
@@ -148,9 +148,9 @@ class Records:
     aids = twin(ids)
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """Return the value of one metadata key of the records that have it, by id.
+        """Return the values of a metadata key, by id, for the records that have it.
 
-        A tuple where one has several values.
+        A record with several values has a tuple.
 
         Args:
             key: Such as `outcome`; or `marks.tags`, `marks.pinned`, `marks.note`, `usage.n_retrieved` …
@@ -166,19 +166,19 @@ class Records:
     atitles = twin(titles)
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """Return how many attempts each day in UTC (`2026-05-01`) has, by outcome, without empty days."""
+        """Return the number of attempts by day in UTC (`2026-05-01`) and outcome. Empty days are left out."""
         return self._store.counts_by_day(self._checked(where))
 
     acounts_by_day = twin(counts_by_day)
 
     def never_retrieved(self, days: float) -> list[str]:
-        """Return the ids of records that were stored at least `days` days ago, and that no search ever returned."""
+        """Return the ids of records stored at least `days` days ago and never retrieved."""
         return self._idle(days).never
 
     anever_retrieved = twin(never_retrieved)
 
     def stale(self, days: float) -> list[str]:
-        """Return the ids of records that searches returned or tasks used once, but not in the last `days` days."""
+        """Return the ids of records that were retrieved or used before, but not in the last `days` days."""
         return self._idle(days).no_longer
 
     astale = twin(stale)
@@ -192,7 +192,7 @@ class Records:
     # Curating them
 
     def delete(self, ids: Sequence[str]) -> int:
-        """Delete records, or the one of an id and return how many there were.
+        """Delete one or more records and return how many were deleted.
 
         `undo` brings them back from the history.
         """
@@ -203,13 +203,13 @@ class Records:
     def record_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
         """Record the outcome of an attempt at a task that used this record.
 
-        A record's success rate is the mean of its own outcome and of the outcomes recorded here. An attempt counts
-        once: the second report on a trajectory is ignored. A plain vector store keeps no attempts: each call
-        counts there, for a concept or a strategy.
+        A record's success rate is the mean of its own outcome and of the outcomes recorded here. Recording is
+        idempotent: a second report on a trajectory is ignored. A plain vector store keeps no attempts, so every call
+        counts there, and only for concepts and strategies.
 
         Raises:
             NotFound: It does not exist.
-            InvalidInput: The store is a plain one, and the record neither a concept nor a strategy.
+            InvalidInput: The store is a plain vector store, and the record is neither a concept nor a strategy.
         """
         self._store.record_use(record_id, success, task_id, trajectory_id, updater=self.success_updater)
 
@@ -222,7 +222,7 @@ class Records:
     amarks = twin(marks)
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
-        """Set tags, pin and note of records, as one operation, or raise `NotFound` where one does not exist."""
+        """Set tags, pin and note of records, as one operation, or raise `NotFound` if one does not exist."""
         self._store.mark(
             {record_id: replace(value, note=self._without_secrets(value.note)) for record_id, value in marks.items()}
         )
@@ -242,13 +242,13 @@ class Records:
         """Change some marks of records as one operation and return how many records changed.
 
         Args:
-            pinned: Whether they are kept from pruning; None leaves that as it is.
-            buried: Whether searches leave them out; None leaves that as it is.
-            note: In place of the one they have; None leaves it, and an empty one takes it away.
+            pinned: Whether the records are protected from pruning; None leaves the pin unchanged.
+            buried: Whether searches exclude the records; None leaves this unchanged.
+            note: The new note; None leaves the note unchanged, and an empty one removes it.
 
         Raises:
-            NotFound: One of them does not exist; the store was not changed.
-            InvalidInput: An empty tag, a text that JSON cannot hold, or one text in place of a list of ids.
+            NotFound: A record does not exist; the store was not changed.
+            InvalidInput: An empty tag, a text that JSON cannot encode, or a string instead of a list of ids.
         """
         change = MarksChange.checked(
             add_tags=add_tags,
@@ -264,15 +264,15 @@ class Records:
     def release(self, ids: Sequence[str], *, unchanged_since: Moment | None = None) -> int:
         """Accept records that wait for review as one operation, and return how many there were.
 
-        What a key under review writes is found by that key alone until then, and the uses that came with it are not
-        counted. `WAITING` is the filter for waiting records.
+        Until then, a record written with a key under review is found only with that key, and its uses do not count.
+        `WAITING` is the filter for waiting records.
 
         Args:
-            unchanged_since: Moment when somebody looked at them, as `storage.ledger.moment` gives it.
+            unchanged_since: Moment of the review, from `storage.ledger.moment`.
 
         Raises:
-            NotFound: One of them does not exist, and no record was accepted.
-            PlanOutdated: One of them has changed since that moment, and no record was accepted.
+            NotFound: A record does not exist; none was accepted.
+            PlanOutdated: A record has changed since that moment; none was accepted.
             NotAllowed: The actor is not a curator.
         """
         return self._store.release(listed(ids), unchanged_since)
@@ -280,69 +280,69 @@ class Records:
     arelease = twin(release)
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return how often each record was retrieved and used, and how that went."""
+        """Return how often each record was retrieved and used, with the outcomes of its uses."""
         return self._store.usage(listed(ids))
 
     ausage = twin(usage)
 
     def trash(self, limit: int = 50, offset: int = 0) -> list[TrashedRecord]:
-        """Return deleted records, the last deleted first. `restore` brings them back."""
+        """Return deleted records, most recently deleted first. `restore` brings them back."""
         return self._store.trash(limit, offset)
 
     atrash = twin(trash)
 
     def count_trash(self) -> int:
-        """Return how many deleted records there are."""
+        """Return the number of deleted records."""
         return self._store.count_trash()
 
     acount_trash = twin(count_trash)
 
     def purged(self, ids: Sequence[str]) -> set[str]:
-        """Return which of the ids belonged to purged records. They cannot be used again."""
+        """Return the ids that belonged to purged records and cannot be reused."""
         return self._store.purged(listed(ids))
 
     apurged = twin(purged)
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Bring deleted records back as they were, as one operation and return how many.
+        """Restore deleted records as one operation and return how many.
 
-        Those that exist stay as they are.
+        Existing records are skipped.
 
         Raises:
-            NotFound: There never was a record of one of the ids; the store was not changed.
+            NotFound: An id never had a record; the store was not changed.
         """
         return self._store.restore(listed(ids))
 
     arestore = twin(restore)
 
     def _checked(self, where: Where | None) -> Where | None:
-        """Return a filter after a check for misspelt names."""
+        """Return a filter, checked for misspelt names."""
         self.filter_notes(where)
         return where
 
     def _without_secrets(self, value: T) -> T:
-        """Return a record, or a value of one, as the store may keep it."""
+        """Return a record, or a value of it, with secrets replaced if the store requires it."""
         return without_secrets(value) if self._scrubs and self._store.scrubs_secrets else value
 
     def _slim_rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the rows of these records without their vectors, of which no more than a few are held at once."""
+        """Return the rows of these records without their vectors, read in small batches."""
         parts = (self._store.get([*ids[start : start + ROWS_AT_ONCE]]) for start in range(0, len(ids), ROWS_AT_ONCE))
         return [tables.slim(row) for part in parts for row in part]
 
     def __len__(self) -> int:
-        """Return how many records there are. `InvalidInput` for a plain vector store that cannot count."""
+        """Return the number of records, or raise `InvalidInput` for a plain vector store that cannot count."""
         return self._store.n_records()
 
 
 def filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the comparable part of a record's own metadata: texts, numbers, booleans and lists of them."""
+    """Return the filterable part of a record's metadata: strings, numbers, booleans and lists of these."""
     return {f"{METADATA}{name}": value for name, value in metadata.items() if _is_comparable(value)}
 
 
 def columns(
     entries: Sequence[Entry], store: Collection, embedder: WholeEmbedder, embedded: Mapping[str, Vectors]
 ) -> tuple[list[str], list[EncodedText], list[dict[str, Any]], list[str]]:
-    """Return ids, embeddings, metadatas and documents. Texts that `embedded` has vectors of are not embedded."""
+    """Return ids, embeddings, metadatas and documents. Vectors in `embedded` are reused."""
     documents = [entry.document for entry in entries]
     vectors = _embed(documents, store, embedder, embedded)
     ids, metadatas = [entry.id for entry in entries], [entry.metadata for entry in entries]
@@ -350,7 +350,7 @@ def columns(
 
 
 def unknown(entries: Sequence[Entry], store: Collection) -> list[Entry]:
-    """Return the entries without those that are stored already or repeated in the batch."""
+    """Drop entries that are stored already or repeated in the batch."""
     new: dict[str, Entry] = {}
     for entry in entries:
         new.setdefault(entry.metadata["content_hash"], entry)
@@ -359,7 +359,7 @@ def unknown(entries: Sequence[Entry], store: Collection) -> list[Entry]:
 
 
 def first_vectors(ids: Sequence[str], store: Collection, dimension: int) -> Vectors:
-    """Return the vector of each record as a whole, which is its first, or zeros if it has no vector.
+    """Return the first vector of each record, which embeds all of it, or zeros if it has no vector.
 
     Shape (len(ids), dimension).
     """
@@ -372,17 +372,17 @@ def listed(ids: Sequence[str]) -> list[str]:
     """Return the ids as a list.
 
     Raises:
-        InvalidInput: They are one text.
+        InvalidInput: They are a string.
     """
     if isinstance(ids, str):
-        raise InvalidInput(f"expected a list of ids, got the text {ids[:80]!r}; for one record, give [{ids[:80]!r}]")
+        raise InvalidInput(f"expected a list of ids, got the string {ids[:80]!r}; for one record, give [{ids[:80]!r}]")
     return list(ids)
 
 
 def retried(attempt: Callable[[], T]) -> T:
-    """Return the result of `attempt`, which is run a few times while it raises PlanOutdated.
+    """Call `attempt` and return its result, with a few retries after `PlanOutdated`.
 
-    RecordChanged is raised at once, as a retry could not succeed.
+    `RecordChanged` is not retried, because a retry could not succeed.
     """
     for _ in range(TRIES - 1):
         try:
@@ -397,7 +397,7 @@ def retried(attempt: Callable[[], T]) -> T:
 def _embed(
     documents: Sequence[str], store: Collection, embedder: WholeEmbedder, embedded: Mapping[str, Vectors]
 ) -> dict[str, EncodedText]:
-    """Return vectors by text: from `embedded`, else from the store, else from the model, which gets each text once."""
+    """Return vectors by text: from `embedded`, else the store, else the model. Each text is embedded once."""
     vectors_by_text = {**store.vectors_of([text for text in documents if text not in embedded]), **embedded}
     missing = [text for text in dict.fromkeys(documents) if text not in vectors_by_text]
     encoded = encode_texts(embedder, missing, store.projection() if missing else None)

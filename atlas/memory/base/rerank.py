@@ -1,4 +1,4 @@
-"""A reranker's scores as one more signal of the first hits, bounded like the others."""
+"""Reranking of the first hits: the scores are one more bounded signal."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from atlas.protocols.strategies import Reranker
 
 @dataclass(frozen=True, slots=True)
 class RerankedHits:
-    """Hits in their new order, and errors. With an error the order is the old one."""
+    """Hits in their new order, or in the old order with the error."""
 
     hits: list[Hit[str]]
     problems: tuple[str, ...] = ()
 
 
 def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], reranker: Reranker) -> RerankedHits:
-    """Return the hits with a signal `reranker` on the first `RERANKED` of them, highest rank value first.
+    """Return the hits with a signal `reranker` on the first `RERANKED`, highest rank value first.
 
-    Nothing comes in that was not among the hits, and those that were not read stay below those that were.
+    No hit is added, and hits that were not reranked stay below those that were.
 
     Args:
         hits: Best first.
-        documents: The text of each, by the hit's item.
+        documents: Texts of the hits, by their item.
     """
     read = [hit for hit in hits[:RERANKED] if hit.item in documents]
     if not read:

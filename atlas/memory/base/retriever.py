@@ -1,4 +1,4 @@
-"""Finding records of one collection for a query: both channels asked, everything ranked by the one ranking."""
+"""Hybrid retrieval from one collection: candidates by vectors and by keywords, ranked together."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from atlas.storage.collection import Collection
 from atlas.storage.records import Context
 
 QUERY_CHARACTERS = 50_000
-"""Of a query that are compared by meaning: far more than anybody asks, and a megabyte would take seconds."""
+"""Length at which a query is cut before it is embedded, because a megabyte would take seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +51,10 @@ class Search:
     diversity: float
     with_buried: bool
     notes: tuple[str, ...] = ()
-    """Sentences on names of the filter that no record has."""
+    """Notes on names in the filter that no record has."""
 
     vector: Vector | None
-    """The query embedded, or None if the memory is empty."""
+    """Vector of the query, or None if the memory is empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,44 +63,44 @@ class RankedRecords:
 
     hits: list[Hit[str]]
     n_hidden: int
-    """How many of the k best are not."""
+    """Number of the k best records that are below the threshold."""
 
     threshold: float
-    """The relevance that decided it."""
+    """Relevance threshold that was applied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standards:
-    """Weights, scale and least relevance by which one search scores and shows candidates."""
+    """Weights, scale and threshold with which a search scores and selects candidates."""
 
     weights: RankingWeights
     scale: Calibration
     cut: Cut
     prefers_success: bool = True
-    """False if a failure answers the query as well."""
+    """False if failures answer the query as well as successes."""
 
 
 @dataclass(slots=True)
 class Retriever:
-    """Returns ids as hits. The caller reads the records."""
+    """Finds hits by id. The caller reads the records."""
 
     store: Collection
     embedder: WholeEmbedder
     weights: Callable[[], RankingWeights]
-    """Asked at every search: another process may have chosen others."""
+    """Called at every search, since another process may change the weights."""
 
     clock: Clock
     reranker: Reranker | None = None
-    """None, as is usual, for the order that the weights give."""
+    """Optional reranker of the first hits. None is usual."""
 
     compares_tokens: bool = True
-    """False to leave word pieces out, though the store keeps their vectors."""
+    """False to skip the comparison of tokens, even if the store has their vectors."""
 
     prior: Callable[[Usage], float] | None = None
-    """The stand-in for success where records have no outcome of their own. See `candidates_of`."""
+    """Estimate of success for records without an outcome of their own. See `candidates_of`."""
 
     context: Context | None = None
-    """Log whose later records lend their words to earlier ones. None if records stand alone."""
+    """Log in which later records add their words to earlier ones. None if records are independent."""
 
     _calibration: LiveCalibration = field(init=False)
     _was_filled: bool = field(init=False, default=False)
@@ -109,7 +109,7 @@ class Retriever:
         self._calibration = LiveCalibration(self.store, self.embedder)
 
     def changed(self, **changes: Any) -> Retriever:
-        """Return a copy with other parts, and the same measurements of the store."""
+        """Return a copy with other parts and the same calibration."""
         changed = replace(self, **changes)
         changed._calibration = self._calibration
         return changed
@@ -155,7 +155,7 @@ class Retriever:
         )
 
     def find(self, search: Search, n_withheld: int = 0) -> RankedRecords:
-        """Return the ranked hits that are relevant enough. Call it inside one state of the store.
+        """Return the ranked hits above the threshold. Call it inside a read transaction.
 
         Args:
             n_withheld: Number of records that the memory removes from the hits.
@@ -179,13 +179,13 @@ class Retriever:
         return RankedRecords(hits=hits, n_hidden=n_hidden, threshold=standards.cut.least(best))
 
     def find_words(self, query: str, k: int, where: Where | None, threshold: float | None) -> RankedRecords:
-        """Return the records that hold most of a query's words, best first. Nothing is embedded.
+        """Return the records with most of a query's words, best first, without embedding the query.
 
         Args:
-            query: A vector of any length.
-            k: Maximum number.
+            query: Keywords, of any length.
+            k: Maximum number of records.
             where: A filter.
-            threshold: Least share of the query's words, in [0, 1], rare ones weighted. None for the store's own.
+            threshold: Least IDF-weighted share of the query's words, in [0, 1]. None for the store's own.
         """
         found = self.store.candidates(None, query, k, where, with_buried=False)
         shares = {candidate.item: candidate.words for candidate in candidates_of(found, {}, {})}
@@ -196,11 +196,11 @@ class Retriever:
         return RankedRecords(hits=hits, n_hidden=len(best) - len(hits), threshold=least)
 
     def calibrate(self) -> None:
-        """Measure the level of the store, and keep it with the store."""
+        """Measure the level of the store, and store it."""
         self._calibration.settle()
 
     def level(self) -> float:
-        """Return the relevance that the best hit of a search needs for any to be shown. It may measure the store."""
+        """Return the relevance that the best hit needs for any to be shown. Measure the store if necessary."""
         self._calibration.prepare()
         return self._standards(threshold=None).cut.best
 
@@ -215,12 +215,12 @@ class Retriever:
         return sum(map(cut.shown_beside(_best(hits, weights)), hits))
 
     def n_read(self, search: Search) -> int:
-        """Return how many of the first hits `ordered` may choose from."""
+        """Return the number of first hits that `ordered` needs."""
         n_reranked = RERANKED if self.reranker is not None else 0
         return max(search.k, n_reranked, overfetch(search.k) if search.diversity else 0)
 
     def vectors(self, hits: Sequence[Hit[str]], search: Search) -> Vectors:
-        """Return the vectors of hits, in their order, for `ordered`. Empty if it compares no vectors."""
+        """Return the vectors of hits, in their order, for `ordered`. Empty if no diversity is requested."""
         if not search.diversity:
             return np.zeros((0, self.embedder.dimension), np.float32)
         return first_vectors([hit.item for hit in hits[: overfetch(search.k)]], self.store, self.embedder.dimension)
@@ -228,7 +228,7 @@ class Retriever:
     def ordered(
         self, hits: list[Hit[str]], search: Search, documents: Mapping[str, str], vectors: Vectors
     ) -> RerankedHits:
-        """Return the k hits that a search gives, in their final order. The store is not asked.
+        """Return the k hits of a search, in their final order, without reading the store.
 
         Args:
             hits: Best first.
@@ -246,14 +246,14 @@ class Retriever:
         return RerankedHits(best[: search.k], reranked.problems)
 
     def near(self, vector: Vector, k: int, *, where: Where | None = None, with_buried: bool = False) -> list[Hit[str]]:
-        """Return the k nearest to a vector, by meaning alone."""
+        """Return the k nearest neighbours of a vector."""
         found = self.store.candidates(vector, None, overfetch(k), where, with_buried=with_buried)
         standards = self._standards(threshold=0.0)
         by_meaning = replace(standards, weights=replace(standards.weights, words=0.0))
         return self._ranked(self._with_usage(found), by_meaning)[:k]
 
     def passage(self, row: Mapping[str, Any], query: str) -> str | None:
-        """Return the passage of a text that is nearest to a query, or None if the model reads all at once.
+        """Return the passage of a text nearest to a query, or None if the text was embedded as a whole.
 
         Args:
             row: The record with its `document` and its `embedding`.
@@ -272,7 +272,7 @@ class Retriever:
         return vector
 
     def _is_filled(self) -> bool:
-        """Return whether there may be anything to find. A store that was seen with records is not asked again."""
+        """Return whether the collection may have records. A collection once seen with records is not counted again."""
         self._was_filled = self._was_filled or not self.store.is_empty()
         return self._was_filled
 
@@ -280,8 +280,8 @@ class Retriever:
         """Return the weights in use, the store's scale, and the relevance that hits need.
 
         Args:
-            threshold: Named by the search. None for the store's own level.
-            query: In whose language the level is looked up.
+            threshold: Threshold of the search. None for the store's own level.
+            query: Its language selects the level.
         """
         weights, measured = self.weights(), self._calibration.now()
         cut = Cut(best=0.0, each=threshold or 0.0)
@@ -292,8 +292,8 @@ class Retriever:
     def _candidates(self, search: Search, k: int, standards: Standards, n_withheld: int) -> list[Candidate[str]]:
         n, worth = overfetch(k), None
         weights, scale, cut = standards.weights, standards.scale, standards.cut
-        # Where attempts stand for each other, or few records are spared, those far below the best count as well, and
-        # where words nearby count, the best by its own words may be far below.
+        # Grouped attempts, few records and context from nearby entries all let candidates far below the best become
+        # hits.
         if not (search.distinct or cut.spares_words or self.context):
             worth = worth_ranking(self.n_read(search) + n_withheld, weights, scale)
         compared = None
@@ -340,5 +340,5 @@ class Retriever:
 
 
 def _best(hits: Sequence[Hit[str]], weights: RankingWeights) -> float:
-    """Return the highest relevance that a hit has by itself, whatever comes just after it."""
+    """Return the highest relevance of a hit, without context."""
     return max((relevance(hit.signals["meaning"], hit.signals.get("words", 0.0), weights) for hit in hits), default=0.0)

@@ -1,17 +1,17 @@
-"""How the score of one hit comes about, from what a search found of a record to its rank value.
+"""Scoring of one hit, from its similarity and words to its rank value.
 
 In this order:
 
-1. `candidates_of` puts together what is found of a record: its similarity to the query, what share of the query's words
-   it has, each weighed by how rare it is, and what else the ranking asks for.
+1. `candidates_of` collects the features of a record: its similarity to the query, the IDF-weighted share of the query's
+words, and the others that the ranking needs.
 2. `Calibration.meaning` puts the similarity on the scale of the store, from unrelated texts to neighbours.
 3. `weighed` gives the two signals of relevance their weights. `relevance` is their sum, in [0, 1].
-4. `nudges` are small: what worked, is used, is new or is pinned comes first among hits of similar relevance.
+4. `nudges` are small: among hits of similar relevance, those that worked, are used, new or pinned come first.
 5. The rank value is the sum of all signals (`Hit.rank_value`).
 
-Relevance is a sum of two calibrated values, not of ranks. So it does not depend on what else was found, and shows by
-itself whether anything was. `atlas.memory.base.ranking` puts scored hits in order, and `atlas.memory.base.calibration`
-measures the scale and decides which hits are shown. The numbers stand in `atlas.core.ranking.tuned`.
+Relevance is a sum of two calibrated values, not of ranks. So it does not depend on the other hits, and a low one means
+that nothing was found. `atlas.memory.base.ranking` sorts scored hits, and `atlas.memory.base.calibration`
+measures the scale and decides which hits are shown. The constants are in `atlas.core.ranking.tuned`.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ LABELS = {success: Outcome(success).label for success in WORKED}
 NUDGES = ("success", "use", "recency", "pin", "importance")
 
 QUERY_SIGNALS = ("meaning", "words", "context")
-"""The signals that relevance is made of."""
+"""The signals that add up to relevance."""
 
 _OF_FAILURES = re.compile(
     r"\b(?:[A-Za-z]*(?:Error|Exception)|Traceback|(?i:abort(?:s|ed)?|bug(?:s|gy)?|core dumped"
     r"|crash(?:e[sd]|ing)?|fail(?:s|ed|ures?|ing)?|incorrect(?:ly)?|mistakes?|panic|segfault(?:s|ed)?|stack trace"
     r"|timed out|wrong(?:ly)?))\b"
 )
-"""The words of error messages, and those in which a reflection speaks of an attempt that went wrong."""
+"""Words of error messages, and of reflections on failed attempts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +60,13 @@ class Candidate(Generic[T]):
     item: T
     similarity: float
     words: float = 0.0
-    """Share of the query's words that it has, each weighed by how rare it is, in [0, 1]."""
+    """IDF-weighted share of the query's words that the memory contains, in [0, 1]."""
 
     context: float = 0.0
-    """The same of the records just after it, as far as that counts for it. Above 1 if several hold much."""
+    """The same share in the records just after it, discounted. May exceed 1."""
 
     task_id: str = ""
-    """The task that it was an attempt at, or empty if that is not known."""
+    """Id of the attempted task, or empty if unknown."""
 
     success: bool | None = None
     prior: float | None = None
@@ -76,7 +76,7 @@ class Candidate(Generic[T]):
     usage: Usage = NO_USAGE
     is_pinned: bool = False
     importance: float | None = None
-    """In [0, 1], of a journal's entry, which no success belongs to, or None for others."""
+    """Importance of a journal entry, in [0, 1], in place of success. None for other memories."""
 
 
 def candidates_of(
@@ -85,11 +85,11 @@ def candidates_of(
     pinned: Mapping[str, bool],
     prior: Callable[[Usage], float] | None = None,
 ) -> list[Candidate[str]]:
-    """Return the records that a store found, by id, before they are ranked.
+    """Return the records found by a search as unranked candidates, by id.
 
     Args:
-        prior: From how often a record was used and helped to how likely it is to help, for records without an outcome
-            of their own.
+        prior: Function from uses and successes to an estimated success rate, for records without an outcome of their
+            own.
     """
     information = found.word_information or 1.0
     context = found.context or [0.0] * len(found.ids)
@@ -117,22 +117,22 @@ class Calibration:
     """The scale of similarities in one store with one model."""
 
     unrelated: float = 0.1
-    """The usual cosine of two unrelated texts."""
+    """Typical cosine of two unrelated texts."""
 
     near: float = 0.7
-    """The usual cosine of a text and the nearest other one."""
+    """Typical cosine of a text and its nearest neighbour."""
 
     def meaning(self, similarity: float) -> float:
-        """Return 0 for unrelated texts, 1 for neighbours. Farther or nearer texts are outside of that."""
+        """Return a similarity on the store's scale: 0 for unrelated texts, 1 for neighbours. Not clipped."""
         return (similarity - self.unrelated) / (self.near - self.unrelated)
 
     def meanings(self, similarities: Values) -> Values:
-        """Return the same of many."""
+        """Return the meanings of many similarities."""
         return (similarities - self.unrelated) / (self.near - self.unrelated)
 
 
 def score(candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime) -> Hit[T]:
-    """Return a candidate as a hit, with its signals and the relevance that they make."""
+    """Return a candidate as a hit, with its signals and its relevance."""
     near = calibration.meaning(candidate.similarity)
     meaning, words = weighed(near, candidate.words, weights)
     context = weighed(near, candidate.words + candidate.context, weights)[1] - words
@@ -151,32 +151,32 @@ def score(candidate: Candidate[T], weights: RankingWeights, calibration: Calibra
 
 
 def weighed(meaning: float, words: float, weights: RankingWeights) -> tuple[float, float]:
-    """Return both signals of relevance, meaning and words, as they add to a rank value.
+    """Return the weighted signals of relevance: meaning and words.
 
     Args:
-        meaning: On a store's scale.
-        words: Share of the query's words that the record has, each weighed by how rare it is.
+        meaning: Similarity on the store's scale.
+        words: IDF-weighted share of the query's words.
     """
     return weights.meaning * meaning, weights.words * min(1.0, words) ** WORDS_POWER
 
 
 def of_words(shares: Values) -> Values:
-    """Return the signal of words, of many candidates, before it gets its weight."""
+    """Return the unweighted signal of words of many candidates."""
     return np.asarray(np.minimum(1.0, shares) ** WORDS_POWER, np.float64)
 
 
 def relevance(meaning: float, words: float, weights: RankingWeights) -> float:
-    """Return the relevance, in [0, 1], of two weighed signals."""
+    """Return the relevance, in [0, 1], from the two weighted signals."""
     return min(1.0, max(0.0, (meaning + words) / ((weights.meaning + weights.words) or 1.0)))
 
 
 def relevance_signals(similarities: Values, words: Values, weights: RankingWeights, calibration: Calibration) -> Values:
-    """Return the sum of both weighed signals of relevance, of many candidates."""
+    """Return the sums of both weighted signals for many candidates."""
     return weights.meaning * calibration.meanings(similarities) + weights.words * of_words(words)
 
 
 def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> dict[str, float]:
-    """Return the nudges of a candidate among those of similar relevance, each between 0 and its weight."""
+    """Return the nudges of a candidate, each between 0 and its weight."""
     helped = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
     half_life = timedelta(days=weights.recency_half_life_days)
     if candidate.importance is not None:  # a journal's entry, which is not an attempt
@@ -193,7 +193,7 @@ def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> d
 
 
 def seeks_failures(query: str) -> bool:
-    """Return whether a query is about something that went wrong, so that failures answer it as well as successes."""
+    """Return whether a query is about a failure, so that failures answer it as well as successes."""
     return _OF_FAILURES.search(query) is not None
 
 
@@ -212,5 +212,5 @@ def retention(age: timedelta, *, half_life: timedelta, floor: float = 0.0) -> fl
         Half-life form of Settles & Meeder, ACL 2016.
     """
     if half_life <= timedelta(0) or not 0 <= floor <= 1:
-        raise InvalidInput(f"expected a positive half-life and a floor in [0, 1], but got {half_life} and {floor}")
+        raise InvalidInput(f"expected a positive half-life and a floor in [0, 1], got {half_life} and {floor}")
     return max(floor, float(0.5 ** (max(age, timedelta(0)) / half_life)))

@@ -1,4 +1,4 @@
-"""Success rates of strategies: how each outcome changes them, and how sure they are."""
+"""Success rates: updaters, credible intervals and trends."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from atlas.core.statistics import Interval, beta_quantile
 from atlas.protocols.strategies import SuccessRateUpdater
 
 MIN_TREND = 6
-"""Tries that a trend takes: three before, three after."""
+"""Least number of tries for a trend: three before, three after."""
 
 MAX_RECENT = 10
 Z_90 = 1.2816
-"""Standard deviations above which a normal variable lies with a probability of 10 %."""
+"""The 90 % quantile of the standard normal distribution."""
 
 
 class EMASuccessUpdater:
-    """Exponential moving average: each outcome weighs `alpha`, and the previous rate weighs the rest."""
+    """Exponential moving average: the latest outcome has the weight `alpha`."""
 
     def __init__(self, alpha: float = 0.1) -> None:
         """Raise `InvalidInput` unless `alpha` is in (0, 1]."""
@@ -37,7 +37,7 @@ class EMASuccessUpdater:
 
 
 class SimpleAverageUpdater:
-    """The share of successes. The first guess has no weight."""
+    """The share of successes. The initial guess has no weight."""
 
     def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
         """Return the rate and the count after one more outcome."""
@@ -45,10 +45,10 @@ class SimpleAverageUpdater:
 
 
 class BayesianUpdater:
-    """The mean of the Beta posterior over the rate. Before any outcome, the prior's takes the place of the guess."""
+    """The mean of the Beta posterior of the rate. The prior replaces the initial guess."""
 
     def __init__(self, prior_alpha: float = 1.0, prior_beta: float = 1.0) -> None:
-        """Raise `InvalidInput` unless both are positive and finite. 1 and 1 hold every rate for equally likely."""
+        """Raise `InvalidInput` unless both are positive and finite. 1 and 1 are a uniform prior."""
         _check_prior(prior_alpha, prior_beta)
         self.prior_alpha = prior_alpha
         self.prior_beta = prior_beta
@@ -61,7 +61,7 @@ class BayesianUpdater:
 
 
 class RecencyWeightedUpdater:
-    """The average in which an outcome weighs half as much as one that came `half_life` outcomes later."""
+    """Weighted average in which the weight of an outcome halves with every `half_life` later outcomes."""
 
     def __init__(self, half_life: float = 10.0) -> None:
         """Raise `InvalidInput` unless `half_life`, in outcomes, is positive."""
@@ -82,11 +82,11 @@ UPDATERS: Mapping[str, Callable[[], SuccessRateUpdater]] = {
     "bayesian": BayesianUpdater,
     "recency": RecencyWeightedUpdater,
 }
-"""ATLAS's own updaters by the names that `ATLAS_SUCCESS_UPDATER` has for them."""
+"""ATLAS's own updaters, by their names in `ATLAS_SUCCESS_UPDATER`."""
 
 
 def updater_named(name: str) -> SuccessRateUpdater:
-    """Return one of ATLAS's own updaters, or that of a plug-in.
+    """Return an updater of ATLAS or of a plug-in by its name.
 
     Raises:
         InvalidInput: The name is unknown.
@@ -111,7 +111,7 @@ class RecordedOutcome(Protocol):
 
     @property
     def at(self) -> datetime:
-        """When, with a time zone."""
+        """Time of the try, with a time zone."""
         ...
 
 
@@ -128,7 +128,7 @@ class RatePoint:
 def replay(
     updater: SuccessRateUpdater, outcomes: Iterable[RecordedOutcome], *, first_guess: float = UNTRIED_RATE
 ) -> list[RatePoint]:
-    """Return the rate after each outcome, oldest first, as this updater would have had it.
+    """Return the rate after each outcome, oldest first, as computed by this updater.
 
     Unknown outcomes are ignored.
     """
@@ -143,23 +143,23 @@ def replay(
 def credible_interval(
     n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[float, float] = (1.0, 1.0)
 ) -> Interval:
-    """Return the credible interval of a success rate at this probability, given n tries, with equal tails.
+    """Return the equal-tailed credible interval of a success rate after n tries.
 
-    Where all tries went alike, it reaches to 0 or to 1, as an interval without the rate that was seen would mislead.
+    If all tries failed or all succeeded, the interval is extended to 0 or 1, so that it contains the observed rate.
 
     Args:
         n_succeeded: From 0 to n.
-        level: In (0, 1).
-        prior: Alpha and beta of the Beta distribution held before any try; (1, 1) is uniform.
+        level: Probability of the interval, in (0, 1).
+        prior: Alpha and beta of the Beta prior; (1, 1) is uniform.
 
     Raises:
         InvalidInput: An argument is out of its range.
 
     Source:
-        Brown, Cai & DasGupta, Statistical Science 16, 2001, §4.1.2, for the ends.
+        Brown, Cai & DasGupta, Statistical Science 16, 2001, §4.1.2, for the extension.
     """
     if not 0 <= n_succeeded <= n:
-        raise InvalidInput(f"successes should be from 0 to n, but are {n_succeeded} of {n}")
+        raise InvalidInput(f"n_succeeded should be from 0 to n, but is {n_succeeded} with n = {n}")
     if not 0 < level < 1:
         raise InvalidInput(f"level should be in (0, 1), but is {level}")
     _check_prior(*prior)
@@ -171,16 +171,16 @@ def credible_interval(
 
 
 def lower_bound(n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[float, float] = (1.0, 1.0)) -> float:
-    """Return the low end of `credible_interval`, a cautious estimate of the rate. Few tries make it low."""
+    """Return the lower bound of `credible_interval`, a cautious estimate of the rate."""
     return credible_interval(n_succeeded, n, level=level, prior=prior).low
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
-    """How the latest tries went, against those before them."""
+    """Change of the success rate between the latest tries and those before them."""
 
     before: float
-    """Share of successes, in [0, 1]."""
+    """Success rate of the earlier tries, in [0, 1]."""
 
     recent: float
     n_recent: int
@@ -189,10 +189,10 @@ class Trend:
 
 
 def trend(outcomes: Sequence[bool]) -> Trend | None:
-    """Return the trend of outcomes, oldest first, or None of fewer than six.
+    """Return the trend of outcomes, oldest first, or None for fewer than six.
 
-    The recent ones are the later half, at most the last ten. Both rates are held for Beta distributed, and their
-    difference for normal.
+    The latest tries are the second half, at most ten. Both rates have Beta posteriors, and their difference is
+    approximated by a normal distribution.
     """
     if len(outcomes) < MIN_TREND:
         return None

@@ -13,24 +13,24 @@ from atlas.core.imports.distribution import extra
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 
 FIRST = ("id", "title", "outcome", "domain", "map_x", "map_y", "n_uses", "n_successes", "rate")
-"""The columns that come first, in their order. Others follow by their names."""
+"""First columns, in order. The others follow alphabetically."""
 
 NUMBERS = {"map_x": "float64", "map_y": "float64", "rate": "float64"}
-"""Columns that are numbers even if no record has one."""
+"""Columns that are numeric even if all values are missing."""
 
 INTERNAL = ("content", "content_hash", "search_text")
-"""Metadata that no table has."""
+"""Internal metadata that tables leave out."""
 
 RENAMED = {"domain": "field"}
-"""Metadata whose name a column has that stands for something else: the kind of task is not a domain of the map."""
+"""Metadata renamed because a column has the same name: a task's domain is not a domain of the map."""
 
 _BLANKS = r"[\s\x00-\x1f\x7f-\x9f\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]*"
-"""Invisible characters. Spreadsheets may drop them before they look at the rest."""
+"""Invisible characters, which spreadsheets may strip before they parse a cell."""
 
 _FORMULA = re.compile(
     rf"(?!{_BLANKS}[+-]?\d+(?:\.\d+)?{_BLANKS}\Z)(?:[\t\r\n]|{_BLANKS}[=+\-@\uff0b\uff0d\uff1d\uff20])"
 )
-"""The beginning of a string that a spreadsheet takes for a formula, but for those that are plain numbers."""
+"""Prefix of a string that a spreadsheet parses as a formula. Plain numbers do not match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +38,23 @@ class Place:
     """The place of a record on the map."""
 
     domain: str
-    """The name of its domain. Empty outside of all domains."""
+    """Name of the domain. Empty outside of all domains."""
 
     x: float
     y: float
 
 
 Places = Mapping[str, Place]
-"""Places by id. Records that are not on the map are left out."""
+"""Places by id of the record. Records that are not on the map are missing."""
 
 NOWHERE: Places = {}
 
 MAP_MODULE = "atlas.jobs.map"
-"""The module that reads maps. They are made from memories, so it is above these, and is imported by its name."""
+"""Module that reads maps. It is imported by name, because maps depend on memories."""
 
 
 def read_places(directory: Path, collection: str) -> Places:
-    """Return the places on the map of a collection that is kept with the store in a directory."""
+    """Return the places of a collection's records on the map stored in a directory."""
     places: Places = import_module(MAP_MODULE).kept_places(directory, collection)
     return places
 
@@ -62,7 +62,7 @@ def read_places(directory: Path, collection: str) -> Places:
 def columns_of(
     rows: Sequence[Mapping[str, Any]], marks: Mapping[str, Marks], usage: Mapping[str, Usage], places: Places
 ) -> dict[str, list[Any]]:
-    """Return records as columns of the same length, by name. None if a record has no such value.
+    """Return records as columns of the same length, by name. Missing values are None.
 
     Args:
         rows: Rows of a store: `id`, `document`, `metadata`.
@@ -96,10 +96,9 @@ def frame_of(columns: Mapping[str, Iterable[Any]]) -> Any:
 
 
 def for_spreadsheets(frame: Any) -> Any:
-    """Return a table in which no text is a formula: an apostrophe stands before those that would be one.
+    """Return a table with an apostrophe before each string that a spreadsheet would run as a formula.
 
-    Its texts are those of agents and of what they read, and a spreadsheet that opens a CSV runs a formula in a cell,
-    even one in quotes. The names of columns are such texts too.
+    Cells and column names are untrusted text, and a spreadsheet runs a formula in a CSV cell, even a quoted one.
 
     Source:
         OWASP, CSV Injection.
@@ -116,7 +115,7 @@ def plain_cell(value: Any) -> Any:
 
 
 def _of_one_kind(values: list[Any]) -> list[Any]:
-    """Return values as a column holds them: as texts if they are of several kinds, or are lists."""
+    """Return the values of a column, as strings if they have several types or are lists."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool}):
         return values

@@ -1,4 +1,4 @@
-"""Records that were not found or used for long."""
+"""Records that were not retrieved or used for a long time."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from atlas.storage.damage import stored_instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idle:
-    """Ids of idle records. None is in both lists."""
+    """Ids of idle records, in two disjoint lists."""
 
     never: list[str]
-    """Never found nor used."""
+    """Never retrieved and never used."""
 
     no_longer: list[str]
-    """Found or used, but not any more."""
+    """Retrieved or used before, but not since."""
 
 
 def idle(
     stored_at: Mapping[str, str], retrieved_at: Mapping[str, str], used_at: Mapping[str, str], *, until: datetime
 ) -> Idle:
-    """Return the records that were idle from a time on, `until` now.
+    """Return the records that have been idle since `until`.
 
-    Times are ISO 8601, by id, if they are known.
+    Known times in ISO 8601, by id.
     """
     never, no_longer = [], []
     for record_id in stored_at:

@@ -14,18 +14,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemVersion(Generic[T]):
-    """Something as it was before it was edited."""
+    """An earlier version of a record."""
 
     item: T
     replaced_at: datetime
     actor: str
     operation_id: str
     number: int
-    """Of the change that took its place: one operation may have made several."""
+    """Number of the change that replaced it. One operation may have made several."""
 
 
 def item_versions(versions: Sequence[Version], decode: Callable[[dict[str, Any]], T]) -> list[ItemVersion[T]]:
-    """Return the versions of a record as objects, in their order."""
+    """Return the versions of a record, decoded, in their order."""
     return [
         ItemVersion(
             item=decode(version.content),

@@ -1,4 +1,4 @@
-"""Concept library: reusable code, found by what it does (Stitch, LILO), and its strategies."""
+"""Concept library: reusable code, found by description (Stitch, LILO), and its strategies."""
 
 from typing import TYPE_CHECKING
 

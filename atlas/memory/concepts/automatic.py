@@ -1,6 +1,7 @@
-"""The search for concepts that begins by itself after enough new successes with programs.
+"""Automatic compression: a search for concepts that starts after enough new successes with programs.
 
-It runs in a process of its own, which outlives this one. What it adds is an ordinary operation, which can be undone.
+It runs in a process of its own, which outlives this one, and adds concepts in an ordinary operation, which can be
+undone.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from atlas.storage.store import Store
 logger = logging.getLogger(__name__)
 
 COUNTED = "automatic_compression:counted"
-"""Note with two numbers: the successes at the last look, and how many since the last search held programs."""
+"""Note with two numbers: successes at the last count, and those with programs since the last search."""
 
 RESULT = "automatic_compression:result"
-"""Note with the result of the last search, as a sentence."""
+"""Note with a sentence on the result of the last search."""
 
 MODULE = "atlas.jobs.compression.automatic"
-"""The program of the process that searches."""
+"""Module that the search process runs."""
 
 
 PASSED_OPTIONS = (
@@ -38,33 +39,33 @@ PASSED_OPTIONS = (
     *("device", "cache", "batch_size", "query_prompt", "document_prompt", "late_interaction"),
     *("scrub_secrets", "program_path"),
 )
-"""The options of the store that the process which searches it opens it with, too."""
+"""Options of the store that are passed on to the search process."""
 
 MAX_READ = 300
-"""The newest successes that a look reads."""
+"""Number of newest successes to read."""
 
 _SUCCEEDED = {"outcome": "succeeded"}
 
 
 def search_lock(directory: Path) -> InterProcessLock:
-    """Return the lock of a store that its search holds."""
+    """Return the lock that the search of a store holds while it runs."""
     return InterProcessLock(directory / "compression.lock")
 
 
 def _may_compress() -> bool:
-    """Return whether the current actor may also compress after a store."""
+    """Return whether the current actor may start a search by storing attempts."""
     return may(Role.CURATOR) and not is_under_review()
 
 
 def problem_file(directory: Path) -> Path:
-    """Return the file with the error of a search that could not open its store. It is absent after a success."""
+    """Return the file with the error of a search that could not open its store. A success removes it."""
     return directory / CACHE / "compression.problem"
 
 
 def search_environment(storage: Store) -> dict[str, str]:
-    """Return the environment of the process that searches a store.
+    """Return the environment of a store's search process.
 
-    It has the options that the store was opened with, from wherever those came, and the address with its password.
+    It contains the options of the opened store, and the address with its password.
     """
     inherited = {
         name: text
@@ -76,7 +77,7 @@ def search_environment(storage: Store) -> dict[str, str]:
 
 
 def begin_search(storage: Store) -> bool:
-    """Start the process that searches a store. Return whether it could be started."""
+    """Start the search process of a store, and return whether it could be started."""
     import subprocess  # few processes start one
 
     command, nowhere = module_command(MODULE, str(storage.path)), subprocess.DEVNULL
@@ -103,10 +104,10 @@ def _has_programs(attempt: Trajectory | Experience) -> bool:
 
 
 class AutomaticCompression:
-    """The count of a store's new successes, and the beginning of the search. Safe for threads.
+    """Counts a store's new successes, and starts the search. Thread-safe.
 
-    A store with a note counts from it on, whichever process stores. One without begins to count now, so that what it
-    holds already has no effect.
+    The count is a note in the store, shared by all processes. Without a note, counting starts now, and existing
+    attempts have no effect.
     """
 
     def __init__(
@@ -119,8 +120,8 @@ class AutomaticCompression:
         """Count the successes of a store.
 
         Args:
-            attempts: Returns the store's experiences, when they are first needed.
-            every: Number of new successes with programs after which a search begins. 0 for never.
+            attempts: Returns the store's experiences, and is called lazily.
+            every: Number of new successes with programs after which a search starts. 0 for never.
             begin: Starts the search and returns whether it could.
         """
         self._storage = storage
@@ -133,7 +134,7 @@ class AutomaticCompression:
         self._lock = threading.Lock()
 
     def after(self, trajectory: Trajectory) -> bool:
-        """Begin a search if an attempt that was just stored makes it due. Return whether it began."""
+        """Begin a search if a newly stored attempt makes it due, and return whether it began."""
         if not self._every or self._storage.read_only:
             return False
         if not _may_compress():
@@ -158,7 +159,7 @@ class AutomaticCompression:
                 return False
 
     def status(self) -> str:
-        """Return a sentence on the last search, or on the condition of the next one."""
+        """Return a sentence on the last search, or on when the next is due."""
         if not self._every:
             return "The automatic search for concepts is off (ATLAS_COMPRESS_EVERY=0)."
         if not self._storage.read_only and self._is_searching():
@@ -178,10 +179,10 @@ class AutomaticCompression:
         return is_due and self._begin(self._storage)
 
     def _count(self, note: str, *, unnoted: int) -> tuple[int, int]:
-        """Return how many successes there are, and how many since the last search hold programs.
+        """Return the number of successes, and the number with programs since the last search.
 
         Args:
-            unnoted: The second number if there is no note yet.
+            unnoted: The second number if there is no note.
         """
         attempts = self._attempts()
         waiting = set(attempts.ids({"$and": [_SUCCEEDED, WAITING]}))

@@ -14,27 +14,27 @@ from atlas.storage.collection import Collection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptUses:
-    """The relations of a concept in the library and in attempts."""
+    """References to a concept in the library and in attempts."""
 
     found_in: tuple[str, ...]
-    """Ids of the experiences that it was found in."""
+    """Ids of the experiences that it was extracted from."""
 
     called_by: tuple[str, ...]
     """Ids of the concepts whose code calls it."""
 
     part_of: tuple[str, ...]
-    """Ids of the concepts that were composed of it."""
+    """Ids of the concepts composed of it."""
 
     n_uses: int
-    """Tasks that it was used for and whose outcome was recorded."""
+    """Number of recorded uses."""
 
     n_successes: int
 
 
 def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
-    """Return the concepts of rows, with calls resolved against the present library.
+    """Return rows as concepts, with calls resolved against the current library.
 
-    A callee may have been deleted meanwhile, and another have its name.
+    A callee may have been deleted, and its name reused.
     """
     usage = store.usage([row["id"] for row in rows])
     found = [from_row(row, usage[row["id"]]) for row in rows]
@@ -46,7 +46,7 @@ def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
 
 
 def naming(store: Collection, ids: Sequence[str]) -> list[str]:
-    """Return the ids of the concepts that name one of these among their calls or parts, by id or by name."""
+    """Return the ids of the concepts that refer to one of these as a call or part, by id or name."""
     if not ids:
         return []
     among = {"$in": list(ids)}
@@ -64,10 +64,10 @@ def naming(store: Collection, ids: Sequence[str]) -> list[str]:
 
 
 def reached(concept: CodeConcept, read: Callable[[list[str]], list[CodeConcept]]) -> list[CodeConcept]:
-    """Return the concepts that a concept calls or was composed of, directly or not, nearest first, each once.
+    """Return the distinct concepts that a concept calls or was composed of, transitively, nearest first.
 
     Args:
-        read: Returns the existing records of some ids.
+        read: Returns the concepts of existing ids.
     """
     found: dict[str, CodeConcept] = {}
     waiting = [concept]
@@ -81,7 +81,7 @@ def reached(concept: CodeConcept, read: Callable[[list[str]], list[CodeConcept]]
 
 
 def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
-    """Return concepts with the ids of the concepts that they call by name, among these and the library."""
+    """Return concepts with their calls by name resolved to ids, of these concepts or the library's."""
     titles = store.column("title") | {concept.id: concept.name for concept in concepts}
     defines = store.column("defines") | {concept.id: [*defined_names(concept)] for concept in concepts}
     return [
@@ -92,14 +92,14 @@ def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeC
 def linked(
     concept: CodeConcept, needed: Set[str], titles: Mapping[str, str], defines: Mapping[str, Any]
 ) -> CodeConcept:
-    """Return the concept with the ids of its calls: ids that it lists, else the last concept of a name.
+    """Return the concept with its calls resolved to ids: those that it lists, else the last concept of a name.
 
-    Of those that it names and that are gone, one is left out for each that was found.
+    For each name that was resolved, one listed id of a deleted concept is dropped.
 
     Args:
         needed: The names that its code calls.
-        titles: The names of all concepts that there are, by id.
-        defines: Other names that the code of some of them defines, a text or several, by id. Names go before them.
+        titles: Names of all concepts, by id.
+        defines: Other names that their code defines, a string or several, by id. Names of concepts take precedence.
     """
     defined = [(concept_id, name) for concept_id, names in defines.items() for name in _texts(names)]
     named = [*defined, *titles.items()]

@@ -1,4 +1,4 @@
-"""Concept library: reusable code, found by what it does (Stitch, LILO). And its strategies."""
+"""Concept library: reusable code, found by description (Stitch, LILO), and its strategies."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 COLLECTION = "atlas_concepts"
 
 REASONS_KEPT = 100
-"""Reasons for an empty composition or compression that are not logged again."""
+"""Number of reasons for an empty composition or compression that are cached, to be logged once."""
 
 EDITABLE: Editable = {
     "name": str,
@@ -88,7 +88,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """Open a library.
 
         Args:
-            primitive_loader: Its concepts are added now, where the library has them not; that embeds them.
+            primitive_loader: Its concepts that the library lacks are embedded and added now.
 
         Raises:
             InvalidInput: A plugged-in part lacks a method, which the message names.
@@ -112,7 +112,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
         Raises:
             InvalidInput: Its Python does not parse, it is empty, its name is not an identifier, or the library has a
-                concept of the same code, id or name. What is added with others, as by an import, may share a name.
+                concept of the same code, id or name. Concepts added in a batch, as by an import, may share a name.
         """
         concept = self._without_secrets(checked(concept))
         added = retried(lambda: self._writer.add_alone(concept))
@@ -125,10 +125,10 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aadd = twin(add)
 
     def add_many(self, concepts: Sequence[CodeConcept], reason: str = "") -> list[str]:
-        """Add concepts as one operation, without known ids or code. Return the ids of the others.
+        """Add concepts as one operation, skip known ids and code, and return the ids of those added.
 
         Raises:
-            InvalidInput: One of them cannot be kept; no record was added.
+            InvalidInput: A concept is invalid; none was added.
         """
         valid = [checked(concept) for concept in concepts]
         restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_of(concept)) for concept in valid}
@@ -137,7 +137,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aadd_many = twin(add_many)
 
     def load_primitives(self, loader: PrimitiveLoader) -> list[str]:
-        """Add a loader's concepts as one operation. Return the ids of those that the library had not."""
+        """Add a loader's concepts as one operation, and return the ids of the new ones."""
         return self.add_many([shipped(concept) for concept in loader.load().values()], "primitives")
 
     aload_primitives = twin(load_primitives)
@@ -154,9 +154,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aupdate_primitives = twin(update_primitives)
 
     def primitive_updates(self, loader: PrimitiveLoader) -> list[CodeConcept]:
-        """Return the primitives that a loader brings otherwise than the library holds them, as they would become.
+        """Return a loader's primitives that differ from the library's, as they would be after an update.
 
-        Those that were edited here since they were loaded stay as they are, and are not among them.
+        Primitives edited since they were loaded are left out.
         """
         return updates(loader, self.get_many, lambda concept: bool(self._store.versions(concept.id)))
 
@@ -175,7 +175,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             NotFound: It does not exist.
             InvalidInput: Another field, a value that cannot be stored, or code that another concept has.
-            PlanOutdated: Others changed it each time before this could be written; the store was not changed.
+            PlanOutdated: Concurrent changes outlasted the retries; the store was not changed.
         """
         check_changes(changes, EDITABLE)
         texts = {name: self._without_secrets(changes[name]) for name in SCRUBBED_FIELDS[CodeConcept] if name in changes}
@@ -194,13 +194,12 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> ConceptMergePlan:
         """Return a plan to merge groups of duplicate concepts. The store is not changed.
 
-        The most used of each group stays, else the oldest, with its own code. It takes over where the others were
-        found, what they were composed of, uses, tags and notes, and those examples that call a function of its name.
-        Other concepts then name it as what they call, where their code calls it by its name; the plan lists those whose
-        code would not.
+        The most used concept of each group stays with its own code; the oldest breaks ties. It takes over the sources,
+        parts, uses, tags and notes of the others, and the examples that call a function of its name. Calls to the
+        others become calls to it where the caller's code uses its name; the plan lists the callers that would break.
 
         Raises:
-            InvalidInput: A group has fewer than two concepts, one is in two groups, or one does not exist.
+            InvalidInput: A group has fewer than two concepts, or a concept is in two groups or does not exist.
         """
         checked_groups = check_groups(groups)
         ids = [concept_id for group in checked_groups for concept_id in group]
@@ -213,10 +212,10 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aplan_merge = twin(plan_merge)
 
     def apply_merge(self, plan: ConceptMergePlan) -> list[CodeConcept]:
-        """Apply a plan, as one operation. Return the concepts that stay.
+        """Apply a plan as one operation, and return the concepts that stay.
 
         Raises:
-            PlanOutdated: One of the concepts, or its marks, has changed since; the store was not changed.
+            PlanOutdated: A concept or its marks have changed since; the store was not changed.
         """
         if not plan.groups:
             return []
@@ -229,7 +228,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> CodeConcept:
-        """Merge concepts that do the same into the most used of them. See `plan_merge`. `undo` parts them again."""
+        """Merge duplicate concepts into the most used of them. See `plan_merge`. `undo` restores them."""
 
         def plan_and_apply() -> CodeConcept:
             return self.apply_merge(self.plan_merge([ids]))[0]
@@ -241,9 +240,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Making new ones
 
     def compose(self, concept_ids: Sequence[str]) -> CodeConcept | None:
-        """Return a concept that the composition strategy makes of several, to be added with `add`, or None.
+        """Return a concept composed of several by the strategy, to be added with `add`, or None.
 
-        None as well where `composable` would raise. The reason is logged.
+        The reason for None is logged. It is also None where `composable` raises.
         """
         try:
             composed = self.explain_composition(concept_ids)
@@ -257,7 +256,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     acompose = twin(compose)
 
     def explain_composition(self, concept_ids: Sequence[str]) -> ComposedConcept:
-        """Return the composition of several concepts, or the strategy's reason why there is none.
+        """Return the composition of several concepts, or the strategy's reason for finding none.
 
         Raises:
             NotFound, InvalidInput: See `composable`.
@@ -271,11 +270,11 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aexplain_composition = twin(explain_composition)
 
     def composable(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
-        """Return the concepts that `compose` gives its strategy, each once.
+        """Return the distinct concepts that `compose` would pass to its strategy.
 
         Raises:
-            NotFound: One of them does not exist.
-            InvalidInput: Fewer than two, or the library has no strategy.
+            NotFound: A concept does not exist.
+            InvalidInput: There are fewer than two, or the library has no strategy.
         """
         self._composing()
         wanted = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
@@ -286,12 +285,12 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     acomposable = twin(composable)
 
     def compress(self, trajectories: Sequence[Trajectory]) -> list[CodeConcept]:
-        """Return the concepts that the compression strategy finds in successful attempts, to be added by `add_many`.
+        """Return the concepts that the compression strategy finds in successes, to be added with `add_many`.
 
-        Empty if the library has no strategy, which is logged.
+        A library without a strategy logs this and returns none.
 
         Raises:
-            InvalidInput: One of them is not an attempt.
+            InvalidInput: An item is not an attempt.
         """
         succeeded = succeeded_of(trajectories)
         if self.compression_strategy is None:
@@ -305,9 +304,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Carrying elsewhere
 
     def export(self, concept_ids: Sequence[str]) -> list[ExportedConcept]:
-        """Return concepts with their lineage, marks and every recorded attempt. `restore_many` puts them back.
+        """Return concepts with their lineage, marks and recorded uses, for `restore_many`.
 
-        Those that do not exist are left out, and so are the earlier versions of those that were edited.
+        Unknown ids are skipped. Earlier versions of edited concepts are not exported.
         """
         with self._store.reading():
             marks, uses = self._store.marks(concept_ids), self._store.uses(concept_ids)
@@ -327,12 +326,12 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aexport = twin(export)
 
     def restore_many(self, exported: Sequence[ExportedConcept]) -> list[str]:
-        """Put exported concepts back with their ids, lineage, marks and attempts. Return the ids of those put back.
+        """Restore exported concepts with their ids, lineage, marks and uses, and return the ids of those restored.
 
-        What the library holds already, by id or by code, stays as it is.
+        Concepts that exist by id or by code are skipped.
 
         Raises:
-            InvalidInput: One of them cannot be kept; no record was restored.
+            InvalidInput: A concept is invalid; none was restored.
         """
         by_id = {item.concept.id: item for item in exported}
         restored = {concept_id: to_restored(item) for concept_id, item in by_id.items()}
@@ -349,7 +348,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     asearch = twin(search)
 
     def versions(self, concept_id: str) -> list[ItemVersion[CodeConcept]]:
-        """Return a concept as it was before each edit, the last first. Empty if it was never edited."""
+        """Return the earlier versions of a concept, latest first. Empty if it was never edited."""
         return item_versions(self._store.versions(concept_id), decode_concept)
 
     aversions = twin(versions)
@@ -373,9 +372,9 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     auses = twin(uses)
 
     def depends_on(self, concept_id: str) -> list[CodeConcept]:
-        """Return the concepts that one needs to run, directly or through others, and those that it was composed of.
+        """Return the transitive dependencies of a concept: those that it calls or was composed of.
 
-        Nearest first, each once; those that were deleted are left out.
+        Nearest first, without duplicates and deleted concepts.
 
         Raises:
             NotFound: It does not exist.
@@ -386,7 +385,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     adepends_on = twin(depends_on)
 
     def dependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
-        """Return the other concepts that call one of these, or were composed of one: those that would lack them."""
+        """Return the other concepts that call one of these or were composed of one."""
         among = set(listed(concept_ids))
         with self._store.reading():
             return self.get_many([found for found in naming(self._store, concept_ids) if found not in among])
@@ -411,7 +410,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         return ConceptWriter(self._store, self.embedder, self._clock)
 
     def _subjects(self, ids: Sequence[str]) -> list[ConceptSubject]:
-        """Return the merge subjects of the concepts that exist."""
+        """Return the existing concepts as subjects of a merge."""
         rows = self._store.get(list(ids))
         marks = self._store.marks(ids)
         return [

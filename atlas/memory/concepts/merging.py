@@ -1,6 +1,6 @@
-"""Deciding how to merge duplicate concepts: which one stays, what it takes over, and who calls the others.
+"""Plans to merge duplicate concepts: which one stays, what it takes over, and which callers are affected.
 
-Pure functions from the data of each concept to a plan with the result.
+Pure functions from concepts to a plan.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from atlas.storage.records import Merge, Moment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptSubject:
-    """A concept, as merging has to know it."""
+    """A concept with the data that merging needs."""
 
     concept: CodeConcept
     marks: Marks
@@ -32,30 +32,30 @@ class ConceptMergeGroup:
     """Concepts that become one."""
 
     merged: CodeConcept
-    """The kept one as it would be: its own code, with additions from the others."""
+    """The kept concept after the merge: its own code, with additions from the others."""
 
     why_kept: str
     removed: tuple[CodeConcept, ...]
     marks: Marks
-    """The kept one's marks as they would be."""
+    """The kept concept's marks after the merge."""
 
     n_examples_left: int
-    """Examples of the others that it cannot take over: they call a function of another name."""
+    """Number of examples that are lost because they call a function of another name."""
 
     @property
     def kept_id(self) -> str:
-        """The one that stays."""
+        """Id of the concept that stays."""
         return self.merged.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LackingCaller:
-    """A concept whose code would go on calling a missing name."""
+    """A concept whose code would call an undefined name."""
 
     id: str
     name: str
     lacks: tuple[str, ...]
-    """Names of functions that its code calls and that would be undefined."""
+    """Names of the functions that would be undefined."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +63,10 @@ class ConceptMergePlan(GroupsPlan[ConceptMergeGroup]):
     """A plan to merge concepts."""
 
     linked: tuple[ConceptSubject, ...]
-    """Other concepts that name one that goes, with the kept one named in its place."""
+    """Callers of removed concepts, with the kept concept in their place."""
 
     lacking: tuple[LackingCaller, ...]
-    """The ones whose code somebody has to change afterwards."""
+    """Callers whose code must be changed by hand."""
 
 
 def plan_concept_merge(
@@ -80,14 +80,14 @@ def plan_concept_merge(
     """Return a plan that merges each of these groups.
 
     Args:
-        naming: All concepts that call one of them, or were composed of one.
+        naming: All concepts that call one of the subjects or were composed of one.
 
     Raises:
-        InvalidInput: There is no concept of one of the ids.
+        InvalidInput: A concept does not exist.
     """
     for concept_id in (concept_id for ids in groups for concept_id in ids):
         if concept_id not in subjects:
-            raise InvalidInput(f"there is no concept {concept_id!r} to merge; it may have been deleted. Choose again")
+            raise InvalidInput(f"there is no concept {concept_id!r} to merge; it may have been deleted")
     parted = [_parted([subjects[concept_id] for concept_id in ids]) for ids in groups]
     into = {other.concept.id: best.concept for best, duplicates in parted for other in duplicates}
     planned = tuple(_group(best, duplicates, into, subjects) for best, duplicates in parted)
@@ -103,13 +103,13 @@ def plan_concept_merge(
 
 
 def merges_of(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> list[Merge]:
-    """Return a plan in the store's format.
+    """Return the row updates of a plan.
 
     Args:
-        rows: Rows of the kept concepts and of the linked ones, by id.
+        rows: Rows of the kept and the linked concepts, by id.
 
     Raises:
-        PlanOutdated: One of them is not there any more.
+        PlanOutdated: A kept or linked concept was deleted.
     """
     merges = [_merge(group.merged, group.marks, [c.id for c in group.removed], rows) for group in plan.groups]
     return merges + [_merge(subject.concept, subject.marks, [], rows) for subject in plan.linked]
@@ -120,7 +120,7 @@ def _merge(concept: CodeConcept, marks: Marks, removed: list[str], rows: Mapping
 
 
 def _parted(subjects: Sequence[ConceptSubject]) -> tuple[ConceptSubject, list[ConceptSubject]]:
-    """Return the most used, else the oldest. And the others."""
+    """Return the most used concept, or the oldest in a tie, and the others."""
     best = max(subjects, key=lambda subject: (subject.concept.usage_count, -_age_key(subject.concept)))
     return best, [subject for subject in subjects if subject is not best]
 
@@ -170,7 +170,7 @@ def _why(survivor: CodeConcept, gone: Sequence[CodeConcept]) -> str:
 def _relinked(
     concept: CodeConcept, into: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
 ) -> CodeConcept:
-    """Return a concept that names the kept ones, as what it calls where its code has their names."""
+    """Return a concept whose references to removed concepts are replaced by the kept ones."""
     calls = [
         into[called].id if called in into and not _lacks(concept, subjects[called].concept, into[called]) else called
         for called in concept.calls
@@ -184,7 +184,7 @@ def _without(ids: Iterable[str], left_out: str) -> tuple[str, ...]:
 
 
 def _lacks(caller: CodeConcept, gone: CodeConcept, survivor: CodeConcept) -> set[str]:
-    """Return names that a concept calls one that goes by, and that the kept one's code does not define."""
+    """Return the names by which a caller calls a removed concept and that the survivor does not define."""
     if caller.language != PYTHON:
         return {gone.name} - {survivor.name}
     return (called_names(caller) & defined_names(gone) or {gone.name}) - defined_names(survivor)

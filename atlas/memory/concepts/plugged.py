@@ -1,4 +1,4 @@
-"""Strategies that are plugged into a library, and the attempts that are given to them."""
+"""Checks of plugged-in strategies and of their arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atlas.protocols.strategies import CompositionStrategy
 
 
 def check_plugged(protocol: type, plugged: object, name: str, method: str) -> None:
-    """Raise `InvalidInput` unless a value is None or has a method."""
+    """Raise `InvalidInput` unless a plugged-in object is None or has a method."""
     if plugged is not None and not isinstance(plugged, protocol):
         raise InvalidInput(f"{name} should be an object with `{method}`, or None, but is {plugged!r:.80}")
 
@@ -21,7 +21,7 @@ def check_plugged(protocol: type, plugged: object, name: str, method: str) -> No
 def asking(
     strategy: CompositionStrategy | None, find: Callable[[str], CodeConcept | None]
 ) -> CompositionStrategy | None:
-    """Return a strategy. One that lacks a way to look up called concepts gets `find`."""
+    """Return a strategy that can look up called concepts, with `find` if it has no function of its own."""
     needs_find = PipelineCompositionStrategy | LLMCompositionStrategy
     if isinstance(strategy, needs_find) and strategy.find is find_nothing:
         strategy = copy(strategy)
@@ -30,11 +30,11 @@ def asking(
 
 
 def succeeded_of(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
-    """Return the attempts that succeeded, or raise `InvalidInput` where something is not an attempt."""
+    """Return the successful attempts, or raise `InvalidInput` if an item is not an attempt."""
     attempts: list[Trajectory] = [trajectories] if isinstance(trajectories, Trajectory) else list(trajectories)
     for attempt in attempts:
         if not isinstance(attempt, Trajectory):
             raise InvalidInput(
-                f"compress takes Trajectory objects, but got {attempt!r:.80}; make an atlas.Trajectory of it"
+                f"compress takes Trajectory objects, but got {attempt!r:.80}; construct an atlas.Trajectory"
             )
     return [attempt for attempt in attempts if attempt.outcome.success is True]

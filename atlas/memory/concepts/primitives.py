@@ -1,4 +1,4 @@
-"""Primitives that a library holds otherwise than their loader brings them now, and which of the two has changed."""
+"""Updates of primitives whose loader's version differs from the library's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atlas.memory.concepts.records import checked
 from atlas.protocols.strategies import PrimitiveLoader
 
 SHIPPED = "shipped"
-"""In a primitive's metadata: the digest of what its loader brought."""
+"""Metadata key of a primitive with the digest of the loaded version."""
 
 LEFT_OUT = ("id", "created_at", "calls", "found_in", "composed_of")
 
@@ -28,10 +28,10 @@ def updates(
     get_many: Callable[[Sequence[str]], list[CodeConcept]],
     has_versions: Callable[[CodeConcept], bool],
 ) -> list[CodeConcept]:
-    """Return the primitives that differ from the library's copy of them, as they would become.
+    """Return the loader's primitives that differ from the library's, as they would be after an update.
 
     Args:
-        get_many: Returns the library's concepts of some ids.
+        get_many: Returns the library's concepts by their ids.
         has_versions: Returns whether a concept of the library was ever edited.
     """
     brought = {concept.id: shipped(concept) for concept in loader.load().values()}
@@ -47,8 +47,9 @@ def update_of(concept: CodeConcept, brought: CodeConcept, *, was_edited: bool) -
     """Return a primitive after the update, or None if it is current or edited by a person.
 
     Args:
-        brought: By the loader now, `shipped`.
-        was_edited: Whether it has earlier versions; only asked of one that an earlier ATLAS loaded, without a mark.
+        brought: The loader's current version, with its digest.
+        was_edited: Returns whether the concept has earlier versions. Called only for concepts without a digest, which
+            an earlier ATLAS loaded.
     """
     mark = concept.metadata.get(SHIPPED)
     now = _digest(concept)

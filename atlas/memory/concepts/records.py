@@ -1,4 +1,4 @@
-"""From a concept to its row in a store, and back, with its validation."""
+"""Conversion between concepts and rows of a store, and validation of concepts."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ SOURCES = ("primitive", "learned", "composed", "imported")
 NAME_CHARACTERS = 200
 
 NOTHING = "-"
-"""The `needs` of a row whose code calls no names. Rows of earlier versions have no `needs`."""
+"""Value of `needs` for code that calls no names. Rows of earlier versions have no `needs`."""
 
 PYTHON = "python"
 ALSO_PYTHON = ("py", "python3")
 
 
 def checked(concept: CodeConcept) -> CodeConcept:
-    """Return the concept, if it is one that can be kept and found. With its language in small letters.
+    """Return the concept with its language in lower case, or raise if it is invalid.
 
     Raises:
-        InvalidInput: It lacks a name, description or code, its source is not in `SOURCES`, its examples are not pairs
-            of texts, its lineage is not a list of ids, or it does not parse.
+        InvalidInput: The name, description or code is blank, the source is not in `SOURCES`, the examples are not pairs
+            of strings, the lineage is not a list of ids, or the code does not parse.
     """
     if not isinstance(concept, CodeConcept):
         raise InvalidInput(
@@ -51,7 +51,7 @@ def checked(concept: CodeConcept) -> CodeConcept:
     if concept.source not in SOURCES:
         raise InvalidInput(f"a concept's source should be one of {', '.join(SOURCES)}, but is {concept.source!r}")
     if not isinstance(concept.language, str):
-        raise InvalidInput(f"a concept's language should be a text such as 'python', but is {concept.language!r}")
+        raise InvalidInput(f"a concept's language should be a string such as 'python', but is {concept.language!r}")
     language = concept.language.strip().lower()
     concept = replace(concept, language=PYTHON if language in ALSO_PYTHON else language)
     normal_form(concept)
@@ -62,7 +62,7 @@ def _check_texts(concept: CodeConcept) -> None:
     for name in ("id", "name", "description", "code"):
         text = getattr(concept, name)
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInput(f"a concept's {name} should be a text that is not blank, but is {text!r}; give it one")
+            raise InvalidInput(f"a concept's {name} should be a string that is not blank, but is {text!r}")
         check_text(text, f"the concept's {name}")
     if len(concept.name) > NAME_CHARACTERS:
         raise InvalidInput(f"a concept's name should have up to {NAME_CHARACTERS} characters, not {len(concept.name)}")
@@ -75,7 +75,7 @@ def _check_lists(concept: CodeConcept) -> None:
             raise InvalidInput(f"a concept's {name} should be a list of ids, but is {ids!r:.80}")
     for example in concept.examples:
         if not _is_pair(example):
-            raise InvalidInput(f"examples should be pairs of texts, a call and its result, but one is {example!r:.120}")
+            raise InvalidInput(f"examples should be pairs of strings (call, result), but one is {example!r:.120}")
 
 
 def _is_pair(example: Any) -> bool:
@@ -84,7 +84,7 @@ def _is_pair(example: Any) -> bool:
 
 
 def normal_form(concept: CodeConcept) -> str:
-    """Return the same for code that does the same in the same way, but for layout, comments and its function's name.
+    """Return a normal form of the code, in which layout, comments and the function's name do not matter.
 
     Raises:
         InvalidInput: Its language is Python, and it does not parse.
@@ -94,13 +94,13 @@ def normal_form(concept: CodeConcept) -> str:
     try:
         return normal_forms.normal_form(concept.code)
     except InvalidPython as error:
-        raise InvalidInput(f"the code of concept {concept.name!r}: {error}; mend it, or name its language") from error
+        raise InvalidInput(f"the code of concept {concept.name!r}: {error}; fix it, or set its language") from error
 
 
 def called_names(concept: CodeConcept) -> set[str]:
-    """Return names of functions that its Python calls, and that neither it nor Python defines, other than tools.
+    """Return the undefined functions that its Python calls, without builtins and tools.
 
-    None for other languages, nor for what only a newer Python than this one parses.
+    None for other languages, and for code that only a newer Python parses.
     """
     if concept.language != PYTHON:
         return set()
@@ -113,9 +113,9 @@ def called_names(concept: CodeConcept) -> set[str]:
 
 
 def defined_names(concept: CodeConcept) -> set[str]:
-    """Return names that others call its code by: the functions and classes that its Python defines.
+    """Return the names of the functions and classes that its Python defines.
 
-    Its own name elsewhere.
+    For other languages, the concept's name.
     """
     if concept.language != PYTHON:
         return {concept.name}
@@ -129,13 +129,13 @@ FIELDS = frozenset(
         *("content", "search_text"),
     ]
 )
-"""Names under which `to_entry` writes what every concept may have, beside those of every memory."""
+"""Metadata keys that `to_entry` writes, in addition to those of every memory."""
 
 
 def to_entry(concept: CodeConcept) -> Entry:
     """Return the stored metadata of a concept: keys to filter and sort by, and the whole as `content`."""
     if concept.created_at is None:
-        raise InvalidInput(f"concept {concept.name!r} has no time at which it was made")
+        raise InvalidInput(f"concept {concept.name!r} has no created_at")
     metadata = {
         "title": concept.name,
         "source": concept.source,
@@ -158,7 +158,7 @@ def to_entry(concept: CodeConcept) -> Entry:
 
 
 def merged_hashes(concept: CodeConcept) -> list[str]:
-    """Return the hashes of the codes that were merged into it, so that adding them again finds it."""
+    """Return the hashes of the code that was merged into it, so that adding that code again finds it."""
     hashes = concept.metadata.get("merged_hashes")
     return [text for text in hashes if isinstance(text, str)] if isinstance(hashes, list | tuple) else []
 
@@ -171,7 +171,7 @@ def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
 
 
 def needs_of(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
-    """Return the `called_names` of a row's concept. They are computed for rows of earlier versions."""
+    """Return the `called_names` of a row's concept, computed if the row has none."""
     needs = row["metadata"].get("needs")
     if needs is None:
         return called_names(concept)
@@ -179,10 +179,10 @@ def needs_of(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
 
 
 def usage_of(concept: CodeConcept) -> Usage:
-    """Return the uses that a concept brings along from elsewhere.
+    """Return the usage of a concept from another store.
 
     Raises:
-        InvalidInput: They cannot be.
+        InvalidInput: The count or the rate is out of range.
     """
     if concept.usage_count < 0 or not 0 <= concept.success_rate <= 1:
         raise InvalidInput(
@@ -193,7 +193,7 @@ def usage_of(concept: CodeConcept) -> Usage:
 
 
 def made_at(concept: CodeConcept, now: datetime) -> CodeConcept:
-    """Return the concept with the time at which it was made."""
+    """Return the concept with `created_at` set."""
     return concept if concept.created_at else replace(concept, created_at=now)
 
 

@@ -1,4 +1,4 @@
-"""Writing concepts: added where the library has not their code, under names of their own, and edited."""
+"""Writing concepts: additions without duplicates of code or name, and edits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ConceptWriter:
         *,
         alone_in: str = "",
     ) -> list[str]:
-        """Add concepts that are new by id and by code, with their usage. Return their ids."""
+        """Add the concepts that are new by id and by code, with their usage, and return their ids."""
         dated = [made_at(concept, self.clock.now()) for concept in concepts]
         present_ids = self.store.present([concept.id for concept in dated])
         entries = unknown([to_entry(concept) for concept in dated if concept.id not in present_ids], self.store)
@@ -47,7 +47,7 @@ class ConceptWriter:
         return scoped.add_unknown(*arguments, restored, alone_in=alone_in)
 
     def add_alone(self, concept: CodeConcept) -> list[str]:
-        """Add a concept unless another has its name, or raise `PlanOutdated` where another got it just now."""
+        """Add a concept with a unique name, or raise `PlanOutdated` if a concurrent write took the name."""
         if concept.id not in self.store.present([concept.id]):
             self._check_hash(concept)
             self._check_name(concept)
@@ -55,7 +55,7 @@ class ConceptWriter:
         return self.add([concept], restored, alone_in="title")
 
     def edit(self, concept_id: str, changes: Mapping[str, Any]) -> CodeConcept:
-        """Edit a concept and return it, unless it changes between reading and writing."""
+        """Edit a concept and return it, or raise `PlanOutdated` if it changes concurrently."""
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([concept_id])
             if not rows:
@@ -76,7 +76,7 @@ class ConceptWriter:
         same = self.store.known_hashes([content_hash]).get(content_hash, concept.id)
         if same != concept.id:
             raise InvalidInput(
-                f"the library has the code of {concept.name!r} already, but for layout and comments: "
+                f"the library has the code of {concept.name!r} already, except for layout and comments: "
                 f"concept {same!r}; edit that one, or delete it first"
             )
 

@@ -1,4 +1,4 @@
-"""The effect of memory: how attempts at a task went that used memories, against those at the same task that did not."""
+"""The effect of memory: success rates of attempts with and without memories at the same task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from atlas.memory.query import AnyMemory
 from atlas.memory.strategy_sources import MANY, Attempt, attempts, linked
 
 ENOUGH_TASKS = 10
-"""Number of tasks below which the figure means little."""
+"""Least number of tasks for a conclusion."""
 
 MANY_AFTER_FAILURES = 0.1
 """Difference in the share of attempts that follow a failure above which the comparison is no measure of memory.
@@ -29,7 +29,7 @@ always exceeded.
 SEED = 18
 
 Used = tuple[str, str]
-"""A memory that was used: the collection that holds it, and its id."""
+"""A used record: its collection and its id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,37 +39,37 @@ class JudgedAttempt:
     task_id: str
     success: bool
     has_used: bool
-    """True if it used a memory, False if no use of it is known."""
+    """True if it used a memory, False if no use is known."""
 
     follows_failure: bool = False
     """True if the attempt at the same task before it is known to have failed."""
 
     experience_id: str = ""
-    """The experience of this attempt, or empty if it was merged into that of another."""
+    """Id of the attempt's experience, or empty if it was merged into another."""
 
     used: tuple[Used, ...] = ()
-    """The memories that it used, if they are known."""
+    """The records that it used, if known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEffect:
-    """A task with attempts that used memories and attempts that did not."""
+    """A task with attempts that used memories, and attempts that did not."""
 
     task_id: str
     used: Tries
     not_used: Tries
     attempts: tuple[JudgedAttempt, ...] = ()
-    """The attempts that are counted."""
+    """The counted attempts."""
 
     @property
     def difference(self) -> float:
-        """How much higher the success rate is with memories, in [-1, 1]."""
+        """Success rate with memories minus that without, in [-1, 1]."""
         return (self.used.rate or 0.0) - (self.not_used.rate or 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryEffect:
-    """How tasks went with memories, and how the same tasks went without.
+    """Success rates of the same tasks with and without memories.
 
     But for `randomised`, nobody assigned memories at random, so a task that went better with them may have gone better
     for another reason.
@@ -79,24 +79,24 @@ class MemoryEffect:
     """Tasks with both kinds of attempts, the largest gain first."""
 
     n_only_used: int = 0
-    """Tasks all of whose judged attempts used memories: they lack a comparison."""
+    """Number of tasks that lack a comparison, because all judged attempts used memories."""
 
     randomised: RandomisedEffect | None = None
     """The effect among attempts for which a coin was tossed. None if no attempts were held out, or all were."""
 
     @property
     def n_tasks(self) -> int:
-        """Number of tasks that can be compared."""
+        """Number of compared tasks."""
         return len(self.tasks)
 
     @property
     def n_helped(self) -> int:
-        """Number of those whose success rate was higher with memories."""
+        """Number of tasks with a higher success rate with memories."""
         return sum(task.difference > 0 for task in self.tasks)
 
     @property
     def n_hurt(self) -> int:
-        """Number of those whose success rate was lower with memories."""
+        """Number of tasks with a lower success rate with memories."""
         return sum(task.difference < 0 for task in self.tasks)
 
     @property
@@ -125,19 +125,19 @@ class MemoryEffect:
 
     @property
     def chance(self) -> float:
-        """How often chance alone splits the tasks that differ at least as unevenly, in [0, 1], by the sign test."""
+        """Two-sided p-value of the sign test over the tasks that differ, in [0, 1]."""
         return sign_test(self.n_helped, self.n_hurt)
 
     @property
     def mean_rates(self) -> tuple[float, float]:
-        """Mean success rate of the tasks with memories, and without, in [0, 1]. Each task counts once."""
+        """Mean success rates with and without memories, in [0, 1], each task weighted equally."""
         rates = np.array([(task.used.rate or 0.0, task.not_used.rate or 0.0) for task in self.tasks])
         with_it, without = rates.mean(axis=0)
         return float(with_it), float(without)
 
     @property
     def helped(self) -> Estimate | None:
-        """Share of tasks that went better, with its bootstrap interval over tasks, or None if there is no task."""
+        """Share of tasks that memories improved, with its bootstrap interval over tasks, or None without tasks."""
         if not self.tasks:
             return None
         better = np.array([[task.difference > 0] for task in self.tasks], dtype=float)
@@ -145,7 +145,7 @@ class MemoryEffect:
 
 
 def effect_among(judged: Iterable[JudgedAttempt]) -> MemoryEffect:
-    """Return how the tasks went that have attempts of both kinds. Attempts that name no task are left out."""
+    """Return the effect over the tasks with attempts of both kinds. Attempts without a task are left out."""
     at_task: dict[str, tuple[list[JudgedAttempt], list[JudgedAttempt]]] = defaultdict(lambda: ([], []))
     for attempt in judged:
         if attempt.task_id:
@@ -164,14 +164,14 @@ def effect_among(judged: Iterable[JudgedAttempt]) -> MemoryEffect:
 def memory_effect(
     experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used_by: Mapping[str, Sequence[Used]]
 ) -> MemoryEffect:
-    """Return how tasks went with memories and without.
+    """Return the success rates of tasks with and without memories.
 
-    A memory that was made from an attempt itself, or written after it, cannot have helped it. An attempt that names
-    no others is left out, as its uses are unknown.
+    A record that was made from the attempt or written after it cannot have helped. An attempt that lists only such
+    records is left out, because its uses are unknown.
 
     Args:
-        memories: Every memory of the system. Plugged-in ones lack the times of their records.
-        used_by: The records that each attempt used, by the id of the attempt.
+        memories: Every memory of the system. Plugged-in ones lack times of records.
+        used_by: Records used by each attempt, by the id of the attempt.
     """
     randomised = randomised_effect(tossed_attempts(experience))
     if not used_by:
@@ -220,7 +220,7 @@ def _after_failure(found: Iterable[Attempt], ended_at: Mapping[str, str], attemp
 def _at_tasks(
     experience: ChromaExperienceMemory, used_by: Collection[str]
 ) -> tuple[list[Attempt], dict[str, object] | None]:
-    """Return the judged attempts at tasks that some attempt used memories for, and the filter they were found by."""
+    """Return the judged attempts at tasks for which memories were used, and the filter that selects them."""
     if len(used_by) > MANY:
         where, every = None, attempts(experience)
         task_ids = {attempt.task_id for attempt in every if attempt.trajectory_id in used_by}
@@ -233,11 +233,11 @@ def _at_tasks(
 
 @dataclass(frozen=True, slots=True)
 class _Origins:
-    """The times and origins of memories that were used, as far as they are known."""
+    """The known times and origins of used records."""
 
     written_at: Mapping[Used, str]
     made_from: Mapping[Used, str]
-    """The attempt that each was made from, by its own id, where that is one alone."""
+    """The attempt that a record was made from, if there is exactly one, by id of the record."""
 
     @classmethod
     def of(cls, experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used: Collection[Used]) -> _Origins:
@@ -255,13 +255,13 @@ class _Origins:
         return cls(written_at, made_from)
 
     def may_help(self, attempt: Attempt, at: str, used: Used) -> bool:
-        """Return whether a memory was there before an attempt ended, as far as is known."""
+        """Return whether a record is known to be older than an attempt, and not made from it."""
         is_later = bool(at) and self.written_at.get(used, "") > at
         return not is_later and self.made_from.get(used) != attempt.trajectory_id
 
 
 def _among(key: str, values: Collection[str]) -> dict[str, object] | None:
-    """Return the filter on these values, or None if reading the whole column is quicker."""
+    """Return a filter on these values, or None if scanning the column is faster."""
     return {key: {"$in": sorted(values)}} if len(values) <= MANY else None
 
 

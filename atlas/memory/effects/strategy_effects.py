@@ -1,4 +1,4 @@
-"""The effect of a strategy: attempts that used it, against attempts at similar tasks that did not."""
+"""The effect of a strategy: success rates of attempts that used it, and of attempts at similar tasks without it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.strategy_sources import Attempt, attempts, rate_without
 
 SIMILAR = 500
-"""Most experiences that are considered."""
+"""Maximum number of experiences to compare."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,42 +27,42 @@ class Tries:
 
     @property
     def rate(self) -> float | None:
-        """The share that succeeded, in [0, 1], or None if there are no attempts."""
+        """Success rate, in [0, 1], or None without attempts."""
         return self.n_succeeded / self.n if self.n else None
 
     @property
     def interval(self) -> Interval:
-        """Where their success rate lies with a probability of 95 %."""
+        """95 % credible interval of the success rate."""
         return credible_interval(self.n_succeeded, self.n)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyEffect:
-    """How attempts went with a strategy, and how attempts at similar tasks went without it.
+    """Success rates with a strategy, and without it at similar tasks.
 
-    Strategies are not used at random, so a difference is a correlation and no effect.
+    Strategies are not used at random, so a difference is a correlation, not a causal effect.
     """
 
     used: Tries
-    """It helped in those that succeeded, and did not in the others."""
+    """Attempts that used the strategy."""
 
     not_used: Tries
-    """Its base rate. The attempts that it was abstracted from are among these: they were made without it."""
+    """Attempts without it, for the base rate. These include its sources, which were made before it."""
 
     n_unplaced: int = 0
-    """Tries that name neither their attempt nor its task, and so may be among `not_used` as well."""
+    """Number of tries without an attempt's or task's id, which may also be counted in `not_used`."""
 
     @property
     def difference(self) -> float | None:
-        """How much higher the success rate is with it, in [-1, 1], or None if either is not known."""
+        """Success rate with the strategy minus that without, in [-1, 1], or None if either is unknown."""
         with_it, without = self.used.rate, self.not_used.rate
         return None if with_it is None or without is None else with_it - without
 
     @property
     def verdict(self) -> str:
-        """`helps` or `hurts` where the intervals do not meet, `unclear` if they do.
+        """`helps` or `hurts` if the intervals do not overlap, else `unclear`.
 
-        `not used` without a try; `unplaced` where some tries may be on both sides.
+        `not used` without tries; `unplaced` if some tries may be counted on both sides.
         """
         if not self.used.n:
             return "not used"
@@ -77,7 +77,8 @@ def effect_among(tries: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEf
     """Return the effect of a strategy, from its recorded tries and from attempts at similar tasks.
 
     Args:
-        similar: Its tries among them are left out, as in `rate_without`. So are those of unknown outcome.
+        similar: Attempts at similar tasks. Tries of the strategy and unknown outcomes are left out, as in
+            `rate_without`.
     """
     without = rate_without(similar, tries)
     return StrategyEffect(
@@ -90,9 +91,9 @@ def effect_among(tries: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEf
 def effect(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategy_id: str, k: int = SIMILAR
 ) -> StrategyEffect:
-    """Return the effect of a strategy against at most k experiences whose tasks are the most relevant to its situation.
+    """Return the effect of a strategy, compared with at most k experiences most relevant to its situation.
 
-    They are found by meaning and words alone, buried ones too: what agents are shown first are those that worked.
+    They are found by meaning and words only, including buried ones, because other signals favour successes.
 
     Raises:
         NotFound: It does not exist.

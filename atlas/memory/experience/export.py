@@ -1,4 +1,4 @@
-"""Exported experiences, and the vectors of them that an import can use."""
+"""Export of experiences, and reuse of their vectors in an import."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from atlas.storage.damage import decoded_content
 def to_exported(
     row: Mapping[str, Any], marks: Marks, usage: Usage, uses: Sequence[Use] = (), model: str = ""
 ) -> ExportedExperience:
-    """Return all that is known of an experience, with its vectors where a model is named."""
+    """Return an experience for export, with its vectors if a model is given."""
     return ExportedExperience(
         experience=decoded_content(decode_experience, row["metadata"]),
         marks=marks,
@@ -34,7 +34,7 @@ def to_exported(
 
 
 def usable_vectors(exported: Sequence[ExportedExperience], embedder: WholeEmbedder) -> dict[str, Vectors]:
-    """Return the vectors, by text, that the embedder could have made. The other texts have to be embedded again."""
+    """Return the vectors that come from the embedder's model, by text. Other texts are embedded again."""
     return {
         item.experience.embedding_text: item.vectors
         for item in exported

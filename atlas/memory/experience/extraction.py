@@ -1,4 +1,4 @@
-"""From an attempt to its record: the text to embed, the summary, the solution and the feedback."""
+"""Extraction of a record from an attempt: the text to embed, the summary, the solution and the feedback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from atlas.protocols.strategies import ExtractedText
 TITLE_CHARACTERS = 200
 SUMMARY_CHARACTERS = 300
 SUMMARISED_BY = "summarised_by"
-"""Name in the metadata of an experience for the model, and the version of its prompt, that wrote its text to embed."""
+"""Metadata key for the model and prompt version that wrote the text to embed."""
 
 ARM, SHARE = "holdout", "holdout_share"
 """Names in the metadata of an attempt for the side that a coin gave it, and for the share that is held out."""
@@ -27,25 +27,25 @@ HELD_OUT, SHOWN = "held out", "shown"
 
 
 class SimpleExperienceExtractor:
-    """The task's description: attempts are found by tasks that read alike."""
+    """Embeds the task's description."""
 
     def extract(self, trajectory: Trajectory) -> str:
-        """Return the text to embed for similarity search."""
+        """Return the text to embed."""
         return trajectory.task.description
 
 
 class ContextExperienceExtractor:
-    """The task's description, domain and context, for tasks with short descriptions."""
+    """Embeds the task's description, domain and context, for tasks with short descriptions."""
 
     def extract(self, trajectory: Trajectory) -> str:
-        """Return the text to embed for similarity search."""
+        """Return the text to embed."""
         task = trajectory.task
         context = "\n".join(f"{name}: {_flat(value)}" for name, value in task.context.items())
         return "\n".join(part for part in (task.description, task.domain, context) if part)
 
 
 def to_experience(trajectory: Trajectory, *, experience_id: str, embedding_text: str, now: datetime) -> Experience:
-    """Return the experience that an attempt becomes."""
+    """Return the experience of an attempt."""
     metadata = dict(trajectory.metadata)
     last_action = next((step.action for step in reversed(trajectory.steps) if step.action), "")
     feedback = str(metadata.pop("feedback", "") or trajectory.outcome.error_info or "")
@@ -66,7 +66,7 @@ def to_experience(trajectory: Trajectory, *, experience_id: str, embedding_text:
 
 
 def to_trajectory(experience: Experience) -> Trajectory:
-    """Return the attempt that an experience remembers."""
+    """Return the attempt of an experience."""
     return Trajectory(
         task=experience.task,
         steps=experience.steps,
@@ -79,7 +79,7 @@ def to_trajectory(experience: Experience) -> Trajectory:
 
 
 def with_text(experience: Experience, extracted: ExtractedText) -> Experience:
-    """Return the experience with another text to embed, and what wrote it in its metadata."""
+    """Return the experience with another text to embed, and its author in the metadata."""
     metadata = {name: value for name, value in experience.metadata.items() if name != SUMMARISED_BY}
     made_by = {SUMMARISED_BY: extracted.made_by} if extracted.made_by else {}
     return replace(experience, embedding_text=extracted.text, metadata={**metadata, **made_by})
@@ -88,7 +88,7 @@ def with_text(experience: Experience, extracted: ExtractedText) -> Experience:
 def edited(
     experience: Experience, changes: Mapping[str, Any], extract: Callable[[Trajectory], ExtractedText]
 ) -> Experience:
-    """Return the experience with changed fields, and with the fields that follow from them."""
+    """Return the experience with changed fields and updated derived fields."""
     changed = replace(experience, **changes)
     trajectory = to_trajectory(changed)
     summary = summarise(trajectory, changed.feedback)
@@ -96,7 +96,7 @@ def edited(
 
 
 def summarise(trajectory: Trajectory, feedback: str) -> str:
-    """Return one line: the number of steps, the outcome, and the feedback."""
+    """Return a one-line summary: the number of steps, the outcome, and the feedback."""
     n_steps = len(trajectory.steps)
     line = f"{n_steps} step{'' if n_steps == 1 else 's'}, {trajectory.outcome.label}"
     return f"{line}: {_short(feedback, SUMMARY_CHARACTERS)}" if feedback else line
@@ -115,7 +115,7 @@ FIELDS = frozenset(
         *("merged_hashes", "merged_trajectories", "content", "search_text"),
     ]
 )
-"""Names under which `to_metadata` writes what every experience may have, beside those of every memory."""
+"""Metadata keys that `to_metadata` writes, in addition to those of every memory."""
 
 
 def to_metadata(experience: Experience) -> dict[str, Any]:
@@ -150,9 +150,9 @@ def title_of(task: Task) -> str:
 
 
 def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return `outcome`, `content_hash` and mostly `trajectory_id` of each attempt that an experience stands for, by id.
+    """Return `outcome`, `content_hash` and, if known, `trajectory_id` of each attempt merged into an experience, by id.
 
-    Only what is readable: metadata is what somebody gave.
+    Malformed metadata is skipped.
     """
     merged = metadata.get("merged_attempts")
     if not isinstance(merged, Mapping):
@@ -161,12 +161,12 @@ def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def merged_hashes(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the content hashes of the attempts that an experience stands for, so that another import finds them."""
+    """Return the content hashes of the attempts merged into an experience, so that an import skips them."""
     return [attempt["content_hash"] for attempt in merged_attempts(metadata).values()]
 
 
 def merged_trajectories(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the attempts that an experience stands for, if they are known."""
+    """Return the known ids of the attempts merged into an experience."""
     return [attempt["trajectory_id"] for attempt in merged_attempts(metadata).values() if attempt.get("trajectory_id")]
 
 

@@ -1,4 +1,4 @@
-"""Experience memory: attempts at tasks, found for similar tasks, what worked first (ReMem). And its strategies."""
+"""Experience memory: attempts at tasks, found for similar tasks, successes first (ReMem), and its strategies."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ EDITABLE: Editable = {
 }
 
 STORE_BATCH = 256
-"""Attempts that are embedded and committed together by `store_many`."""
+"""Batch size of `store_many`, which embeds and commits a batch together."""
 
 
 class ChromaExperienceMemory(Memory[Experience]):
@@ -87,7 +87,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         """Remember an attempt, a success or a failure. Return the id of its experience.
 
         Raises:
-            InvalidInput: The attempt holds something that JSON cannot, or its task has no description.
+            InvalidInput: The attempt contains a value that JSON cannot encode, or its task has no description.
         """
         return self.store_many([trajectory])[0]
 
@@ -97,11 +97,11 @@ class ChromaExperienceMemory(Memory[Experience]):
     def store_many(
         self, trajectories: Iterable[Trajectory], on_progress: Progress | None = None, *, skip_known: bool = False
     ) -> list[str]:
-        """Remember attempts, in batches that are durable one by one. Return the ids of their experiences.
+        """Remember attempts, committed in batches, and return the ids of their experiences.
 
         Args:
-            on_progress: Called after each batch with the number done, and the total where that is known, else 0.
-            skip_known: Leave out attempts that are stored already or repeated in the batch.
+            on_progress: Called after each batch with the number done and the total, which is 0 if unknown. skip_known:
+                Skip attempts that are stored already or repeated in the batch.
         """
         total = len(trajectories) if isinstance(trajectories, Sequence) else 0
         scoped = self if self.operation_id else self.within("store")
@@ -119,10 +119,9 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     @operation()
     def restore_many(self, exported: Sequence[ExportedExperience]) -> list[str]:
-        """Put exported experiences back with their ids, marks and usage, and vectors where the model is the same.
+        """Restore exported experiences with ids, marks and usage, and with vectors if the model is the same.
 
-        Attempts that are stored already, by id or by original content, stay as they are. The
-        ids of those that were put back are returned.
+        Return the ids of the restored experiences. Attempts stored already, by id or by original content, are skipped.
         """
         from atlas.memory.base.export import to_restored
         from atlas.memory.experience.export import usable_vectors
@@ -144,7 +143,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Finding
 
     def search(self, task: Task, k: int = 4) -> list[Experience]:
-        """Return the k experiences most useful for a task, best first, successes before failures among about equals.
+        """Return the k experiences most useful for a task, best first. Successes win over similar failures.
 
         Fewer than k if the memory has fewer. Empty for k = 0 or a task without a description.
         """
@@ -155,9 +154,9 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Changing
 
     def edit(self, /, experience_id: str, **changes: Any) -> Experience:
-        """Change an experience and return it. A new text is embedded again.
+        """Change an experience and return it. A changed text is embedded again.
 
-        Without changes, its extractor is asked again, for example for a summary that came too late before.
+        Without changes, its text is extracted again, for example after a timeout of the summary.
 
         Args:
             changes: New values of `task`, `outcome`, `solution_output`, `feedback`, `steps`, `metadata` or `agent_id`.
@@ -165,7 +164,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         Raises:
             NotFound: It does not exist.
             InvalidInput: Another field, or a value that cannot be stored.
-            PlanOutdated: Others changed it each time before this could be written; the store was not changed.
+            PlanOutdated: Concurrent changes outlasted the retries; the store was not changed.
         """
         check_changes(changes, EDITABLE)
         changes = self._without_secrets(changes)
@@ -174,7 +173,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aedit = twin(edit)
 
     def plan_outcomes(self, ids: Sequence[str], success: bool | None) -> OutcomePlan:
-        """Return the experiences among these that would get another outcome. The store is not changed."""
+        """Return a plan to set an outcome of experiences. The store is not changed."""
         from atlas.memory.experience.outcomes import plan_outcomes
 
         return plan_outcomes(self._store, ids, success)
@@ -182,10 +181,10 @@ class ChromaExperienceMemory(Memory[Experience]):
     aplan_outcomes = twin(plan_outcomes)
 
     def apply_outcomes(self, plan: OutcomePlan) -> int:
-        """Set the outcomes exactly as planned, as one operation, and return of how many.
+        """Set the outcomes as planned, as one operation, and return the number of changed experiences.
 
         Raises:
-            PlanOutdated: One of them has changed since; the store was not changed.
+            PlanOutdated: An experience has changed since; the store was not changed.
         """
         from atlas.memory.experience.outcomes import apply_outcomes
 
@@ -194,7 +193,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aapply_outcomes = twin(apply_outcomes)
 
     def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
-        """Edit an experience unless it changes between being read and being written.
+        """Edit an experience, or raise `PlanOutdated` if it changes concurrently.
 
         Without changes, its text is extracted again.
         """
@@ -205,13 +204,13 @@ class ChromaExperienceMemory(Memory[Experience]):
         if not changes and changed == before:
             return before
         ids, vectors, metadatas, documents = self._columns([changed])
-        # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
+        # Keep the hash of the original attempt, so that importing it again finds the record.
         metadatas[0]["content_hash"] = row["metadata"]["content_hash"]
         self._store.update(ids, vectors, metadatas, documents, unchanged_since=moment)
         return changed
 
     def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
-        """Return the experiences that the refine strategy makes of these. The memory is not changed."""
+        """Return experiences refined by the refine strategy. The memory is not changed."""
         with operation():
             return call(self._refine_strategy.refine, experiences, context)
 
@@ -220,16 +219,16 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Pruning
 
     def plan_prune(self, criteria: Mapping[str, Any], among: Sequence[str] | None = None) -> PrunePlan:
-        """Return a plan with the reasons to remove or save each record. The store is not changed.
+        """Return a plan with the reasons to remove or keep each record. The store is not changed.
 
         Args:
             criteria: Any of `min_success_rate`, `max_age_days`, `never_retrieved_days`, `max_count`, `keep_diverse`;
-                see `PruneCriteria`. Pinned experiences are never removed, and no criterion removes one of which it
-                does not know what it asks for.
-            among: Only these may go; without a criterion all of them do.
+                see `PruneCriteria`. Pinned experiences are never removed, and a criterion ignores records that lack its
+                value.
+            among: Only these may be removed; without criteria all of them are.
 
         Raises:
-            InvalidInput: An unknown criterion, or an impossible value.
+            InvalidInput: An unknown criterion or an invalid value.
         """
         from atlas.memory.experience.pruning import PruneCriteria, plan_prune
         from atlas.memory.experience.subjects import prune_subjects
@@ -238,7 +237,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         self._store.write_retrievals()
         with self._store.reading():
             moment, n_total = self._store.moment(), self._store.count()
-            # What stays can only save others, so without `keep_diverse` nothing has to be known of what may not go.
+            # Records outside of `among` only matter as neighbours, so they are read only for `keep_diverse`.
             subjects = prune_subjects(self._store, None if parsed.keep_diverse else among)
             vectors = None
             if parsed.keep_diverse:
@@ -252,7 +251,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         """Apply a plan and return how many records were removed.
 
         Raises:
-            PlanOutdated: The store has changed or one was used since the plan was made. No record was removed.
+            PlanOutdated: The store or the usage has changed since the plan was made. No record was removed.
         """
         ids = [decision.id for decision in plan.removals]
         if not ids:
@@ -265,12 +264,12 @@ class ChromaExperienceMemory(Memory[Experience]):
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> MergePlan:
         """Return a plan to merge groups of duplicate experiences. The store is not changed.
 
-        The best attempt of each group stays, under its own id. Its metadata then names, under `merged_from`, the ids
-        that it stands for, whose usage counts for it, and under `merged_outcomes` how all of them went. It gets all
-        tags and notes, is pinned if one is, buried if all are, and sample data if all are.
+        The best attempt of each group stays, under its own id. Its metadata lists the merged ids under `merged_from`
+        and their outcomes under `merged_outcomes`, and their usage counts for it. It gets all tags and notes, is pinned
+        if any is, and is buried or sample data if all are.
 
         Raises:
-            InvalidInput: A group has fewer than two experiences, one is in two groups, or one does not exist.
+            InvalidInput: A group has fewer than two experiences, or an experience is in two groups or does not exist.
         """
         from atlas.memory.experience.merging import plan_merge
         from atlas.memory.experience.subjects import merge_subjects
@@ -285,10 +284,10 @@ class ChromaExperienceMemory(Memory[Experience]):
     aplan_merge = twin(plan_merge)
 
     def apply_merge(self, plan: MergePlan) -> list[Experience]:
-        """Apply a plan, as one operation. Return the experiences that stay.
+        """Apply a plan as one operation, and return the experiences that stay.
 
         Raises:
-            PlanOutdated: One of the experiences, or its marks, has changed since; the store was not changed.
+            PlanOutdated: An experience or its marks have changed since; the store was not changed.
         """
         from atlas.memory.experience.subjects import merges_of
 
@@ -301,7 +300,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> Experience:
-        """Merge duplicate experiences into the best of them. See `plan_merge`. `undo` parts them again."""
+        """Merge duplicate experiences into the best of them. See `plan_merge`. `undo` restores them."""
         return retried(lambda: self.apply_merge(self.plan_merge([ids]))[0])
 
     amerge = twin(merge)
@@ -311,12 +310,12 @@ class ChromaExperienceMemory(Memory[Experience]):
     ) -> RefinePlan:
         """Return a plan to refine these experiences, judged in sets of similar ones. The store is not changed.
 
-        A set that could not be judged stays as it is; after `FAILURES_IN_A_ROW` of them no other is judged. The plan
-        holds as long as the experiences that it touches stay the same.
+        A set whose judgement fails is kept; after `FAILURES_IN_A_ROW` failures no further set is judged. The plan is
+        valid until an experience that it touches changes.
 
         Args:
-            ids: In the order in which they are read now, such as newest first; what does not exist is left out.
-            on_progress: Called after each set with the number experiences judged, and the total.
+            ids: Ids in the current order, such as newest first; unknown ids are skipped.
+            on_progress: Called after each set with the number of experiences judged, and the total.
         """
         from atlas.memory.experience.refining import plan_refine
 
@@ -325,18 +324,18 @@ class ChromaExperienceMemory(Memory[Experience]):
     aplan_refine = twin(plan_refine)
 
     def check_refine(self, plan: RefinePlan) -> None:
-        """Raise `PlanOutdated` where `apply_refine` would refuse, for what it touches has changed since."""
+        """Raise `PlanOutdated` if a record that the plan touches has changed since."""
         self._store.check_unchanged(plan.touched, plan.moment)
 
     acheck_refine = twin(check_refine)
 
     def apply_refine(self, plan: RefinePlan) -> int:
-        """Apply a plan, as one transaction. Return how many experiences were removed.
+        """Apply a plan as one transaction, and return the number of removed experiences.
 
-        The order in which those that stay would be read is not kept: a search orders by what it is asked.
+        The refined order is not stored, because every search ranks by its query.
 
         Raises:
-            PlanOutdated: An experience that it touches, or its marks, has changed. The store was not changed.
+            PlanOutdated: An experience that it touches, or its marks, have changed. The store was not changed.
         """
         from atlas.memory.experience.refining import apply_refine
 
@@ -347,14 +346,14 @@ class ChromaExperienceMemory(Memory[Experience]):
     def prune(self, criteria: dict[str, Any]) -> int:
         """Remove low-value experiences and return how many.
 
-        See `plan_prune` for the criteria. `undo` brings them back.
+        See `plan_prune` for the criteria. `undo` restores them.
         """
         return retried(lambda: self.apply_prune(self.plan_prune(criteria)))
 
     aprune = twin(prune)
 
     def export(self, experience_ids: Sequence[str], *, with_vectors: bool = False) -> list[ExportedExperience]:
-        """Return experiences with all that is known of them. `restore_many` puts them back."""
+        """Return experiences with their marks and usage, for `restore_many`."""
         from atlas.memory.experience.export import to_exported
 
         with self._store.reading():
@@ -388,13 +387,13 @@ class ChromaExperienceMemory(Memory[Experience]):
         return extracted
 
     def _findable(self, experience: Experience) -> Experience:
-        """Return the experience with a text to embed, which a line written by hand may lack."""
+        """Return the experience with a text to embed, extracted if it has none."""
         if experience.embedding_text.strip():
             return experience
         return extraction.with_text(experience, self._extracted(extraction.to_trajectory(experience)))
 
     def _add(self, experiences: Sequence[Experience], skip_known: bool) -> list[str]:
-        """Add experiences and return the ids of the new ones. Other writers' records are checked when it writes."""
+        """Add experiences and return the ids of the new ones. Ids are checked again when writing."""
         if not skip_known:
             self._store.add(*self._columns(experiences))
             return [experience.id for experience in experiences]

@@ -1,6 +1,6 @@
-"""Deciding how to merge duplicate attempts: which one stays, and what it takes over from the others.
+"""Plans to merge duplicate attempts: which one stays, and what it takes over from the others.
 
-Pure functions from the data of each record to a plan with the result.
+Pure functions from records to a plan.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from atlas.memory.experience.extraction import ARM, SHARE, merged_attempts, to_m
 from atlas.storage.records import Merge, Moment
 
 ONLY_IF_ALL = "is_sample"
-"""Metadata that the kept record keeps if all have it: removing sample data should not take an attempt of one's own."""
+"""Metadata kept only if all merged records have it, so that removing sample data removes no real attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedAway:
-    """A record that another one takes the place of."""
+    """A record replaced by the kept one."""
 
     id: str
     title: str
@@ -34,13 +34,13 @@ class MergedAway:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeSubject:
-    """A record, as a plan has to know it."""
+    """A record with the data that merging needs."""
 
     experience: Experience
     title: str
     marks: Marks
     content_hash: str
-    """The hash of the attempt as it was read."""
+    """Hash of the original attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +52,10 @@ class MergeGroup:
     why_kept: str
     removed: tuple[MergedAway, ...]
     merged: Experience
-    """The kept record as it would be, with metadata on the attempts that it stands for."""
+    """The kept record after the merge, with metadata on the merged attempts."""
 
     marks: Marks
-    """The kept record's marks as they would be."""
+    """The kept record's marks after the merge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +74,14 @@ def plan_merge(
     """Return a plan that merges each of these groups.
 
     Args:
-        keep_first: Whether the first of each group stays, rather than the best.
+        keep_first: Whether the first record of each group stays, rather than the best.
 
     Raises:
-        InvalidInput: There is no record of one of the ids.
+        InvalidInput: A record does not exist.
     """
     for record_id in (record_id for ids in groups for record_id in ids):
         if record_id not in subjects:
-            raise InvalidInput(f"there is no record {record_id!r} to merge; it may have been deleted. Choose again")
+            raise InvalidInput(f"there is no record {record_id!r} to merge; it may have been deleted")
     members = [[subjects[record_id] for record_id in ids] for ids in groups]
     planned = tuple(_plan(group, group[0] if keep_first else max(group, key=_worth)) for group in members)
     return MergePlan(groups=planned, n_total=n_total, moment=moment)
@@ -89,7 +89,7 @@ def plan_merge(
 
 def merge_of(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
     """Return the store's merge of a group, or raise `PlanOutdated` if the kept record was deleted."""
-    # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
+    # Keep the hash of the original attempt, so that importing it again finds the record.
     content_hash = {} if row is None else {"content_hash": row["metadata"]["content_hash"]}
     removed = tuple(away.id for away in group.removed)
     return merged_row(row, group.kept_id, to_metadata(group.merged) | content_hash, removed, group.marks)
@@ -136,7 +136,7 @@ def _ids(experience: Experience) -> list[str]:
 
 
 def _shared(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str, Any]:
-    """Return the best one's metadata, without keys that have to hold for all of them."""
+    """Return the best record's metadata, without the `ONLY_IF_ALL` keys that the others lack."""
     stays = all(other.experience.metadata.get(ONLY_IF_ALL) for other in duplicates)
     return {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}
 
@@ -144,8 +144,7 @@ def _shared(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str,
 def _attempts(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
     """Return the outcome, content hash, id and mark of a holdout of each attempt, by the id of its experience.
 
-    Of these, and of those that they stand for. Each counts once, whichever of them stand for it, and one that is among
-    them counts as it is now.
+    This includes attempts merged earlier, each once. The current state of a subject takes precedence.
     """
     attempts: dict[str, dict[str, str]] = {}
     for subject in subjects:

@@ -1,4 +1,4 @@
-"""An attempt as a language model sums it up, to be embedded."""
+"""Summaries of attempts by a language model, to be embedded."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ SCHEMA: Mapping[str, Any] = {
 
 
 class LLMSummarizingExtractor:
-    """Task, key steps and outcome, as a language model summarises them.
+    """Embeds a language model's summary of the task, key steps and outcome.
 
-    Without an answer of the model, the text of `fallback` is embedded, and `failures` contains the reason. It waits for
-    the model, so memories call it in a thread.
+    If the model fails, the text of `fallback` is used, and `failures` contains the reason. Calls block, so memories run
+    them in a thread.
     """
 
     def __init__(self, llm_client: LLMClient, *, fallback: ExperienceExtractor | None = None) -> None:
@@ -49,11 +49,11 @@ class LLMSummarizingExtractor:
         """Why the latest attempts that no model summed up were not, oldest first."""
 
     def extract(self, trajectory: Trajectory) -> str:
-        """Return the text to embed for similarity search."""
+        """Return the text to embed."""
         return self.extract_recorded(trajectory).text
 
     def extract_recorded(self, trajectory: Trajectory) -> ExtractedText:
-        """Return the text to embed, with what wrote it unless it is the fallback's."""
+        """Return the text to embed, and its author unless the fallback wrote it."""
         try:
             text = run(self._summary(trajectory))
             return ExtractedText(text=text, made_by=authorship(self.llm, ATTEMPT_SUMMARY))

@@ -1,4 +1,4 @@
-"""Setting outcomes that a source left open: planned first, then written in one transaction."""
+"""Plans to set outcomes of experiences, applied in one transaction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class OutcomeChange:
 
     id: str
     title: str
-    """Untrusted text."""
+    """Title of the task. Untrusted text."""
 
     before: str
     """`succeeded`, `failed` or `unknown`."""
@@ -29,26 +29,26 @@ class OutcomeChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomePlan(Tabular):
-    """A plan to set outcomes. Applying it makes exactly these changes, or fails if one of them has changed."""
+    """A plan to set outcomes. Applying it makes exactly these changes, or fails if a record has changed."""
 
     success: bool | None
-    """How the attempts ended. None takes an outcome back."""
+    """The new outcome. None resets it to unknown."""
 
     changes: tuple[OutcomeChange, ...]
     n_same: int = 0
-    """Experiences among those chosen that have this outcome already."""
+    """Number of chosen experiences that have this outcome already."""
 
     n_gone: int = 0
     moment: Moment = NO_MOMENT
 
     @property
     def label(self) -> str:
-        """`succeeded`, `failed` or `unknown`: the outcome that is set."""
+        """The new outcome: `succeeded`, `failed` or `unknown`."""
         return Outcome(self.success).label
 
     @property
     def reason(self) -> str:
-        """The reason that the history gives for it."""
+        """The reason shown in the history."""
         return f"outcome {self.label}"
 
     def _caption(self) -> str:
@@ -59,7 +59,7 @@ class OutcomePlan(Tabular):
 
 
 def plan_outcomes(store: Collection, ids: Sequence[str], success: bool | None) -> OutcomePlan:
-    """Return the experiences among these that would get another outcome."""
+    """Return a plan to set an outcome of experiences."""
     chosen, label = list(dict.fromkeys(ids)), Outcome(success).label
     with store.reading():
         moment, rows = store.moment(), store.peek(chosen)
@@ -78,12 +78,12 @@ def plan_outcomes(store: Collection, ids: Sequence[str], success: bool | None) -
 
 
 def apply_outcomes(store: Collection, plan: OutcomePlan) -> int:
-    """Set the outcomes as planned, and return their number.
+    """Set the outcomes as planned, and return the number of changes.
 
-    What is embedded stays: it is the task, which an outcome does not change.
+    Nothing is embedded again, because the outcome is not part of the embedded text.
 
     Raises:
-        PlanOutdated: One of them has changed since; the store was not changed.
+        PlanOutdated: An experience has changed since; the store was not changed.
     """
     if not plan.changes:
         return 0
@@ -105,7 +105,7 @@ def _metadata(metadata: Mapping[str, Any], success: bool | None) -> dict[str, An
     experience = decoded_content(decode_experience, metadata)
     changed = replace(experience, outcome=replace(experience.outcome, success=success))
     summary = extraction.summarise(extraction.to_trajectory(changed), changed.feedback)
-    # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
+    # Keep the hash of the original attempt, so that importing it again finds the record.
     return {
         **extraction.to_metadata(replace(changed, trajectory_summary=summary)),
         "content_hash": metadata["content_hash"],

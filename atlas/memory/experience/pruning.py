@@ -1,6 +1,6 @@
-"""Deciding which records to prune, without a write.
+"""Plans to prune records.
 
-Pure functions from the data of each record to a plan: removed records with criteria, and saved ones.
+Pure functions from records to a plan: removed records with the criteria that they meet, and saved ones.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from atlas.core.types import Outcome, Vectors
 from atlas.storage.records import NO_MOMENT, Moment
 
 NEIGHBOUR_SIMILARITY = 0.8
-"""Cosine from which two records count as one neighbourhood."""
+"""Least cosine of two records in the same neighbourhood."""
 
 CHOSEN = "chosen"
-"""The reason of a record that goes because a person chose it, and gave no criterion."""
+"""Reason for a record chosen by a person without a criterion."""
 
 BLOCK = 1_000
-"""Vectors that are compared with all others at once."""
+"""Number of vectors compared with all others at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneCriteria:
-    """Criteria of removal: a record goes if it meets any criterion. None means that a criterion is not used."""
+    """Criteria of removal: a record is removed if it meets any. None disables a criterion."""
 
     min_success_rate: float | None = None
-    """In [0, 1]: the lowest success rate to keep. A record without a known outcome stays."""
+    """Lowest success rate to keep, in [0, 1]. A record with an unknown outcome stays."""
 
     max_age_days: float | None = None
-    """Older attempts go."""
+    """Age from which attempts are removed."""
 
     never_retrieved_days: float | None = None
-    """Records that were stored at least that many days ago, and were not retrieved since, go."""
+    """Days since storage after which never retrieved records are removed."""
 
     max_count: int | None = None
-    """How many to keep: the least successful go first, then the oldest."""
+    """Number of records to keep: the least successful are removed first, then the oldest."""
 
     keep_diverse: bool = False
-    """True to save the best of each neighbourhood that would otherwise have no record left."""
+    """True to keep the best record of each neighbourhood that would otherwise be empty."""
 
     @classmethod
     def parse(cls, criteria: Mapping[str, Any]) -> PruneCriteria:
         """Return criteria from a dict.
 
         Raises:
-            InvalidInput: An unknown criterion, or an impossible value.
+            InvalidInput: An unknown criterion or an invalid value.
         """
         names = [criterion.name for criterion in fields(cls)]
         for name in criteria:
@@ -68,11 +68,11 @@ class PruneCriteria:
         return {name: value for name, value in values.items() if value is not None and value is not False}
 
     def reason(self) -> str:
-        """Return the criteria that were set, as History shows them."""
+        """Return the criteria as shown in the history."""
         return ", ".join(f"{name} {value}" for name, value in self.in_use().items())
 
     def check(self) -> None:
-        """Raise `InvalidInput` for an impossible value."""
+        """Raise `InvalidInput` for an invalid value."""
         _check_number("min_success_rate", self.min_success_rate, 0, 1)
         _check_number("max_age_days", self.max_age_days, 0, float("inf"))
         _check_number("never_retrieved_days", self.never_retrieved_days, 0, float("inf"))
@@ -85,23 +85,23 @@ class PruneCriteria:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneSubject:
-    """A record, as a plan has to know it."""
+    """A record with the data that pruning needs."""
 
     id: str
     title: str
     success: bool | None
     created_at: datetime | None
-    """When it was attempted, or None if unknown."""
+    """Time of the attempt, or None if unknown."""
 
     stored_at: datetime | None
-    """When it was stored, or None if unknown."""
+    """Time of storage, or None if unknown."""
 
     usage: Usage = NO_USAGE
     pinned: bool = False
 
     @property
     def success_rate(self) -> float | None:
-        """The mean of its own outcome and of those of the tasks that used it, or None if all are unknown."""
+        """The mean of its own outcome and the outcomes of tasks that used it, or None if all are unknown."""
         outcomes = [] if self.success is None else [float(self.success)]
         n_known = len(outcomes) + self.usage.n_uses
         return (sum(outcomes) + self.usage.n_successes) / n_known if n_known else None
@@ -109,18 +109,18 @@ class PruneSubject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneDecision:
-    """One record that would go, or that was saved from going."""
+    """A record that would be removed, or that meets a criterion and is kept."""
 
     id: str
     title: str
     reasons: tuple[str, ...]
-    """Each criterion that it meets, with the record's own value."""
+    """Criteria that it meets, with the record's values."""
 
     saved_because: str = ""
-    """Why it stays nevertheless, or empty for one that goes."""
+    """Reason why it is kept. Empty for a removed record."""
 
     outcome: str = ""
-    """`succeeded`, `failed` or `unknown`. Empty in a plan that was made by hand."""
+    """`succeeded`, `failed` or `unknown`. Empty in a plan for records chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,33 +134,33 @@ class PrunePlan(Tabular):
     """Records in the store when the plan was made."""
 
     n_judged: int
-    """Records that might have gone: all of the store, or those among which it was planned."""
+    """Number of judged records: all of the store, or the chosen ones."""
 
     n_gone: int = 0
-    """Of the ids among which it was planned, those that no record had."""
+    """Number of chosen ids without a record."""
 
     missing: Mapping[str, int]
-    """How many records a criterion could not judge, and so leaves, because they lack the value."""
+    """Number of records that a criterion could not judge for lack of a value, by criterion. They are kept."""
 
     moment: Moment = NO_MOMENT
-    """The point in the store's history that the plan holds for."""
+    """Moment in the store's history at which the plan was made."""
 
     usage: Mapping[str, Usage]
-    """Usage of the records that would go, as the plan saw it."""
+    """Usage of the removed records at the time of the plan."""
 
     @property
     def share(self) -> float:
-        """The share of the store that would go, in [0, 1]."""
+        """The share of the store that would be removed, in [0, 1]."""
         return len(self.removals) / self.n_total if self.n_total else 0.0
 
     @property
     def n_unknown(self) -> int:
-        """Records that `min_success_rate` could not judge, because their outcome is unknown."""
+        """Number of records with an unknown outcome, which `min_success_rate` could not judge."""
         return self.missing.get("min_success_rate", 0)
 
     @property
     def reason(self) -> str:
-        """The reason that the history gives."""
+        """The reason shown in the history."""
         if self.n_judged == self.n_total:
             return self.criteria.reason()
         return f"{self.criteria.reason() or CHOSEN}, among {self.n_judged}"
@@ -191,11 +191,11 @@ def plan_prune(
     """Return a plan of removals. Criteria skip records that lack the value.
 
     Args:
-        subjects: Every record of the store; without `keep_diverse`, those among which it is planned are enough.
-        vectors: One for each, needed for `keep_diverse` only.
+        subjects: Every record of the store; without `keep_diverse`, the chosen ones are enough.
+        vectors: Vectors of the subjects, for `keep_diverse` only.
         n_total: Records in the store; None if `subjects` are all of them.
-        moment: The point in the store's history that `subjects` were read at.
-        among: Only these may go; without a criterion all of them do.
+        moment: Moment in the store's history at which `subjects` were read.
+        among: Only these may be removed; without criteria all of them are.
     """
     chosen = None if among is None else set(among)
     judged = [subject for subject in subjects if chosen is None or subject.id in chosen]
@@ -275,7 +275,7 @@ def _add_surplus(judged: Sequence[PruneSubject], reasons: dict[str, list[str]], 
 
 
 def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, doomed: set[str]) -> dict[str, str]:
-    """Return the last of their kind among the doomed, best first. Each then stands for its neighbourhood."""
+    """Return the best record of each neighbourhood that would otherwise be empty, best first."""
     saved: dict[str, str] = {}
     candidates = sorted(
         (i for i, s in enumerate(subjects) if s.id in doomed), key=lambda i: _value(subjects[i]), reverse=True

@@ -1,4 +1,4 @@
-"""Refining a memory: a strategy's plan for its records, and that plan applied as one transaction."""
+"""Refinement of a memory: planned by a strategy, applied as one transaction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def plan_refine(
 
     Args:
         dimension: Dimension of the store's vectors.
-        on_progress: Called after each set with the number experiences judged, and the total.
+        on_progress: Called after each set with the number of experiences judged, and the total.
     """
     with store.reading():
         moment, n_total = store.moment(), store.count()
@@ -49,10 +49,10 @@ def plan_refine(
 
 
 def apply_refine(store: Collection, plan: RefinePlan) -> int:
-    """Apply a plan. Return how many experiences were removed.
+    """Apply a plan, and return the number of removed experiences.
 
     Raises:
-        PlanOutdated: An experience that it touches, or its marks, has changed. The store was not changed.
+        PlanOutdated: An experience that it touches, or its marks, have changed. The store was not changed.
     """
     if not plan.going:
         return 0

@@ -1,4 +1,4 @@
-"""Telling whether two texts set the same task: one wrong number or name, and it is another."""
+"""Equality of tasks: descriptions that differ in a number or name are different tasks."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _TOKEN = re.compile(
 )
 
 _FILLERS = frozenset(("a", "an", "the", "given", "please", "kindly"))
-"""Words that a task can lose without becoming another one."""
+"""Function words, which do not distinguish tasks."""
 
 _SHORTEST_PLURAL = 4
 
 
 def is_same_task(task: Task, other: Task) -> bool:
-    """Return whether two tasks have the same id, or ask for the same."""
+    """Return whether two tasks have the same id or equivalent descriptions."""
     return task.id == other.id or task_key(task) == task_key(other)
 
 
@@ -42,10 +42,10 @@ def input_key(context: Mapping[str, Any]) -> str:
 
 
 def significant_words(text: str) -> tuple[str, ...]:
-    """Return the words of a task in their order, without those that may differ within a task.
+    """Return the words that distinguish a task, in order.
 
-    Case, punctuation, articles and a plural's s can. Numbers, names, operators, what is quoted, and every other word
-    cannot.
+    Case, punctuation, articles and plural endings are ignored. Numbers, names, operators, quotations and all other
+    words count.
     """
     tokens = _TOKEN.findall(unicodedata.normalize("NFKC", text))
     return tuple(_plain(token) for token in tokens if token.lower() not in _FILLERS)

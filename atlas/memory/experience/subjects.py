@@ -1,4 +1,4 @@
-"""The fields of records that pruning and merging need."""
+"""Subjects of pruning and merging, read from a store."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ COLUMNS = ("title", "success", "created_at", "stored_at")
 
 
 def prune_subjects(store: Collection, among: Sequence[str] | None = None) -> list[PruneSubject]:
-    """Return the records of a store, or those of some ids that exist. None is read whole.
+    """Return prune subjects of a store, or of the given ids that exist, without reading full records.
 
-    One that keeps no such time was stored when it was attempted.
+    A missing time of storage defaults to the time of the attempt.
     """
     values_by_id = _of_all(store) if among is None else _of_some(store, among)
     usage, marks = store.usage(list(values_by_id)), store.marks(list(values_by_id))
@@ -29,7 +29,7 @@ def prune_subjects(store: Collection, among: Sequence[str] | None = None) -> lis
 
 
 def merge_subjects(store: Collection, ids: Sequence[str]) -> dict[str, MergeSubject]:
-    """Return the merge subjects that exist, by id, read whole."""
+    """Return merge subjects of the ids that exist, by id, from full records."""
     marks = store.marks(ids)
     return {
         row["id"]: MergeSubject(

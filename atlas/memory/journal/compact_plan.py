@@ -1,4 +1,4 @@
-"""Values of forgetting: an entry as it is judged, its next tier, and the plan for all entries."""
+"""Values of compaction: its policy, the subjects that it judges, and the plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atlas.storage.records import NO_MOMENT, Moment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionPolicy:
-    """Limits on what a journal forgets."""
+    """Limits of a compaction."""
 
     keep_recent: int = 200
     """Number of latest entries that always stay."""
@@ -25,36 +25,36 @@ class RetentionPolicy:
     """Number of latest entries of a type that always stay as well, by type."""
 
     max_entries: int | None = None
-    """Most entries of the journal afterwards, at least 1. None for no cap."""
+    """Maximum number of entries after the compaction, at least 1. None for no cap."""
 
     def check(self) -> None:
-        """Raise `InvalidInput` for a value that is not a number, or too small."""
+        """Raise `InvalidInput` for a value that is not a whole number, or too small."""
         for name, count in {"keep_recent": self.keep_recent, **self.keep_types}.items():
             if not _is_whole(count) or count < 0:
-                raise InvalidInput(f"the entries to keep should be a whole number from 0 up, but {name} is {count!r}")
+                raise InvalidInput(f"{name} should be a whole number of at least 0, but is {count!r}")
         if self.max_entries is not None and not (_is_whole(self.max_entries) and self.max_entries > 0):
             raise InvalidInput(
-                f"max_entries should be a whole number from 1 up, or None for no cap, but is {self.max_entries!r}"
+                f"max_entries should be a whole number of at least 1, or None for no cap, but is {self.max_entries!r}"
             )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """An entry with all that forgetting judges it by."""
+    """An entry with the data that compaction needs."""
 
     entry: JournalEntry
     usage: Usage
     marks: Marks
     n_linking: int
-    """Entries that link to it, without summaries."""
+    """Number of entries that link to it, without summaries."""
 
     summary: JournalEntry | None
-    """The latest summary that stands for it."""
+    """The latest summary of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """An entry that would go to a farther tier."""
+    """An entry that would move to a colder tier."""
 
     id: str
     title: str
@@ -63,14 +63,14 @@ class Move:
     from_tier: str
     to_tier: str
     value: float
-    """In [0, 3]: importance × recency × use × links."""
+    """Value in [0, 3]: importance × recency × use × links."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eviction:
-    """An entry that would be deleted because the journal is over its cap."""
+    """An entry that would be deleted because the journal exceeds its cap."""
 
     id: str
     title: str
@@ -78,20 +78,20 @@ class Eviction:
     generation: int
     tier: str
     value: float
-    """In [0, 3], as that of a move."""
+    """Value in [0, 3], as for a move."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactPlan(Tabular):
-    """A plan to compact. Applying it makes exactly these changes, or fails if one of the entries has changed."""
+    """A plan to compact. Applying it makes exactly these changes, or fails if an entry has changed."""
 
     moves: tuple[Move, ...]
     summaries: tuple[SummaryDraft, ...]
     n_total: int
     kept: Mapping[str, int]
-    """Number of entries that stay where they are, by the reason."""
+    """Number of entries that keep their tier, by reason."""
 
     keep_recent: int
     """Number of latest entries that always stay."""
@@ -100,47 +100,47 @@ class CompactPlan(Tabular):
     """Number of latest entries of a type that always stay as well, by type."""
 
     evictions: tuple[Eviction, ...] = ()
-    """In the order in which they go. Empty if there is no cap."""
+    """Deletions in order. Empty without a cap."""
 
     max_entries: int | None = None
-    """Most entries of the journal afterwards. None for no cap."""
+    """Maximum number of entries after the compaction. None for no cap."""
 
     n_above_cap: int = 0
-    """Entries above the cap that stay nevertheless, because every entry left is protected."""
+    """Number of entries above the cap that stay because all remaining entries are protected."""
 
     moment: Moment = NO_MOMENT
-    """The point in the store's history that the plan holds for."""
+    """Moment in the store's history at which the plan was made."""
 
     spent: str = ""
     """Calls, tokens and their price, or empty if no model was asked."""
 
     made_at: str = ""
-    """As ISO 8601."""
+    """Time of the plan, in ISO 8601."""
 
     @property
     def is_empty(self) -> bool:
-        """True if the plan changes no entry."""
+        """True if the plan changes nothing."""
         return not self.moves and not self.summaries and not self.evictions
 
     @property
     def touched(self) -> tuple[str, ...]:
-        """The ids of all that would move, be deleted or be summarised."""
+        """The ids of all entries that would be moved, deleted or summarised."""
         ids = [*(move.id for move in self.moves), *(eviction.id for eviction in self.evictions)]
         return tuple(dict.fromkeys([*ids, *(source for draft in self.summaries for source in draft.source_ids)]))
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Why a language model did not write summaries that it should have, each reason once."""
+        """Distinct reasons why the language model wrote no summary."""
         return tuple(dict.fromkeys(draft.problem for draft in self.summaries if draft.problem))
 
     @property
     def tiers(self) -> Mapping[str, int]:
-        """How many entries would come to each tier."""
+        """Number of entries that would move to each tier."""
         return {tier: sum(move.to_tier == tier for move in self.moves) for tier in TIERS[1:]}
 
     @property
     def cap_problem(self) -> str:
-        """Why the cap cannot be reached and what to do, or empty if it can."""
+        """Reason why the cap cannot be reached, with a remedy. Empty if it can."""
         if self.max_entries is None or not self.n_above_cap:
             return ""
         return (

@@ -1,7 +1,7 @@
-"""Forgetting: which entries move to a farther tier, why, and which summaries stand for them.
+"""Compaction: which entries move to a colder tier, why, and which summaries replace them.
 
-`plan_compact` is pure: from what is known of each entry to a plan. `read_subjects` reads what it has to know, and
-`apply_compact` writes the plan.
+`read_subjects` reads the entries, `plan_compact` is a pure function from these to a plan, and `apply_compact` writes
+the plan.
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ from atlas.storage.records import NO_MOMENT, Moment
 HOT, WARM, COLD, ARCHIVED = TIERS
 
 THRESHOLDS = ((HOT, 0.2), (WARM, 0.1), (COLD, 0.04), (ARCHIVED, 0.0))
-"""The value from which an entry stays in a tier."""
+"""Least value of an entry in each tier."""
 
 PERIOD = 50
-"""Generations that one summary is about."""
+"""Number of generations in a summary."""
 
 FEWEST = 5
-"""Entries of a type and period that are worth a summary."""
+"""Least number of entries of a type and period for a summary."""
 
 USED, LINKED = 0.5, 0.25
-"""How much more an entry is worth that tasks used, and for each entry that links to it, up to `MAX_LINKS`."""
+"""Increase of an entry's worth for use by tasks, and for each link to it, up to `MAX_LINKS`."""
 
 MAX_LINKS = 4
 
 BATCH = 1_000
-"""Entries that are read whole at once."""
+"""Batch size of full entries read."""
 
 WORTH_IT, SUMMARISED = "it is worth its tier", "a new summary stands for it"
 
 REQUESTED = "it is what a person asked for"
-"""Reason why tasks stay, unless a number of them to keep is set. Under a cap they go last."""
+"""Reason why tasks stay, unless `keep_types` has a number for them. Under a cap they are deleted last."""
 
 
 def plan(
     log: EntryLog, types: EntryTypes, llm: LLMClient | None, policy: RetentionPolicy, on_progress: Progress | None
 ) -> CompactPlan:
-    """Plan the forgetting of a log. See `Journal.plan_compact`."""
+    """Plan the compaction of a log. See `Journal.plan_compact`."""
     log.store.write_retrievals()
     with log.store.reading():
         moment, subjects = log.store.moment(), read_subjects(log)
@@ -89,15 +89,15 @@ def plan_compact(
     moment: Moment = NO_MOMENT,
     on_progress: Progress | None = None,
 ) -> CompactPlan:
-    """Return a plan: entries by tier, entries that a cap would delete, and summaries that would be written.
+    """Return a plan: moves to colder tiers, deletions for the cap, and summaries to write.
 
     Args:
-        subjects: Every entry, the newest first.
-        encode: Embeds the sentences among which those of a summary are picked.
+        subjects: Every entry, newest first.
+        encode: Embeds the candidate sentences of extractive summaries.
         on_progress: Called after each summary with the number drafted, and the total.
 
     Raises:
-        InvalidInput: A number to keep is negative, or the cap is less than 1.
+        InvalidInput: A number to keep is negative, or the cap is below 1.
     """
     policy.check()
     latest, lasting = _latest(subjects, policy), _lasting(subjects, types, policy)
@@ -134,7 +134,7 @@ def plan_compact(
 
 
 def read_subjects(log: EntryLog) -> list[Subject]:
-    """Return the subjects of forgetting, newest first, without their vectors."""
+    """Return the subjects of a compaction, newest first, without vectors."""
     rows = log.store.scan(order_by="created_at", descending=True)
     ids = [row["id"] for row in rows]
     usage, marks = log.store.usage(ids), log.store.marks(ids)
@@ -156,17 +156,17 @@ def read_subjects(log: EntryLog) -> list[Subject]:
 
 
 def check_compact(log: EntryLog, plan: CompactPlan) -> None:
-    """Raise `PlanOutdated` where an entry that a plan touches has changed, is gone, or is pinned now."""
+    """Raise `PlanOutdated` if an entry of the plan has changed, been deleted or been pinned."""
     concerned = plan.touched
     with log.store.reading():
         n_gone = len(set(concerned) - log.store.present(concerned))
         n_pinned = sum(marks.pinned for marks in log.store.marks(concerned).values())
         if n_gone:
             raise PlanOutdated(
-                f"{n_gone} of the entries were deleted since this was planned; nothing was done. Plan again"
+                f"{n_gone} of the entries were deleted since the plan was made; nothing was done. Plan again"
             )
         if n_pinned:
-            raise PlanOutdated(f"{n_pinned} of the entries are pinned now, so they stay; nothing was done. Plan again")
+            raise PlanOutdated(f"{n_pinned} of the entries were pinned since then; nothing was done. Plan again")
         log.store.check_unchanged(concerned, plan.moment)
 
 
@@ -195,7 +195,7 @@ def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | No
 
 
 def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
-    """Return importance × recency × use × links: how much an entry is worth keeping in mind."""
+    """Return an entry's worth: importance × recency × use × links."""
     importance = with_feedback(subject.entry.importance, subject.usage)
     used = 1 + USED * (subject.usage.n_uses > 0)
     linked = 1 + LINKED * min(subject.n_linking, MAX_LINKS)
@@ -203,7 +203,7 @@ def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
 
 
 def _latest(subjects: Sequence[Subject], policy: RetentionPolicy) -> dict[str, str]:
-    """Return the reason for each of the latest entries that always stay, by id. Summaries stay by their type alone."""
+    """Return the latest entries that always stay, with reasons, by id. Summaries count only by type."""
     written = [subject.entry.id for subject in subjects if subject.entry.entry_type != SUMMARY]
     reasons = dict.fromkeys(written[: policy.keep_recent], f"it is among the latest {policy.keep_recent}")
     n_seen: dict[str, int] = defaultdict(int)
@@ -216,7 +216,7 @@ def _latest(subjects: Sequence[Subject], policy: RetentionPolicy) -> dict[str, s
 
 
 def _lasting(subjects: Sequence[Subject], types: EntryTypes, policy: RetentionPolicy) -> dict[str, str]:
-    """Return the reason for each entry that stays however old it is, by id."""
+    """Return the entries that stay at any age, with reasons, by id."""
     asked_for = set(types.counting_as(TASK_TYPE)) - policy.keep_types.keys()
     reasons: dict[str, str] = {}
     for subject in subjects:
@@ -231,7 +231,7 @@ def _lasting(subjects: Sequence[Subject], types: EntryTypes, policy: RetentionPo
 
 
 def _is_held(subject: Subject, types: EntryTypes, now: datetime) -> bool:
-    """Return whether a search still reaches an entry beside its summary, while that is in prompts."""
+    """Return whether an entry stays searchable because its summary is still used in prompts."""
     if subject.summary is None or TIERS.index(subject.summary.tier) >= TIERS.index(COLD):
         return False
     days = types.of(subject.entry.entry_type).half_life_days
@@ -239,9 +239,9 @@ def _is_held(subject: Subject, types: EntryTypes, now: datetime) -> bool:
 
 
 def _tier_for(subject: Subject, types: EntryTypes, now: datetime, is_summarised: bool = False) -> str:
-    """Return the tier of an entry's worth, never nearer than its own.
+    """Return the tier for an entry's worth, never warmer than its own.
 
-    One that a summary stands for is warm at best. A new summary lets it go no farther than cold.
+    A summarised entry is at most warm, and at least cold while the summary is new.
     """
     value = worth(subject, types, now)
     tier = next(tier for tier, least in THRESHOLDS if value >= least)
@@ -253,7 +253,7 @@ def _tier_for(subject: Subject, types: EntryTypes, now: datetime, is_summarised:
 
 
 def _move(subject: Subject, types: EntryTypes, now: datetime, is_summarised: bool) -> Move | None:
-    """Return the next tier of an entry, or None if it stays."""
+    """Return the move of an entry, or None if it stays."""
     entry, to_tier = subject.entry, _tier_for(subject, types, now, is_summarised)
     if to_tier == entry.tier:
         return None
@@ -287,10 +287,10 @@ def _groups(
     types: EntryTypes,
     now: datetime,
 ) -> list[list[Subject]]:
-    """Return the entries that each new summary stands for, by type and period, each group by time.
+    """Return the sources of each new summary, by type and period, each group in order of time.
 
-    A period that is over is summarised whole, with those of its entries that are among the latest: these stay in their
-    tier. Of the current period only entries of little worth are. A group needs `FEWEST` entries that do not stay.
+    A finished period is summarised whole, including the latest entries, which keep their tier. In the current period
+    only entries of low worth are summarised. A group needs `FEWEST` entries that do not stay.
     """
     current = max((_period(subject) for subject in subjects), default=0)
     groups: dict[tuple[str, int], list[Subject]] = defaultdict(list)
@@ -307,7 +307,7 @@ def _groups(
 
 
 def _period(subject: Subject) -> int:
-    """Return the number of an entry's period. The first is from 0, the generation of uncounted ones, to 50."""
+    """Return the number of an entry's period. The first has generations 0 (not counted) to 50."""
     generation = subject.entry.generation
     return (generation - (generation > 0)) // PERIOD
 
@@ -317,12 +317,12 @@ def _is_unsummarised(subject: Subject) -> bool:
 
 
 def _is_low(subject: Subject, types: EntryTypes, now: datetime) -> bool:
-    """Return whether an entry goes, or went, out of prompts."""
+    """Return whether an entry is or will be left out of prompts."""
     return TIERS.index(_tier_for(subject, types, now)) >= TIERS.index(COLD)
 
 
 def _summary_entry(log: EntryLog, draft: SummaryDraft, kind: EntryType) -> JournalEntry:
-    """Return the entry that stands for others, in the log where the last of them is."""
+    """Return a summary as an entry, placed in the log after its last source."""
     [last] = log.get(draft.source_ids[-1:])
     return JournalEntry(
         id=_summary_id(draft),
@@ -345,12 +345,12 @@ def _summary_entry(log: EntryLog, draft: SummaryDraft, kind: EntryType) -> Journ
 
 
 def _summary_id(draft: SummaryDraft) -> str:
-    """Return one id for all summaries of the same entries, so that processes which compact at once write one."""
+    """Return a deterministic id from the sources, so that concurrent compactions write one summary."""
     return hashlib.sha256(dump(["summary", *draft.source_ids]).encode()).hexdigest()[:32]
 
 
 def _summary_of_each(entries: Sequence[JournalEntry]) -> dict[str, JournalEntry]:
-    """Return the latest summary that stands for each entry, by the id of the entry."""
+    """Return the latest summary of each entry, by the id of the entry."""
     return {
         link.target_id: e for e in sorted(entries, key=time_written) for link in e.links if link.type == "summarises"
     }

@@ -1,4 +1,4 @@
-"""The entries of a journal that go into a prompt: a quota of each type, then the best of the rest, as many as fit."""
+"""Journal entries for a prompt: a quota of each type, then the best others that fit."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from atlas.memory.journal.importance import MIDDLING, SCORE, SCORED, score_of, w
 from atlas.memory.journal.records import age_of
 
 Quotas = Mapping[str, int]
-"""How many entries of each type, the most urgent type first."""
+"""Number of entries by type, the most urgent type first."""
 
 EVOLUTION: Quotas = {"directive": 1, "crash_log": 2, "reflection": 3, "summary": 1, "observation": 2, "task": 2}
-"""The entries for an agent that changes itself."""
+"""Quotas for an agent that modifies itself."""
 
 TASK: Quotas = {"directive": 1, "reflection": 3, "crash_log": 2, "summary": 1, "task": 2, "observation": 1}
-"""The entries about the task for an agent at a task."""
+"""Quotas of entries about a task."""
 
 TASK_GENERATION: Quotas = {"summary": 1, "task": 10}
-"""The entries for an agent that looks for a task."""
+"""Quotas for an agent that generates a task."""
 
 DIRECTIVE, SUMMARY, TASK_TYPE = "directive", "summary", "task"
 
 BY_VALUE = (SCORED, SUMMARY)
-"""The types of which contexts take the best rather than the latest: what went well is no news, nor what is past."""
+"""Types selected by value rather than by recency, because old successes and summaries stay relevant."""
 
 N_CONSIDERED = 200
-"""Latest entries, latest summaries and most important entries, among which those of most value are looked for: so
-many of each, as they come from an index, which takes no longer in a long journal."""
+"""Number of latest entries, latest summaries and most important entries to rank by value. They are read from an index,
+so the cost does not grow with the journal."""
 
 LIMIT = 10
-"""Entries of a context that is given no bound."""
+"""Default number of entries in a context."""
 
 WARM_WEIGHT = 0.5
-"""Weight of a warm entry beside a hot one: it is old, or a summary has most of its content."""
+"""Weight of a warm entry relative to a hot one: it is old, or summarised."""
 
 CHARACTERS_PER_TOKEN = 4
-"""Of English text, roughly. A character of another script counts as a token."""
+"""Rough estimate for English. A character of another script counts as a token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """The entries of a log that an agent reads in different places."""
+    """Selects the entries of a log for different prompts."""
 
     log: EntryLog
     types: EntryTypes
@@ -60,20 +60,20 @@ class Contexts:
             return chosen(self._of_quota(quotas, pool), self.by_value(pool), limit, token_budget)
 
     def about(self, found: Sequence[JournalEntry], limit: int | None, token_budget: int | None) -> list[JournalEntry]:
-        """Return the last directive, hits on a task, then the entries of most value, as many as fit."""
+        """Return the last directive, hits on a task, then the most valuable entries that fit."""
         with self.log.store.reading():
             directive = self.log.recent(1, self.types.counting_as(DIRECTIVE))
             return chosen([*directive, *found], self.by_value(self.pool()), limit, token_budget)
 
     def wheres(self) -> list[tuple[int, Mapping[str, object]]]:
-        """Return how many entries of each type are looked for at a task, and the filter that they pass."""
+        """Return the quota of each type for a task, with its filter."""
         tier = {"$in": list(LIVE)}
         return [
             (count, {"entry_type": {"$in": self.types.counting_as(name)}, "tier": tier}) for name, count in TASK.items()
         ]
 
     def pool(self) -> list[JournalEntry]:
-        """Return entries among which those of most value are. Summaries are as far back as what they stand for."""
+        """Return the candidates for selection by value."""
         log = self.log
         latest = [*log.recent(N_CONSIDERED), *log.recent(N_CONSIDERED, [SUMMARY])]
         rows = log.store.scan(order_by="importance", descending=True, limit=N_CONSIDERED)
@@ -83,12 +83,12 @@ class Contexts:
         return list({entry.id: entry for entry in [*latest, *important]}.values())
 
     def by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """Return entries with those of most value first."""
+        """Return entries, the most valuable first."""
         usage, now = self.log.store.usage([entry.id for entry in entries]), self.log.clock.now()
         return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
 
     def _of_quota(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """Return the latest of each type, of summaries those of most value, of observations those of the best score."""
+        """Return the quota of each type: the latest entries, best summaries, and best scored observations."""
         wanted: list[JournalEntry] = []
         for name, count in quotas.items():
             names = self.types.counting_as(name)
@@ -102,7 +102,7 @@ class Contexts:
         return wanted
 
     def _scored(self) -> list[JournalEntry]:
-        """Return observations of the best scores, however long ago they were written."""
+        """Return the observations with the best scores, of any age."""
         types, tiers = self.types.counting_as(SCORED), list(LIVE)
         where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": MIDDLING}}
         rows = self.log.store.scan(where, order_by=SCORE, descending=True, limit=N_CONSIDERED)
@@ -112,13 +112,13 @@ class Contexts:
 
 
 def value_of(entry: JournalEntry, usage: Usage, types: EntryTypes, now: datetime) -> float:
-    """Return the value of an entry now, in [0, 1]: importance and feedback, halved each half-life, less if warm."""
+    """Return the value of an entry, in [0, 1]: importance and feedback, decayed by age, reduced if warm."""
     weight = WARM_WEIGHT if entry.tier == LIVE[-1] else 1.0
     return weight * with_feedback(entry.importance, usage) * recency_of(entry, types, now)
 
 
 def recency_of(entry: JournalEntry, types: EntryTypes, now: datetime) -> float:
-    """Return how much of an entry's worth its age has left, in (0, 1]."""
+    """Return the decay of an entry's worth by its age, in (0, 1]."""
     days = types.of(entry.entry_type).half_life_days
     return 1.0 if days is None else retention(age_of(entry, now), half_life=timedelta(days=days))
 
@@ -126,13 +126,13 @@ def recency_of(entry: JournalEntry, types: EntryTypes, now: datetime) -> float:
 def chosen(
     wanted: Sequence[JournalEntry], rest: Sequence[JournalEntry], limit: int | None, token_budget: int | None
 ) -> list[JournalEntry]:
-    """Return the wanted entries in their order, then the rest, as far as they fit. Repetitions are left out.
+    """Return the distinct wanted entries, then the rest, that fit the limits.
 
-    An entry that is too long for what is left of the budget makes room for shorter ones after it.
+    An entry too long for the remaining budget is skipped, and shorter ones may follow.
 
     Args:
         limit: Maximum number of entries; None for as many as fit.
-        token_budget: Maximum tokens of all of them together; None for no bound.
+        token_budget: Maximum number of tokens in total; None for no bound.
     """
     by_content: dict[str, JournalEntry] = {}
     n_left = float("inf") if token_budget is None else token_budget
@@ -147,16 +147,16 @@ def chosen(
 
 
 def tokens_of(text: str) -> int:
-    """Return about how many tokens a text takes."""
+    """Return an estimate of a text's number of tokens."""
     n_plain = sum(character.isascii() for character in text)
     return len(text) - n_plain + -(-n_plain // CHARACTERS_PER_TOKEN)
 
 
 def checked_limit(limit: int | None, token_budget: int | None) -> int | None:
-    """Return how many entries there may be: None if the budget decides, `LIMIT` if neither is given.
+    """Return the maximum number of entries: None if only a budget is given, `LIMIT` if neither is.
 
     Raises:
-        InvalidInput: One of them is negative.
+        InvalidInput: A limit is negative.
     """
     for name, bound in (("limit", limit), ("token_budget", token_budget)):
         if bound is not None and bound < 0:

@@ -1,4 +1,4 @@
-"""Conversations between people and an agent, kept beyond a restart."""
+"""Persistent conversations between people and an agent."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = ["COLLECTION", "MAIN", "Conversations", "Turn"]
 COLLECTION = "atlas_conversations"
 
 MAIN = "main"
-"""The conversation of an agent that has no more than one."""
+"""Name of the default conversation."""
 
 SAID_AT = "said_at"
-"""Key of the time of a turn. `created_at` is its place in the log, never before an earlier turn."""
+"""Metadata key of a turn's time. `created_at` is its place in the log, never before an earlier turn."""
 
 
 class Conversations(Memory[Turn]):
@@ -58,11 +58,11 @@ class Conversations(Memory[Turn]):
         """Open the conversations.
 
         Args:
-            max_turns: Most turns that an agent is reminded of.
-            ttl: Longest age of recalled turns. Older ones stay and are found, but are not recalled.
+            max_turns: Maximum number of turns in the window.
+            ttl: Maximum age of turns in the window. Older turns can still be searched.
 
         Raises:
-            InvalidInput: One of them is negative.
+            InvalidInput: `max_turns` or `ttl` is negative.
         """
         if max_turns < 0 or ttl < timedelta(0):
             raise InvalidInput(f"max_turns and ttl should be 0 or more, but are {max_turns} and {ttl}")
@@ -74,16 +74,16 @@ class Conversations(Memory[Turn]):
         """Keep a turn and return its id.
 
         Raises:
-            InvalidInput: Both texts are empty, the conversation has no name, or a text cannot be kept.
+            InvalidInput: Both texts are empty, the conversation has no name, or a text cannot be stored.
         """
         fields = {"user_text": user_text, "response": response, "conversation": conversation}
         for name, text in fields.items():
             if not isinstance(text, str):
-                raise InvalidInput(f"a turn's {name} should be a text, but is {text!r}"[:300])
+                raise InvalidInput(f"a turn's {name} should be a string, but is {text!r}"[:300])
         if not user_text.strip() and not response.strip():
-            raise InvalidInput("a turn should have a text on one side at least, but both are empty")
+            raise InvalidInput("a turn should have a user_text or a response, but both are empty")
         if not conversation.strip():
-            raise InvalidInput("a conversation should have a name, but it is empty; give it one, or leave it out")
+            raise InvalidInput("a conversation should have a name, but it is empty; name it, or leave it out")
         turn = Turn(conversation=conversation, user_text=user_text, response=response, created_at=self._clock.now())
         entry = _to_entry(self._without_secrets(turn))
         entry.metadata["created_at"] = place_after_all(self._store, entry.metadata[SAID_AT])
@@ -98,10 +98,10 @@ class Conversations(Memory[Turn]):
     aadd = twin(add)
 
     def add_turns(self, turns: Sequence[Turn]) -> list[str]:
-        """Keep whole turns at their own times, as one operation. Return the ids of those that did not exist before.
+        """Keep turns with their own times, as one operation, and return the ids of the new ones.
 
         Raises:
-            InvalidInput: One of them has a text that cannot be kept.
+            InvalidInput: A turn has a text that cannot be stored.
         """
         entries = [_to_entry(self._without_secrets(turn)) for turn in turns]
         for entry in entries:
@@ -114,28 +114,29 @@ class Conversations(Memory[Turn]):
     aadd_turns = twin(add_turns)
 
     def delete(self, ids: Sequence[str]) -> int:
-        """Delete turns, or the one of an id. Return how many there were. `undo` brings them back from the history.
+        """Delete one or more turns, and return the number of deleted ones. `undo` restores them.
 
-        Their beginnings go from the texts of the turns just after them too: no search finds what was deleted.
+        The following turns, which are indexed with their beginnings, are indexed again, so no search finds deleted
+        text.
 
-        Raises `PlanOutdated` where others changed them each time before this could be done; the store was not changed.
+        Raises `PlanOutdated` if concurrent changes outlasted the retries; the store was not changed.
         """
         gone = list(dict.fromkeys([ids] if isinstance(ids, str) else ids))
         return retried(lambda: self._log.delete(gone))
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Restore deleted turns as one operation. Return how many were restored.
+        """Restore deleted turns as one operation, and return the number of restored ones.
 
-        They and their successors are re-embedded with their new predecessors.
+        They and the turns after them are embedded again with their new predecessors.
 
-        Raises `NotFound` if there never was a turn of one of the ids; the store was not changed.
+        Raises `NotFound` if an id never had a turn; the store was not changed.
         """
         return self._log.restore(listed(ids))
 
     def window(self, conversation: str = MAIN) -> list[Turn]:
-        """Return the last turns, as long as they are recent, the oldest first.
+        """Return the recent turns, oldest first.
 
-        Where the clock was put back, turns of the future are left out: their age is unknown.
+        Turns in the future, after the clock was set back, are left out, because their age is unknown.
         """
         latest = self.turns(conversation, self.max_turns)
         now = self._clock.now()
@@ -144,20 +145,20 @@ class Conversations(Memory[Turn]):
     awindow = twin(window)
 
     def turns(self, conversation: str = MAIN, limit: int = 50) -> list[Turn]:
-        """Return the latest turns of a conversation, however old, the newest first."""
+        """Return the latest turns of a conversation, of any age, newest first."""
         rows = newest(self._store, {"conversation": conversation}, limit)
         return self.get_many([row["id"] for row in rows])
 
     aturns = twin(turns)
 
     def names(self) -> dict[str, int]:
-        """Return how many turns each conversation has, the longest first."""
+        """Return the number of turns by conversation, the longest first."""
         return self.values("conversation")
 
     anames = twin(names)
 
     def search(self, query: str, k: int = 5, *, conversation: str | None = None) -> list[Turn]:
-        """Return the k turns most relevant to what is asked, best first, of one conversation or of all."""
+        """Return the k turns most relevant to a query, best first, in one conversation or all."""
         where = None if conversation is None else {"conversation": conversation}
         return [hit.item for hit in self.search_hits(query, k, where=where)]
 
@@ -168,7 +169,7 @@ class Conversations(Memory[Turn]):
         return Log(self._store, self.embedder, LOG_TEXT)
 
     def _latest(self, conversation: str) -> dict[str, str]:
-        """Return the beginnings of the last turns of a conversation by id, the oldest first."""
+        """Return the beginnings of the last turns of a conversation, by id, oldest first."""
         rows = newest(self._store, {"conversation": conversation}, N_NEIGHBOURS)
         beginnings = LOG_TEXT.beginnings(self._store, [row["id"] for row in reversed(rows)])
         return dict(beginnings)
@@ -190,7 +191,7 @@ def _beginnings(store: Collection, ids: Sequence[str]) -> dict[str, str]:
 
 
 LOG_TEXT = LogText(within="conversation", content_of=_content, beginnings=_beginnings)
-"""Rules for the texts before a turn."""
+"""How a turn is embedded with the beginnings of the turns before it."""
 
 
 def _to_entry(turn: Turn) -> Entry:

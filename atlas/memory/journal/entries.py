@@ -1,4 +1,4 @@
-"""The log of a journal: entries, written with the beginnings of those before them, and read newest first."""
+"""The log of a journal: entries, indexed with the beginnings of those before them, and read newest first."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ LIVE = TIERS[:2]
 """The tiers that go into prompts."""
 
 N_LATEST = 50
-"""Entries among which those just before a new one are looked for."""
+"""Number of latest entries searched for the predecessors of a new one."""
 
 LOG_TEXT = LogText(
     within="generation",
     content_of=lambda row: from_row(row).content,
     beginnings=lambda store, ids: store.titles(ids),
 )
-"""Rules for the texts before an entry."""
+"""How an entry is embedded with the beginnings of the entries before it."""
 
 CONTEXT = Context(within=LOG_TEXT.within)
-"""Whose words count for the entries before them."""
+"""Log in which later entries add their words to earlier ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ class EntryLog(Log):
         return rows[0]
 
     def hidden(self) -> set[str]:
-        """Return the ids of entries that agents do not find: buried by a person, or another's that wait for review."""
+        """Return the ids of entries hidden from agents: buried, or written by others and waiting for review."""
         buried, waiting = self.store.ids({"marks.buried": True}), set(self.store.ids(WAITING))
         visible = self.store.ids({HELD_FOR: actor_name("")}) if waiting else ()
         return {*buried, *waiting.difference(visible)}
 
     def check_there(self, ids: Sequence[str]) -> None:
-        """Raise `NotFound` where one of the entries does not exist."""
+        """Raise `NotFound` if an entry does not exist."""
         present = self.store.present(list(ids)) if ids else set()
         for entry_id in ids:
             if entry_id not in present:
@@ -109,7 +109,7 @@ class EntryLog(Log):
         return added
 
     def edit(self, entry_id: str, changes: Mapping[str, Any]) -> JournalEntry:
-        """Change an entry. Return the changed one, or raise `PlanOutdated` if others changed it meanwhile."""
+        """Change an entry and return it, or raise `PlanOutdated` after a concurrent change."""
         with self.store.reading():
             moment, row = self.store.moment(), self.row(entry_id)
         before = from_row(row)
@@ -123,7 +123,7 @@ class EntryLog(Log):
         return changed
 
     def change(self, entry_id: str, change: Callable[[JournalEntry], JournalEntry], kind: str) -> JournalEntry:
-        """Write the next form of an entry, if it has one, whatever others write meanwhile. Return it."""
+        """Apply a function to an entry, write the result unless it is None, and return the entry. Retries conflicts."""
 
         def write() -> JournalEntry:
             with self.store.reading():
@@ -139,10 +139,10 @@ class EntryLog(Log):
     def rewrite(
         self, rows: Sequence[Row], moment: Moment, kind: str, reason: str = "", *, gone: Sequence[str] = ()
     ) -> None:
-        """Write rows whose texts are as they were, and delete others in the same transaction.
+        """Write rows with unchanged texts, and delete others, in one transaction.
 
         Args:
-            gone: The ids of those to delete. Texts that hold their beginnings are renewed.
+            gone: Ids to delete. Texts that contain their beginnings are renewed.
         """
         with self.store.reading():
             neighbours = renewed(self.store, self.log_text, gone=gone) if gone else []
@@ -167,7 +167,7 @@ class EntryLog(Log):
         return [line_of(row) for row in rows]
 
     def _gain_links(self, stored: Sequence[JournalEntry]) -> None:
-        """Add to stored entries the links of an import that they never had."""
+        """Add the links of imported entries to stored ones, unless they had them before."""
         links_by_id = {entry.id: entry.links for entry in stored if entry.links}
 
         def add_links() -> None:
@@ -186,7 +186,7 @@ class EntryLog(Log):
             retried(add_links)
 
     def _new_links(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
-        """Return the links that neither the entry has nor an earlier version of it had."""
+        """Return the links that are new to an entry and to all of its earlier versions."""
         new = [link for link in dict.fromkeys(links) if link not in entry.links]
         if not new:
             return []
@@ -217,7 +217,7 @@ def line_of(row: Mapping[str, Any]) -> Line:
 
 
 def before_each(entries: Sequence[JournalEntry], stored: Sequence[Line]) -> dict[str, tuple[str, ...]]:
-    """Return the beginnings of the entries of the same generation just before each one, oldest first, by id.
+    """Return the beginnings of each entry's predecessors in its generation, oldest first, by id.
 
     Args:
         stored: Stored entries of those generations.

@@ -1,4 +1,4 @@
-"""The types of a journal's entries: their first importance, its decay, and what gates may refuse."""
+"""Types of journal entries: their initial importance, its decay, and whether gates apply."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atlas.storage.collection import Collection
 logger = logging.getLogger(__name__)
 
 KEPT = "entry_type:"
-"""Before the names of registered types, where a store keeps texts beside its records."""
+"""Prefix of the store's notes for registered types."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,16 +25,16 @@ class EntryType:
 
     name: str
     importance: float
-    """Importance of an entry with unknown content, in [0, 1]."""
+    """Base importance of an entry, in [0, 1], before its content is considered."""
 
     half_life_days: float | None
     """Half-life of an unused entry's value, or None if entries of the type are never forgotten."""
 
     is_gated: bool = True
-    """True if noise and repetitions of this type are refused. What a person wrote never is."""
+    """True if noise and repetitions of this type are refused. Entries by people never are."""
 
     counts_as: str = ""
-    """A type in whose place it is taken into a context, or empty for itself alone."""
+    """Type whose quota in contexts it shares. Empty for a quota of its own."""
 
 
 BUILT_IN = (
@@ -46,21 +46,21 @@ BUILT_IN = (
     EntryType(name="summary", importance=0.6, half_life_days=365.0, is_gated=False),
     EntryType(name="reflection_finding", importance=0.65, half_life_days=120.0, counts_as="reflection"),
 )
-"""The ones of Protea, earlier and later, and the summaries that compaction writes."""
+"""Protea's types, in all versions, and the summaries that compaction writes."""
 
 
 class EntryTypes:
-    """The types that a journal has, by name."""
+    """The types of a journal, by name."""
 
     def __init__(self, stored: Mapping[str, str] = MappingProxyType({})) -> None:
         self._types = {entry_type.name: entry_type for entry_type in BUILT_IN}
         self.recall(stored)
 
     def register(self, added: EntryType) -> None:
-        """Add a type, or replace the one of its name.
+        """Add a type, or replace the one with its name.
 
         Raises:
-            InvalidInput: It has no name, or an impossible importance or half-life, or counts as one that is not known.
+            InvalidInput: The name is empty, the importance or half-life is out of range, or `counts_as` is unknown.
         """
         _check(added)
         if added.counts_as and added.counts_as not in self._types:
@@ -68,14 +68,14 @@ class EntryTypes:
         self._types[added.name] = added
 
     def register_in(self, store: Collection, added: EntryType) -> None:
-        """Learn a type as `register` does, and have a store keep it for all who open it."""
+        """Register a type, and keep it in the store for everyone who opens it."""
         self.register(added)
         name, text = KEPT + added.name, dump(asdict(added))
         if store.notes().get(name) != text:
             store.write_note(name, text)
 
     def recall(self, stored: Mapping[str, str]) -> Mapping[str, str]:
-        """Learn the types that were registered in any process, without what cannot be read. Return what was given."""
+        """Load the types registered in a store by any process, skip unreadable ones, and return the stored texts."""
         for name, text in stored.items():
             if name.startswith(KEPT):
                 try:
@@ -91,20 +91,19 @@ class EntryTypes:
         """Return the type of this name, or raise `InvalidInput` if it is unknown."""
         if name not in self._types:
             raise InvalidInput(
-                f"a journal's entry should be of type {', '.join(self._types)}, but is of {name!r}; "
-                "see register_type for others"
+                f"entry_type should be one of {', '.join(self._types)}, but is {name!r}; add it with register_type"
             )
         return self._types[name]
 
     def of(self, name: str) -> EntryType:
         """Return the type of this name.
 
-        An unknown name gets a middling type: an import may bring any.
+        An unknown name, as from an import, gets a default type.
         """
         return self._types.get(name) or EntryType(name=name, importance=0.5, half_life_days=60.0)
 
     def counting_as(self, name: str) -> list[str]:
-        """Return the names of the types that a context takes for one."""
+        """Return the names of the types that share a quota in contexts."""
         return [name, *(entry_type.name for entry_type in self._types.values() if entry_type.counts_as == name)]
 
     def __iter__(self) -> Iterator[EntryType]:
@@ -115,8 +114,6 @@ def _check(added: EntryType) -> None:
     check_text(added.name, "the type's name")
     check_importance(added.importance)
     if not added.name.strip():
-        raise InvalidInput("an entry's type should have a name, but it is empty; give it one")
+        raise InvalidInput("a type of entries should have a name, but it is empty")
     if added.half_life_days is not None and not added.half_life_days > 0:
-        raise InvalidInput(
-            f"half_life_days should be more than 0, or None to keep for ever, but is {added.half_life_days!r}"
-        )
+        raise InvalidInput(f"half_life_days should be positive, or None for no decay, but is {added.half_life_days!r}")

@@ -1,4 +1,4 @@
-"""Eviction: which entries a journal over its cap gives up, and in which order."""
+"""Eviction: which entries to delete from a journal over its cap, and in which order."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from atlas.memory.journal.contexts import SUMMARY
 from atlas.memory.journal.neighbours import title_of
 
 Worth = Callable[[Subject], tuple[float, str]]
-"""From an entry to its worth, and the sentence that explains it."""
+"""Function that returns an entry's worth and an explanation."""
 
 SUMMARISED, PLAIN, LAST = range(3)
-"""Ranks in which entries go: those that a summary stands for, the others, and those that somebody or something uses."""
+"""Order of eviction: summarised entries, plain ones, and last those that are marked, linked or used."""
 
 _WHY = {SUMMARISED: "a summary stands for it", PLAIN: "no summary stands for it", LAST: "goes last"}
 
@@ -20,15 +20,15 @@ _WHY = {SUMMARISED: "a summary stands for it", PLAIN: "no summary stands for it"
 def evictions(
     candidates: Sequence[Subject], n: int, summarised: Set[str], asked_for: Set[str], worth: Worth
 ) -> tuple[Eviction, ...]:
-    """Return the first n entries to go, or all candidates if there are fewer.
+    """Return the first n entries to evict, or all candidates if there are fewer.
 
-    Within a rank the one of least worth goes first, and of equal worth the oldest.
+    Within a rank, the least valuable entry is evicted first; the oldest first in a tie.
 
     Args:
-        candidates: Entries that may go, the newest first.
-        summarised: The ids of those that a summary of the same plan stands for.
-        asked_for: The ids of entries that go last even without marks or links.
-        worth: Judges one.
+        candidates: Entries that may be evicted, newest first.
+        summarised: Ids of the entries summarised in the same plan.
+        asked_for: Ids of entries to evict last even without marks or links.
+        worth: Returns an entry's worth.
     """
     ranked = []
     for age, subject in enumerate(candidates):

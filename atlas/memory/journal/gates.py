@@ -1,4 +1,4 @@
-"""The two gates before a journal's entries, and accepting refused entries after all."""
+"""Gates that refuse noise and near-duplicates in a journal, and acceptance of refused entries."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from atlas.storage.collection import Collection
 REFUSED_COLLECTION = "atlas_journal_refused"
 
 N_COMPARED = 50
-"""Latest entries of its type that an entry is compared with before it is written."""
+"""Number of latest entries of its type that a new entry is compared with."""
 
 N_LOOKED_AT = 400
-"""Latest entries of all types among which those are looked for."""
+"""Number of latest entries of all types that are searched for them."""
 
 ACCEPTED = "accepted a refused entry"
-"""Reason for such an entry, as History shows it."""
+"""Reason for an accepted entry, shown in the history."""
 
 GATES = (NOISE, REPEATED)
 
 KEPT = "gate:"
-"""Before the names of gates, where a store keeps whether each is on."""
+"""Prefix of the store's notes for gates."""
 
 ON, OFF = "on", "off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A gate before a journal's entries."""
+    """A filter for new entries of a journal."""
 
     name: str
     """`noise` or `near-duplicate`."""
 
     is_on: bool
     source: str
-    """Source of the setting: `caller`, for what this journal was opened with, such as an environment variable,
-    `store`, for what was switched for all, `default`, or `no store`, without a store for refused entries."""
+    """Source of the setting: `caller` (an argument or environment variable), `store` (set by `switch_gate`), `default`,
+    or `no store` (off without a store of refused entries)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,22 +60,22 @@ class RefusedEntry:
     content: str
     generation: int
     refused_at: str
-    """ISO 8601."""
+    """Time of the refusal, in ISO 8601."""
 
     refusal: Refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusals:
-    """All that the gates refused, in any process."""
+    """The entries refused by the gates, in all processes."""
 
     n_total: int
     by_gate: Mapping[str, int]
     latest: tuple[RefusedEntry, ...]
-    """The last ones, newest first."""
+    """The latest refused entries, newest first."""
 
     def why(self, content: str) -> str:
-        """Return why an entry of this content was refused, in general terms if it is not among the latest."""
+        """Return why an entry of this content was refused. A general reason if it is not among the latest."""
         texts = (content, scrub_text(content, Counter(), homes=False))
         reasons = (refused.refusal.reason for refused in self.latest if refused.content in texts)
         return next(reasons, "a gate of the journal refuses it")
@@ -86,7 +86,7 @@ class Gates:
     """Both gates of one journal, and the collection of refused entries."""
 
     refused: Collection | None
-    """Store of refused entries. Without one both gates are off, so that every entry leaves a trace."""
+    """Store of refused entries. Without it both gates are off, so that no entry is lost."""
 
     keep_noise: bool | None
     """None for the store's setting."""
@@ -95,14 +95,14 @@ class Gates:
     """None for the store's setting."""
 
     def states(self, texts: Mapping[str, str]) -> tuple[Gate, ...]:
-        """Return the gates, given the store's settings. The caller's settings go before the store's."""
+        """Return the gates. The caller's settings take precedence over the store's."""
         return tuple(
             self._state(name, keeps, texts.get(KEPT + name))
             for name, keeps in zip(GATES, (self.keep_noise, self.keep_repetitions), strict=True)
         )
 
     def refuse(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> bool:
-        """Keep an entry among the refused ones, with the reason, if a gate refuses it. Return whether one does."""
+        """Store an entry as refused, with the reason, if a gate refuses it, and return whether one did."""
         refusal = self._refusal(entry, kind, texts, log)
         if refusal is None or self.refused is None:
             return False
@@ -137,7 +137,7 @@ class Gates:
         return added[0] if added else refused_id
 
     def _refusal(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> Refusal | None:
-        """Return why an entry should be refused, if it should and can be."""
+        """Return the reason to refuse an entry, or None."""
         is_on = {gate.name: gate.is_on and kind.is_gated for gate in self.states(texts)}
         found = noise(entry.content) if is_on[NOISE] else None
         if found is not None or not is_on[REPEATED]:
@@ -156,7 +156,7 @@ class Gates:
 
 
 def kept_switch(name: str, is_on: bool) -> tuple[str, str]:
-    """Return the name and the text under which a store keeps whether a gate is on.
+    """Return the name and value of the store's note for a gate.
 
     Raises:
         InvalidInput: There is no such gate.

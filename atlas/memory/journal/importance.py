@@ -1,4 +1,4 @@
-"""The importance of an entry, and whether the journal contains its content already."""
+"""Importance of entries, and detection of noise and near-duplicates."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from atlas.memory.journal.entry_types import EntryType
 from atlas.storage.text.analyzer import CJK_RUN
 
 SCORE = "score"
-"""The key of an entry's metadata, and the word in its text, before a score."""
+"""Metadata key of a score, and the word before a score in the text."""
 
 MAX_SCORE = 100.0
-"""The highest number that is taken for a score."""
+"""Maximum of a score."""
 
 MIDDLING = 0.5
-"""The score that an entry without one counts as."""
+"""Default score."""
 
 _NUMBER = r"[-+]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
 _WRITTEN = re.compile(rf"({_NUMBER})(?!\.?\w)\s*(?:(%)|/\s*({_NUMBER}))?")
@@ -31,31 +31,31 @@ _IN_TEXT = re.compile(rf"\b{SCORE}\b[\"']?\s*(?:[:=]|is|of)?\s*(?={_NUMBER})", r
 NOISE, REPEATED = "noise", "near-duplicate"
 
 MIN_WORDS = 3
-"""Different words that a meaningful entry needs: fewer are noise."""
+"""Least number of distinct words of an entry that is not noise."""
 
 SAME_WORDS = 0.9
-"""Share of common words from which two entries may be repetitions."""
+"""Least share of common words in near-duplicates."""
 
 SAME_PAIRS = 0.8
-"""Share of the pairs of neighbouring words that both must have as well: in another order, words advise the opposite."""
+"""Least share of common bigrams in near-duplicates, because the same words in another order may mean the opposite."""
 
 NEGATIONS = {"not", "never", "no", "none", "nothing", "neither", "nor", "without", "cannot", "t"}
-"""Words that negate, `t` being what is left of `don't`: repetitions have the same number of them."""
+"""Negations, with `t` from `don't`. Near-duplicates have the same number of them."""
 
 SCORED = "observation"
-"""The type whose importance, with those that count as it, depends on a score: success is worth repeating."""
+"""The type whose importance depends on a score, with the types that count as it."""
 
 SCORE_WEIGHT = 0.3
 """Difference in importance between observations of score 1 and 0."""
 
 FEEDBACK_WEIGHT = 0.3
-"""How far the tasks that an entry was used for can move its importance, up or down, once there are many."""
+"""Maximum change of an entry's importance by the outcomes of its uses."""
 
 FEEDBACK_PRIOR = 3
-"""Number of uses that count as much as the first estimate of an entry's importance."""
+"""Weight of the initial importance, in uses."""
 
 TELLING_CHARACTERS = 300
-"""Length of a text from which more adds no importance."""
+"""Length from which a longer text adds no importance."""
 
 _FAILED = re.compile(r"\b(?:not solved|fail\w*|error|exception|traceback|timed? ?out|wrong|incorrect)\b", re.IGNORECASE)
 _ADVICE = re.compile(r"\b(?:should|must|never|always|because|instead|root cause|fix\w*|learned)\b", re.IGNORECASE)
@@ -65,7 +65,7 @@ _NUMBERS = re.compile(r"-?\d+(?:[.,:]\d+)*")
 _COUNTER = re.compile(
     r"\bgen(?:eration)?\s+\d+\b|\b(?:survived|died after)\s+[\d.]+\s*s\b|\bcode:\s*\d+\s*bytes\b", re.IGNORECASE
 )
-"""Counters of Protea's template in each entry: these numbers differ from one run of the same thing to the next."""
+"""Counters in Protea's template, which differ between runs with the same content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +77,13 @@ class Refusal:
 
     reason: str
     like_id: str = ""
-    """The entry that is repeated, or empty for noise."""
+    """Id of the repeated entry, or empty for noise."""
 
 
 def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, Any] = MappingProxyType({})) -> float:
-    """Return the importance of an entry, in [0, 1], by its type, its content, and an observation's score.
+    """Return the importance of an entry, in [0, 1], from its type, content and score.
 
-    A failure, a reason or a rule counts more than a success report, and a paragraph more than a few words.
+    Failures, reasons and rules are more important than reports of success, and paragraphs than a few words.
     """
     wording = 0.05 * bool(_FAILED.search(content)) + 0.05 * bool(_ADVICE.search(content))
     length = 0.05 * (min(len(content), TELLING_CHARACTERS) / TELLING_CHARACTERS - 0.5)
@@ -94,7 +94,7 @@ def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, An
 
 
 def with_feedback(importance: float, usage: Usage) -> float:
-    """Return an importance, adjusted by the outcomes of the tasks that the entry was used for. In [0, 1]."""
+    """Return an importance, in [0, 1], adjusted by the outcomes of the entry's uses."""
     if not usage.n_uses:
         return importance
     trust = usage.n_uses / (usage.n_uses + FEEDBACK_PRIOR)
@@ -113,9 +113,9 @@ def noise(content: str) -> Refusal | None:
 
 
 def repeated(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | None:
-    """Return the earlier entry that an entry repeats, but for a few words and Protea's counters.
+    """Return the earlier entry of which an entry is a near-duplicate, or None. Protea's counters are ignored.
 
-    Another number, such as that of an error or a score, makes other content.
+    Entries with different numbers, such as error codes or scores, are not duplicates.
     """
     score, numbers = score_of(entry.content, entry.metadata), _numbers(entry.content)
     for other in earlier:
@@ -130,12 +130,12 @@ def repeated(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | 
 
 
 def significant_words(text: str) -> set[str]:
-    """Return the different words of a text, without numbers, which differ from run to run."""
+    """Return the distinct words of a text, without numbers."""
     return set(_TOKEN.findall(text.lower()))
 
 
 def _shared(content: str, other: str) -> float:
-    """Return the share of words that two texts have in common. 0 if the same words mean something else."""
+    """Return the share of words that two texts have in common, or 0 if their meanings differ."""
     if content == other:
         return 1.0
     first, second = (_TOKEN.findall(text.lower()) for text in (content, other))
@@ -145,7 +145,7 @@ def _shared(content: str, other: str) -> float:
 
 
 def _numbers(text: str) -> list[str]:
-    """Return the meaningful numbers of a text in their order."""
+    """Return the significant numbers of a text, in order."""
     return _NUMBERS.findall(_COUNTER.sub(" ", text))
 
 
@@ -154,7 +154,7 @@ def _negations(words: Sequence[str]) -> Counter[str]:
 
 
 def _pairs(words: Sequence[str]) -> set[tuple[str, ...]]:
-    """Return each word with the next one, also the first and the last."""
+    """Return the bigrams of a text, padded at both ends."""
     return set(zip(["", *words], [*words, ""], strict=True))
 
 
@@ -163,10 +163,10 @@ def _overlap(first: Set[object], second: Set[object]) -> float:
 
 
 def score_of(content: str, metadata: Mapping[str, Any]) -> float | None:
-    """Return the score that an entry names, in [0, 100], higher being better, or None if it is absent or odd.
+    """Return the score of an entry, in [0, 100], higher is better, or None if it is missing or malformed.
 
-    That of the metadata counts before that of the text, such as `Score: 0.95`, of which the last is taken. `95 %` and
-    `19/20` are shares. Other numbers are compared as they are, whether an agent counts to 1, 10 or 100.
+    The metadata's score takes precedence over the last one in the text, such as `Score: 0.95`. `95 %` and `19/20` are
+    fractions. Other numbers are not rescaled, whether an agent counts to 1, 10 or 100.
     """
     score = _value(metadata.get(SCORE))
     if score is not None:

@@ -1,4 +1,4 @@
-"""The links between the entries of a journal: followed both ways, suggested, changed."""
+"""Links between entries of a journal: traversal in both directions, suggestions and changes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from atlas.memory.journal.records import PROMOTED_TO, REFUSED_LINKS, promotions_
 CRASH, REFLECTION = "crash_log", "reflection"
 
 NEAR = 0.45
-"""Cosine from which a later reflection may be about a crash."""
+"""Least cosine of a crash and a reflection that may fix it."""
 
 WITHIN_GENERATIONS = 20
-"""How many generations later the reflection may be that solved a crash."""
+"""Maximum generations between a crash and a reflection that may fix it."""
 
 MAX_PER_CRASH = 3
 
 MAX_COMPARED = 2_000
-"""Latest crashes, and latest reflections, among which links are looked for."""
+"""Number of latest crashes, and of latest reflections, to compare."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A link, as it stands in a graph."""
+    """A link in a graph."""
 
     source_id: str
     type: str
@@ -39,27 +39,27 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkGraph:
-    """The entries that can be reached from one by links, in either direction."""
+    """The entries reachable from an entry by links, in either direction."""
 
     entries: tuple[JournalEntry, ...]
-    """Nearest first, without the one that was asked about."""
+    """Entries, nearest first, without the start."""
 
     depths: Mapping[str, int]
-    """How many links away each is, by id."""
+    """Number of links from the start, by id."""
 
     edges: tuple[Edge, ...]
-    """The links among them and with the one that was asked about."""
+    """Links among the entries and the start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSuggestion:
-    """A link that somebody may want, for a person to accept or to refuse."""
+    """A suggested link, for a person to accept or refuse."""
 
     source_id: str
     type: str
     target_id: str
     similarity: float
-    """Cosine of the two, in [-1, 1]."""
+    """Cosine of both entries, in [-1, 1]."""
 
     reason: str
 
@@ -82,7 +82,7 @@ def graph_from(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
 
 
 def suggestions(log: EntryLog, types: EntryTypes) -> list[LinkSuggestion]:
-    """Return suggested links from open crashes to possible fixes. See `Journal.suggest_links`."""
+    """Return suggested links from unsolved crashes to possible fixes. See `Journal.suggest_links`."""
     with log.store.reading():
         crashes, reflections = [
             log.recent(MAX_COMPARED, types.counting_as(name), tiers=TIERS) for name in (CRASH, REFLECTION)
@@ -105,12 +105,12 @@ def suggest_fixes(
 ) -> list[LinkSuggestion]:
     """Return possible fixes of crashes: later reflections on the same subject.
 
-    Nearest first.
+    The nearest are first.
 
     Args:
-        crashes: Without those that are known to be solved.
-        crash_vectors: One for each crash.
-        reflection_vectors: One for each reflection.
+        crashes: Unsolved crashes.
+        crash_vectors: Vectors of the crashes.
+        reflection_vectors: Vectors of the reflections.
     """
     similarities = crash_vectors @ reflection_vectors.T
     found = []
@@ -144,17 +144,17 @@ def _suggestion(crash: JournalEntry, reflection: JournalEntry, similarity: float
 
 
 def link(log: EntryLog, source_id: str, target_id: str, link_type: str) -> JournalEntry:
-    """Link an entry to another. Return the first. See `Journal.link`."""
+    """Link an entry to another, and return the source. See `Journal.link`."""
     check_link_type(link_type)
     log.check_there([source_id, target_id])
     if source_id == target_id:
-        raise InvalidInput(f"entry {source_id!r} should be linked to another one, not to itself")
+        raise InvalidInput(f"entry {source_id!r} should be linked to another entry, not to itself")
     added = Link(link_type, target_id)
     return log.change(source_id, lambda entry: _with_links(entry, [*entry.links, added]), "link")
 
 
 def unlink(log: EntryLog, source_id: str, target_id: str, link_type: str | None) -> JournalEntry:
-    """Take links of a type, or all, from one entry to another back. Return the first."""
+    """Remove links of a type, or all, from an entry to another, and return the source."""
 
     def without_links(entry: JournalEntry) -> JournalEntry:
         links = [link for link in entry.links if link.target_id != target_id or link_type not in (None, link.type)]
@@ -164,13 +164,13 @@ def unlink(log: EntryLog, source_id: str, target_id: str, link_type: str | None)
 
 
 def refusing(suggestion: LinkSuggestion, entry: JournalEntry) -> JournalEntry:
-    """Return an entry with a note that a link from it was refused."""
+    """Return an entry with a refused link recorded in its metadata."""
     refused = f"{suggestion.type}:{suggestion.target_id}"
     return _listing(entry, REFUSED_LINKS, [*refusals_of(entry), refused])
 
 
 def promoted(name: str, entry: JournalEntry) -> JournalEntry:
-    """Return an entry with a note of its promotion, such as `experience:id`."""
+    """Return an entry with its promotion, such as `experience:id`, recorded in its metadata."""
     return _listing(entry, PROMOTED_TO, [*promotions_of(entry), name])
 
 
@@ -179,7 +179,7 @@ def _with_links(entry: JournalEntry, links: Sequence[Link]) -> JournalEntry:
 
 
 def _reached(log: EntryLog, entry_id: str, depth: int) -> tuple[dict[str, int], dict[Edge, None]]:
-    """Return how many links away each entry is that can be reached, by id, and the links on the way."""
+    """Return the distance in links of each reachable entry, by id, and the traversed links."""
     depths, edges, waiting = {entry_id: 0}, dict[Edge, None](), [entry_id]
     for level in range(1, depth + 1):
         edges |= dict.fromkeys(_edges_of(log, waiting))
@@ -192,7 +192,7 @@ def _reached(log: EntryLog, entry_id: str, depth: int) -> tuple[dict[str, int], 
 
 
 def _edges_of(log: EntryLog, ids: Sequence[str]) -> list[Edge]:
-    """Return the links from these entries and those to them."""
+    """Return the links from and to these entries."""
     naming = {"$or": [{name: {"$in": list(ids)}} for name in LINK_TYPES]}
     rows = [*log.store.peek(ids), *log.store.scan(naming)]
     among = set(ids)

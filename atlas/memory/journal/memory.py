@@ -1,4 +1,4 @@
-"""Journal: an agent's notes, generation by generation (Protea's memory, without its problems)."""
+"""Journal: an agent's notes, by generation, compatible with Protea's memory."""
 
 from __future__ import annotations
 
@@ -67,10 +67,11 @@ class Journal(Memory[JournalEntry]):
 
         Args:
             refused_store: Store of refused entries. Without one both gates are off.
-            keep_noise: Whether noise is written as well. None for the last setting of `switch_gate`.
-            keep_repetitions: Whether repetitions of recent entries are written. None likewise.
-            llm: A language model, which writes the summaries of what is forgotten.
-            types: Its entry types. None for the built-in types and those registered with its store.
+            keep_noise: Whether noise is written too. None for the setting of `switch_gate`.
+            keep_repetitions: Whether near-duplicates of recent entries are written too. None for the setting of
+                `switch_gate`.
+            llm: Language model that writes summaries of compacted entries.
+            types: Types of entries. None for the built-in types and those registered in the store.
         """
         super().__init__(embedder, vector_store, collection_name, weights, clock)
         refused = Scope(collection=REFUSED_COLLECTION, content_field=self.content_field)
@@ -89,7 +90,7 @@ class Journal(Memory[JournalEntry]):
         is_gated: bool = True,
         counts_as: str = "",
     ) -> None:
-        """Add a type of entries, or change one from now on, for all who open the store. See `EntryType`."""
+        """Add or change a type of entries in the store. See `EntryType`."""
         check_role(Role.CURATOR, "register a type of entries")
         registered = EntryType(
             name=name, importance=importance, half_life_days=half_life_days, is_gated=is_gated, counts_as=counts_as
@@ -99,22 +100,22 @@ class Journal(Memory[JournalEntry]):
     # Gates
 
     def gates(self) -> tuple[Gate, ...]:
-        """Return both gates as they are now, that for noise first."""
+        """Return the current state of both gates, noise first."""
         return self._gates.states(self._store.notes())
 
     def switch_gate(self, name: str, is_on: bool) -> None:
-        """Turn the gate `noise` or `near-duplicate` on or off for all who write here without a setting of their own."""
+        """Switch the gate `noise` or `near-duplicate` on or off, for all writers without a setting of their own."""
         check_role(Role.CURATOR, "switch a gate")
         self._store.write_note(*kept_switch(name, is_on))
 
     def rejected(self, limit: int = 20) -> Refusals:
-        """Return the number of refused entries by reason, and the latest of them. They are kept whole."""
+        """Return the number of refused entries by reason, and the latest of them."""
         return self._gates.rejected(limit)
 
     arejected = twin(rejected)
 
     def accept(self, refused_id: str) -> str:
-        """Write a refused entry. Return its id, or raise `NotFound`. An undo refuses it again."""
+        """Write a refused entry and return its id, or raise `NotFound`. An undo refuses it again."""
         return self._gates.accept(refused_id, self._log)
 
     aaccept = twin(accept)
@@ -131,14 +132,14 @@ class Journal(Memory[JournalEntry]):
         metadata: Mapping[str, Any] | None = None,
         links: Sequence[Link | tuple[str, str]] = (),
     ) -> str | None:
-        """Write an entry. Return its id, or None if a gate refused it: `rejected` returns the reason.
+        """Write an entry and return its id, or None if a gate refused it. `rejected` returns the reason.
 
         Args:
             importance: In [0, 1]. None to derive it from the type and the content.
-            metadata: JSON values that a filter finds as `meta.name`. Some keys are the journal's own.
-            links: To entries that exist, each as a type and an id.
+            metadata: JSON values, which filters address as `meta.name`. Some keys are reserved.
+            links: Links to existing entries, each as a type and an id.
 
-        Raises `InvalidInput` for what cannot be kept, and `NotFound` if an entry that it is linked to does not exist.
+        Raises `InvalidInput` for an invalid value, and `NotFound` if a linked entry does not exist.
         """
         check_given(entry_type, content, metadata, links)
         texts = self.types.recall(self._store.notes())
@@ -154,23 +155,24 @@ class Journal(Memory[JournalEntry]):
     aadd = twin(add)
 
     def add_entries(self, entries: Sequence[JournalEntry], reason: str = "") -> list[str]:
-        """Write whole entries past the gates as one operation, without those whose ids exist.
+        """Write entries as one operation, without gates, and return the ids of the new ones.
 
-        Their types may be any, and what they are linked to may come later. An entry that exists gains only the links
-        that it never had. Return the ids of those that were written, or raise `InvalidInput` where one cannot be kept.
+        Unknown types, and links to entries that do not exist yet, are allowed. An existing entry only gains links that
+        it never had. Raises `InvalidInput` for an invalid entry.
         """
         return self._log.add([*map(self._without_secrets, entries)], reason)
 
     aadd_entries = twin(add_entries)
 
     def edit(self, /, entry_id: str, **changes: Any) -> JournalEntry:
-        """Change an entry, and embed it again if its content has changed. Return the changed one.
+        """Change an entry, embed changed content again, and return the entry.
 
         Args:
-            changes: New values of `content`, `generation`, `importance`, `metadata` or `tier`; in other metadata, what
-                the journal itself noted stays.
+            changes: New values of `content`, `generation`, `importance`, `metadata` or `tier`. Reserved keys of the
+                metadata stay.
 
-        Raises `NotFound`, `InvalidInput` for what cannot be kept, and `PlanOutdated` where others changed it each time.
+        Raises `NotFound`, `InvalidInput` for an invalid value, and `PlanOutdated` if concurrent changes outlasted the
+        retries.
         """
         check_changes(changes, EDITABLE)
         changes = self._without_secrets(changes)
@@ -179,34 +181,35 @@ class Journal(Memory[JournalEntry]):
     aedit = twin(edit)
 
     def delete(self, ids: Sequence[str]) -> int:
-        """Delete entries. Return how many there were. `undo` brings them back from the history.
+        """Delete entries, and return the number of deleted ones. `undo` restores them.
 
-        Their beginnings go from the texts of the entries just after them too: no search finds what was deleted.
+        The following entries, which are indexed with their beginnings, are indexed again, so no search finds deleted
+        text.
 
-        Raises `PlanOutdated` where others changed them each time before this could be done; the store was not changed.
+        Raises `PlanOutdated` if concurrent changes outlasted the retries; the store was not changed.
         """
         gone = list(dict.fromkeys(ids))
         return retried(lambda: self._log.delete(gone))
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Restore deleted entries as one operation. Return how many were restored.
+        """Restore deleted entries as one operation, and return the number of restored ones.
 
-        They and their successors are re-embedded with their new predecessors.
+        They and the entries after them are embedded again with their new predecessors.
 
-        Raises `NotFound` if there never was an entry of one of the ids; the store was not changed.
+        Raises `NotFound` if an id never had an entry; the store was not changed.
         """
         return self._log.restore(ids)
 
     # Reading
 
     def get_recent(self, limit: int = 10, *, tiers: Sequence[str] = LIVE) -> list[dict[str, Any]]:
-        """Return the latest entries of all types, newest first, as Protea's `MemoryStore` gives them."""
+        """Return the latest entries of all types, newest first, in the form of Protea's `MemoryStore`."""
         return [as_protea(entry) for entry in self.recent(limit, tiers=tiers)]
 
     aget_recent = twin(get_recent)
 
     def get_by_type(self, entry_type: str, limit: int = 10, *, tiers: Sequence[str] = LIVE) -> list[dict[str, Any]]:
-        """Return the latest entries of a type, newest first, as Protea's `MemoryStore` gives them."""
+        """Return the latest entries of a type, newest first, in the form of Protea's `MemoryStore`."""
         return [as_protea(entry) for entry in self.recent(limit, [entry_type], tiers=tiers)]
 
     aget_by_type = twin(get_by_type)
@@ -214,10 +217,10 @@ class Journal(Memory[JournalEntry]):
     def recent(
         self, limit: int = 10, entry_types: Sequence[str] | None = None, *, tiers: Sequence[str] = LIVE
     ) -> list[JournalEntry]:
-        """Return the latest entries, newest first. Of those written at one instant, the last added is the newest.
+        """Return the latest entries, newest first. Ties in time are broken by the order of insertion.
 
         Args:
-            tiers: Further tiers to include; `core.journal_codec.TIERS` for all of them, buried entries as well.
+            tiers: Further tiers to include. `core.journal_codec.TIERS` includes all, and buried entries.
         """
         return self._log.recent(limit, entry_types, tiers=tiers)
 
@@ -229,7 +232,7 @@ class Journal(Memory[JournalEntry]):
         """Return the k entries most relevant to a query, best first.
 
         Args:
-            where: Such as `{"entry_type": "crash_log", "generation": {"$gte": 50}, "meta.file": "a.py"}`.
+            where: Filter, such as `{"entry_type": "crash_log", "generation": {"$gte": 50}, "meta.file": "a.py"}`.
             with_archived: Whether archived entries are found too.
         """
         return [hit.item for hit in self.search_hits(query, k, where=where, with_buried=with_archived)]
@@ -239,10 +242,10 @@ class Journal(Memory[JournalEntry]):
     # What to tell an agent
 
     def context_for_evolution(self, limit: int | None = None, *, token_budget: int | None = None) -> list[JournalEntry]:
-        """Return the most urgent entries for an agent that is about to change itself.
+        """Return the most urgent entries for an agent that is about to modify itself.
 
         The latest directive, crashes, reflections and tasks, the observations of the best score and the best summary,
-        up to a quota of each, then the entries of most value.
+        up to a quota of each, then the most valuable others.
 
         Args:
             limit: Maximum number of entries; None for as many as fit the budget, or ten without a budget.
@@ -254,10 +257,10 @@ class Journal(Memory[JournalEntry]):
     def context_for_task(
         self, task: str, limit: int | None = None, *, token_budget: int | None = None, count_retrieval: bool = True
     ) -> list[JournalEntry]:
-        """Return entries for an agent at a task: the last directive, entries about the task, then by value.
+        """Return entries for a task: the last directive, entries about the task, then the most valuable others.
 
         Args:
-            count_retrieval: Whether what is about it counts as retrieved; a person's looking does not.
+            count_retrieval: Whether the entries about the task count as retrieved. Browsing does not count.
         """
         limit, found, vector = checked_limit(limit, token_budget), list[JournalEntry](), None
         for count, where in self._contexts.wheres():
@@ -271,7 +274,7 @@ class Journal(Memory[JournalEntry]):
     def context_for_task_generation(
         self, limit: int | None = None, *, token_budget: int | None = None
     ) -> list[JournalEntry]:
-        """Return entries for an agent that looks for a task: a summary, the latest tasks, then by value."""
+        """Return entries for an agent that generates a task: a summary, the latest tasks, then the most valuable."""
         return self._contexts.by_quota(TASK_GENERATION, checked_limit(limit, token_budget), token_budget)
 
     acontext_for_task_generation = twin(context_for_task_generation)
@@ -279,49 +282,49 @@ class Journal(Memory[JournalEntry]):
     # Links
 
     def link(self, source_id: str, target_id: str, link_type: str = "related") -> JournalEntry:
-        """Link one entry to another. Return the first with its links. A second time has no effect.
+        """Link an entry to another, and return the source with its links. Idempotent.
 
         Args:
-            link_type: From the first to the second: `caused_by`, `fixed_by`, `related`, `summarises`, `refers_to`.
+            link_type: From source to target: `caused_by`, `fixed_by`, `related`, `summarises`, `refers_to`.
 
-        Raises `NotFound` where one does not exist, and `InvalidInput` for another type, or where both are one.
+        Raises `NotFound` if an entry does not exist, and `InvalidInput` for an unknown type or equal ids.
         """
         return links.link(self._log, source_id, target_id, link_type)
 
     alink = twin(link)
 
     def unlink(self, source_id: str, target_id: str, link_type: str | None = None) -> JournalEntry:
-        """Remove links of a type, or all, from one entry to another. Return the first, or raise `NotFound`."""
+        """Remove links of a type, or all, from an entry to another. Return the source, or raise `NotFound`."""
         return links.unlink(self._log, source_id, target_id, link_type)
 
     aunlink = twin(unlink)
 
     def linked(self, entry_id: str, depth: int = 1) -> LinkGraph:
-        """Return the entries that can be reached from one over at most `depth` links, either way, without deleted ones.
+        """Return the entries within `depth` links of an entry, in either direction, without deleted ones.
 
-        Raises `NotFound` if it does not exist, and `InvalidInput` for a depth of less than 1.
+        Raises `NotFound` if the entry does not exist, and `InvalidInput` for a depth below 1.
         """
         return links.graph_from(self._log, entry_id, depth)
 
     alinked = twin(linked)
 
     def suggest_links(self, limit: int = 20) -> list[LinkSuggestion]:
-        """Return later reflections that may be fixes of open crashes, the most similar first.
+        """Return later reflections that may fix unsolved crashes, the most similar first.
 
-        Crashes whose fix is known and there, and links that were refused, are left out. This only reads.
+        Crashes with an existing fix, and refused links, are left out. Nothing is written.
         """
         return links.suggestions(self._log, self.types)[: max(limit, 0)]
 
     asuggest_links = twin(suggest_links)
 
     def accept_link(self, suggestion: LinkSuggestion) -> JournalEntry:
-        """Make a suggested link. Return the entry that has it now."""
+        """Add a suggested link, and return the source."""
         return self.link(suggestion.source_id, suggestion.target_id, suggestion.type)
 
     aaccept_link = twin(accept_link)
 
     def refuse_link(self, suggestion: LinkSuggestion) -> None:
-        """Keep a link from being suggested again, or raise `NotFound` if its entry does not exist."""
+        """Record that a suggestion was refused. Raise `NotFound` if its entry does not exist."""
         self._log.change(suggestion.source_id, partial(links.refusing, suggestion), "refuse a link")
 
     arefuse_link = twin(refuse_link)
@@ -343,17 +346,18 @@ class Journal(Memory[JournalEntry]):
         *,
         max_entries: int | None = None,
     ) -> CompactPlan:
-        """Plan which entries move from hot to warm, cold or archived, or are summarised or deleted. Nothing is touched.
+        """Plan which entries move to warm, cold or archived, are summarised, or deleted. Nothing is changed.
 
-        An entry is worth its importance × recency × use × links, with the half-life of its type. Entries of a type are
-        summarised once their 50 generations are over, or once they go out of prompts: by the language model if there is
-        one, else by their most central sentences. Each draft has its writer, and why it was not the model.
+        The worth of an entry is importance × recency × use × links, with the half-life of its type. Entries of a type
+        are summarised once their period of 50 generations is over, or once they leave prompts: by the language model if
+        there is one, else by their most central sentences. Each draft names its author, and the reason if it is not the
+        model.
 
         Args:
-            keep_recent: Number of latest entries that stay, as do pinned ones, directives and tasks.
-            keep_types: Number of latest entries of a type that stay as well. With a number, older tasks may move.
-            on_progress: Called after each summary with the number written, and the total.
-            max_entries: Most entries of the journal afterwards; the others are deleted, tasks and marked ones last.
+            keep_recent: Number of latest entries that stay. Pinned ones, directives and tasks stay too. keep_types:
+                Number of latest entries of a type that stay as well. Tasks with a number may move if older.
+                on_progress: Called after each summary with the number written, and the total.
+            max_entries: Maximum number of entries; the others are deleted, tasks and marked ones last.
         """
         self.types.recall(self._store.notes())
         policy = RetentionPolicy(keep_recent=keep_recent, keep_types=keep_types or {}, max_entries=max_entries)
@@ -362,13 +366,13 @@ class Journal(Memory[JournalEntry]):
     aplan_compact = twin(plan_compact)
 
     def check_compact(self, plan: CompactPlan) -> None:
-        """Raise `PlanOutdated` where `apply_compact` would refuse: an entry has changed, is gone, or is pinned now."""
+        """Raise `PlanOutdated` if an entry of the plan has changed, been deleted or been pinned."""
         compaction.check_compact(self._log, plan)
 
     acheck_compact = twin(check_compact)
 
     def apply_compact(self, plan: CompactPlan) -> str | None:
-        """Apply a plan, or raise `PlanOutdated`. Return the operation's id, or None."""
+        """Apply a plan and return the operation's id, or None for an empty plan. May raise `PlanOutdated`."""
         return None if plan.is_empty else compaction.apply_compact(self._log, plan, self.types[SUMMARY])
 
     aapply_compact = twin(apply_compact)
@@ -376,7 +380,7 @@ class Journal(Memory[JournalEntry]):
     def compact(
         self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None, *, max_entries: int | None = None
     ) -> CompactPlan:
-        """Apply the plan of `plan_compact`. Return the result. `undo` takes it back."""
+        """Plan and apply a compaction. `undo` reverts it."""
 
         def plan_and_apply() -> CompactPlan:
             plan = self.plan_compact(keep_recent, keep_types, max_entries=max_entries)
@@ -400,7 +404,7 @@ class Journal(Memory[JournalEntry]):
         return Contexts(self._log, self.types)
 
     def _among(self, where: Where | None, with_buried: bool) -> Where | None:
-        """Return the filter of a search: archived entries are found where buried ones are asked for."""
+        """Return the filter of a search. Searching buried entries includes archived ones."""
         if with_buried or not self._store.count({"tier": TIERS[-1]}):
             return where
         return {"$and": [where or {}, {"tier": {"$in": list(TIERS[:-1])}}]}

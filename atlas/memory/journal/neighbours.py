@@ -1,4 +1,4 @@
-"""Records of a log that contain the beginnings of the ones before: embedded, indexed, and renewed with them."""
+"""Logs whose records are embedded and indexed with the beginnings of the records before them."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from atlas.storage.records import Moment
 TITLE_CHARACTERS = 200
 
 N_NEIGHBOURS = 2
-"""Records of its group just before one, whose beginnings are embedded and indexed with it."""
+"""Number of predecessors whose beginnings are embedded and indexed with a record."""
 
 Groups = Mapping[Any, Sequence[str]]
-"""The ids of records by group, in the order in which they stand there."""
+"""Ids of records by group, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogText:
-    """How the text of a log's record is made, which contains the beginnings of those just before it."""
+    """Rules for the indexed text of a record in a log."""
 
     within: str
-    """The metadata key of a record's group, such as a generation or a conversation."""
+    """Metadata key of a record's group, such as a generation or a conversation."""
 
     content_of: Callable[[Mapping[str, Any]], str]
-    """From a whole row to the content of the record itself."""
+    """Function from a full row to the record's own content."""
 
     beginnings: Callable[[Collection, Sequence[str]], Mapping[str, str]]
-    """Beginnings of existing entries, by id."""
+    """Function from ids to the beginnings of existing records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +46,18 @@ class Log:
     log_text: LogText
 
     def within(self, kind: str, reason: str = "") -> Self:
-        """Return this log, all of whose writes are one operation, or itself where one has begun."""
+        """Return a view of this log whose writes are one operation, or itself within an operation."""
         return self if self.store.operation_id else replace(self, store=self.store.within(kind, reason))
 
     def delete(self, ids: Sequence[str]) -> int:
-        """Delete records. Return how many there were, or raise `PlanOutdated` if others changed them meanwhile."""
+        """Delete records and return how many, or raise `PlanOutdated` after a concurrent change."""
         with self.store.reading():
             moment, n_present = self.store.moment(), len(self.store.present(ids))
         self.renew(moment, "delete", gone=ids)
         return n_present
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Bring deleted records back as one operation. Return how many."""
+        """Restore deleted records as one operation, and return how many."""
         scoped = self.within("restore")
         n_restored = scoped.store.restore(list(ids))
         scoped.renew_present(ids)
@@ -74,7 +74,7 @@ class Log:
         """Delete and change records, and renew the texts that contain their beginnings.
 
         Args:
-            changed: Records as they will be, with their own content as their documents.
+            changed: The new rows, with their own content as documents.
         """
         with self.store.reading():
             records = renewed(self.store, self.log_text, gone=gone, changed=changed)
@@ -83,7 +83,7 @@ class Log:
             self.within(kind).store.update(*arguments, unchanged_since=moment, dropped=gone)
 
     def renew_present(self, ids: Sequence[str]) -> None:
-        """Embed records, and the ones just after, with the present beginnings before them."""
+        """Embed records and their successors again, with the current beginnings before them."""
 
         def renew() -> None:
             with self.store.reading():
@@ -94,7 +94,7 @@ class Log:
         retried(renew)
 
     def settle(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
-        """Renew new records if the ones before were changed or deleted during the embedding."""
+        """Renew new records if their predecessors were changed or deleted while they were embedded."""
         try:
             self.store.check_unchanged(latest, moment)
         except PlanOutdated:
@@ -102,7 +102,7 @@ class Log:
 
 
 def text_of(content: str, before: Sequence[str]) -> str:
-    """Return the string that is embedded and indexed: the content and the beginnings of the records just before."""
+    """Return the text to embed and index: the content after the beginnings of its predecessors."""
     return "\n\n".join([content, *before])
 
 
@@ -113,15 +113,15 @@ def title_of(content: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Lines:
-    """Records of some groups, as they were added."""
+    """Rows of some groups, in the order of insertion."""
 
     groups: Mapping[str, Any]
-    """By id."""
+    """Group by id of the record."""
 
     written_at: Mapping[str, str]
 
     def log(self, *, without: Set[str] = frozenset(), moved: Mapping[str, Any] = MappingProxyType({})) -> Groups:
-        """Return the records in the order of their time. Of one time, in the order of addition."""
+        """Return the records in order of time. Ties are broken by the order of insertion."""
         return _by_group(
             (record_id, moved.get(record_id, self.groups[record_id]))
             for record_id in sorted(self.groups, key=self.written_at.__getitem__)
@@ -129,7 +129,7 @@ class _Lines:
         )
 
     def added(self) -> Groups:
-        """Return the records as they were added: those that came in between later did not exist at first."""
+        """Return the records in the order of insertion, ignoring back-dated times."""
         return _by_group(self.groups.items())
 
 
@@ -140,14 +140,13 @@ def renewed(
     gone: Sequence[str] = (),
     changed: Mapping[str, Entry] = MappingProxyType({}),
 ) -> list[Entry]:
-    """Return the records whose texts change once some are deleted and some changed in stored form.
+    """Return the rows whose indexed texts change if some records are deleted and some changed.
 
-    Those of the same groups are looked through once, by their times alone. Only the few after each are read.
+    The groups are scanned once by time, and only the few successors are read in full.
 
     Args:
-        gone: The ids of records that go.
-        changed: Records as they will be, by id, with their content as their documents. Those of which anything changes
-            are among the result.
+        gone: Ids of deleted records.
+        changed: New rows by id, with their own content as documents. Changed rows are part of the result.
     """
     touched = {*gone, *changed}
     groups = {row["metadata"][log_text.within] for row in store.peek(list(touched))}
@@ -193,7 +192,7 @@ def _by_group(lines: Iterable[tuple[str, Any]]) -> Groups:
 
 
 def _followers(log: Groups, touched: Set[str]) -> set[str]:
-    """Return the few records after each of those that are touched."""
+    """Return the successors of changed records."""
     return {
         follower
         for ids in log.values()
@@ -204,7 +203,7 @@ def _followers(log: Groups, touched: Set[str]) -> set[str]:
 
 
 def _before(log: Groups, wanted: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Return the ids of the few records just before each one."""
+    """Return the ids of each record's predecessors."""
     among = set(wanted)
     return {
         entry_id: ids[max(0, place - N_NEIGHBOURS) : place]

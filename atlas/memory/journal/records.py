@@ -1,4 +1,4 @@
-"""From an entry of a journal to its row in a store, and back."""
+"""Conversion between journal entries and rows of a store."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from atlas.storage.damage import decoded_content
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 REFUSED_LINKS = "refused_links"
-"""Under which an entry's metadata lists the links that a person refused, as `type:id`."""
+"""Metadata key for links that a person refused, as `type:id`."""
 
 SUMMARISED_AT = "summarised_at"
-"""Key of the time at which a summary was written. In the log it stands where the last of its sources does."""
+"""Metadata key of the time at which a summary was written. Its place in the log is that of its last source."""
 
 PROMOTED_TO = "promoted_to"
-"""Key of an entry's metadata that lists its promotions, as `experience:id` or `strategy:id`."""
+"""Metadata key for an entry's promotions, as `experience:id` or `strategy:id`."""
 
 PLACED_AT = "placed_at"
-"""Key of an entry's place in the log, if that is not at its own time: the clock had been put back."""
+"""Metadata key of an entry's place in the log, if it differs from its time because the clock was set back."""
 
 OF_THE_JOURNAL = (REFUSED_LINKS, PROMOTED_TO, SUMMARISED_AT, PLACED_AT)
-"""The keys of an entry's metadata that only the journal itself may set or remove."""
+"""Reserved metadata keys, which only the journal may set or remove."""
 
 
 FIELDS = frozenset(["entry_type", "generation", "importance", "tier", SCORE, *LINK_TYPES, "content"])
-"""Names under which `to_entry` writes what every entry may have, beside those of every memory."""
+"""Metadata keys that `to_entry` writes, in addition to those of every memory."""
 
 
 def new_entry(
@@ -49,13 +49,13 @@ def new_entry(
     now: datetime,
     place: str,
 ) -> JournalEntry:
-    """Return an entry that is written now, if it can be kept.
+    """Return a validated new entry.
 
     Args:
-        place: Its position in the log, as `instant` returns it; later than now if the clock was put back.
+        place: Its position in the log, from `instant`. Later than now if the clock was set back.
 
     Raises:
-        InvalidInput: It cannot be kept.
+        InvalidInput: A value is invalid.
     """
     entry = checked_entry(
         JournalEntry(
@@ -76,11 +76,11 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
     """Return the stored metadata of an entry: keys to filter and sort by, and the whole as `content`.
 
     Args:
-        before: The beginnings of the entries just before it, oldest first: what it was about when it was written.
+        before: Beginnings of its predecessors at the time of writing, oldest first.
     """
     checked_entry(entry)
     if entry.created_at is None:
-        raise InvalidInput(f"entry {entry.id!r} has no time at which it was written")
+        raise InvalidInput(f"entry {entry.id!r} has no created_at")
     check_text(entry.content, "the entry's content")
     encoded = encode_entry(entry)
     score = score_of(entry.content, entry.metadata)
@@ -100,10 +100,10 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
 
 
 def with_own(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a caller's metadata for an entry, with the journal's own keys in it.
+    """Return a caller's metadata for an entry, with the stored reserved keys.
 
     Raises:
-        InvalidInput: It would change the journal's own keys.
+        InvalidInput: A reserved key would change.
     """
     reserved = {key: stored[key] for key in OF_THE_JOURNAL if key in stored}
     for key in OF_THE_JOURNAL:
@@ -121,12 +121,12 @@ def from_row(row: Mapping[str, Any]) -> JournalEntry:
 
 
 def changed_row(row: Mapping[str, Any], entry: JournalEntry) -> dict[str, Any]:
-    """Return a row with another version of its entry of the same content: neither text nor vectors change."""
+    """Return a row with a new version of its entry and the same text and vectors. The content must not change."""
     return {**row, "metadata": to_entry(entry).metadata}
 
 
 def as_protea(entry: JournalEntry) -> dict[str, Any]:
-    """Return an entry as Protea's own store gives one: the columns of its table, with our id."""
+    """Return an entry as a row of Protea's table, with our id."""
     written = entry.created_at.astimezone(UTC) if entry.created_at else None
     return {
         "id": entry.id,
@@ -141,7 +141,7 @@ def as_protea(entry: JournalEntry) -> dict[str, Any]:
 
 
 def promotions_of(entry: JournalEntry) -> list[str]:
-    """Return the record that an entry was promoted to, as `experience:id` or `strategy:id`. It may be deleted."""
+    """Return the records that an entry was promoted to, as `experience:id` or `strategy:id`. They may be deleted."""
     return _texts(entry, PROMOTED_TO)
 
 
@@ -151,44 +151,44 @@ def refusals_of(entry: JournalEntry) -> list[str]:
 
 
 def links_of(links: Sequence[Link]) -> dict[str, list[str]]:
-    """Return the targets of links by their type, without unused types."""
+    """Return the targets of links by type."""
     by_type = {name: [link.target_id for link in links if link.type == name] for name in LINK_TYPES}
     return {name: targets for name, targets in by_type.items() if targets}
 
 
 def instant(at: datetime) -> str:
-    """Return a time as the store sorts by it."""
+    """Return a time as a sortable string."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def written_at(entry: JournalEntry, now: datetime) -> JournalEntry:
-    """Return the entry with the time at which it was written."""
+    """Return the entry with `created_at` set."""
     return entry if entry.created_at else replace(entry, created_at=now)
 
 
 def age_of(entry: JournalEntry, now: datetime) -> timedelta:
-    """Return how long ago an entry was written. A summary of old entries is new at first."""
+    """Return the time since an entry was written. A summary's age counts from its own writing."""
     return now - time_written(entry)
 
 
 def time_written(entry: JournalEntry) -> datetime:
-    """Return when an entry was written, which for a summary is later than its place in the log."""
+    """Return the time at which an entry was written. A summary's is later than its place in the log."""
     return max(time_of(entry), _summarised(entry))
 
 
 def time_of(entry: JournalEntry) -> datetime:
-    """Return the place of an entry in the log. Before all others if it has no time."""
+    """Return the place of an entry in the log. An entry without a time sorts first."""
     return entry.created_at or _EARLIEST
 
 
 def _summarised(entry: JournalEntry) -> datetime:
-    """Return the time at which a summary was written, or None if it cannot be read."""
+    """Return the time at which a summary was written, or None if malformed."""
     at = _instant_under(entry, SUMMARISED_AT)
     return datetime.fromisoformat(at) if at else _EARLIEST
 
 
 def _instant_under(entry: JournalEntry, name: str) -> str:
-    """Return a time of an entry's metadata, as the store sorts by it, or empty if it cannot be read."""
+    """Return a time in an entry's metadata as a sortable string. Empty if malformed."""
     try:
         return instant(datetime.fromisoformat(entry.metadata[name]))
     except (KeyError, TypeError, ValueError, OverflowError):

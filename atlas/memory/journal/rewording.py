@@ -1,4 +1,4 @@
-"""Rewording of records next to purged ones: a log embeds each with the beginnings of those before."""
+"""Removal of purged text from neighbouring records, which are indexed with the beginnings of their predecessors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atlas.storage.history import Image, Reword
 
 
 def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | None:
-    """Return a function that removes purged beginnings from other records' texts, and embeds these again."""
+    """Return a function that removes purged beginnings from other records' texts, and embeds them again."""
     logs = [(journal, entries.LOG_TEXT), (talks, conversations.LOG_TEXT)]
     indexed = {
         memory.collection_name: (memory.embedder, memory.collection.projection(), log_text)
@@ -42,7 +42,7 @@ def _content(log_text: LogText, encoded: str) -> str:
 
 
 def _without(document: str, content: str, gone: set[str]) -> str:
-    """Return the text of a record without the beginnings of gone records."""
+    """Return the text of a record without the beginnings of purged records."""
     if not document.startswith(f"{content}\n\n"):
         return document
     before = document.removeprefix(f"{content}\n\n").split("\n\n")

@@ -1,4 +1,4 @@
-"""Summaries of forgotten entries: their most central sentences, or a language model's text."""
+"""Summaries of compacted entries: extractive, or written by a language model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ else:
 EXTRACTION = "extraction"
 
 CHARACTERS = 24_000
-"""Of the entries of one summary in a prompt, about 8,000 tokens."""
+"""Maximum characters of a summary's sources in a prompt, about 8,000 tokens."""
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -56,16 +56,16 @@ SCHEMA: dict[str, Any] = {
 }
 
 Encode = Callable[[list[str]], Vectors]
-"""From texts to their vectors."""
+"""Function from texts to vectors."""
 
 N_SENTENCES = 5
-"""Of a summary."""
+"""Number of sentences in a summary."""
 
 MAX_SENTENCES = 240
-"""Sentences that are embedded for one plan, which takes most of its time: shared evenly by its summaries."""
+"""Maximum number of sentences embedded for a plan, shared evenly by its summaries. Embedding dominates the time."""
 
 MIN_SENTENCES = 10
-"""Sentences that are embedded for a summary, however many there are to write."""
+"""Least number of sentences embedded for a summary."""
 
 _SENTENCE = re.compile(
     r"(?<=[.!?])\s+|\n+"
@@ -79,35 +79,35 @@ _CODE = re.compile(
     r"|(?:assert|return|print|raise)\b.*[()\[\]{}=]|(?:if|for|while|with|try|except|else|elif)\b.*:$"
     r"|[\w.]+\(.*\)?$|[\w.\[\]]+ [-+*/]?= |\W+$|Traceback \(|File \"|-{3,}.*-{3,}$"
 )
-"""Lines of programs, their traces and separators: they occur in many entries and mean little."""
+"""Lines of code, tracebacks and separators, which are frequent and not informative."""
 
 _FAULT = re.compile(r"\b\w*(?:Error|Exception)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryDraft:
-    """An entry that would be written, and the entries that it summarises."""
+    """A draft of a summary, and its sources."""
 
     entry_type: str
-    """Of its sources."""
+    """Type of its sources."""
 
     first_generation: int
     last_generation: int
     content: str
     source_ids: tuple[str, ...]
-    """In the order of their time. They stay, in the cold tier."""
+    """Ids of its sources, in order of time. They stay, in the cold tier."""
 
     written_by: str = EXTRACTION
-    """`extraction`, for sentences that were picked from its sources, or the name of a language model."""
+    """`extraction`, for sentences selected from its sources, or the name of a language model."""
 
     problem: str = ""
-    """Why no language model wrote it although there is one. Else empty."""
+    """Reason why the language model, if there is one, did not write it. Else empty."""
 
 
 def drafts(
     groups: Sequence[Sequence[JournalEntry]], encode: Encode, on_progress: Progress | None
 ) -> Iterator[SummaryDraft]:
-    """Yield a summary of each group of entries, of sentences that are picked from them."""
+    """Yield an extractive summary of each group of entries."""
     most = max(MIN_SENTENCES, MAX_SENTENCES // max(1, len(groups)))
     for number, group in enumerate(groups, start=1):
         yield _draft(group, encode, most)
@@ -134,14 +134,13 @@ def _draft(entries: Sequence[JournalEntry], encode: Encode, most: int) -> Summar
 def central_sentences(
     texts: Sequence[str], encode: Encode, n: int = N_SENTENCES, *, most: int = MAX_SENTENCES
 ) -> list[str]:
-    """Return the n most central sentences, without repetition: first those that give a reason, each part in text order.
+    """Return the n most central sentences without duplicates, those that give a reason first, in text order.
 
-    Sentences that differ in numbers alone count as one, with their number: else those that a program wrote
-    into every entry, such as how long it ran, would be the most central of all. Lines of code are taken only for
-    want of others.
+    Sentences that differ only in numbers count as duplicates, because boilerplate in every entry, such as a run time,
+    would be most central. Lines of code are a last resort.
 
     Args:
-        most: Sentences that are compared, evenly picked from the different ones.
+        most: Maximum number of distinct sentences to compare, sampled evenly.
 
     Source:
         Centroid-based selection (Radev et al., 2004) over sentence embeddings, ordered by maximal marginal relevance.
@@ -160,7 +159,7 @@ def central_sentences(
 
 
 def recurring_faults(texts: Sequence[str]) -> str:
-    """Return the names of the errors that several texts mention, with counts. Empty if there are none."""
+    """Return the names of errors that several texts mention, with counts."""
     often = Counter(name for text in texts for name in set(_FAULT.findall(text)))
     named = [
         f"{name} ({n} entries)" for name, n in sorted(often.items(), key=lambda item: (-item[1], item[0])) if n > 1
@@ -186,15 +185,14 @@ def sentences_of(text: str) -> list[str]:
 
 
 def in_lines(head: str, points: Sequence[str]) -> str:
-    """Return a summary's text."""
+    """Return a summary as lines of a heading and points."""
     return "\n".join([head, *(f"- {point}" for point in points)])
 
 
 class Summariser:
-    """Has a language model write summaries, a few at once, until it cannot be asked any more.
+    """Has a language model write summaries, a few concurrently, until its budget or the model fails.
 
-    A summary is never lost for want of a model: if its text is unusable, the sentences that were picked
-    from the entries stay, and the draft contains the reason.
+    If the model fails, the extractive summary stays, and the draft contains the reason.
     """
 
     def __init__(self, llm: LLMClient) -> None:
@@ -205,10 +203,10 @@ class Summariser:
     async def written_all(
         self, drafts: Sequence[SummaryDraft], sources: Sequence[Sequence[JournalEntry]], on_progress: Progress | None
     ) -> tuple[SummaryDraft, ...]:
-        """Return each draft as `written` gives it, in their order.
+        """Return the drafts, each rewritten by `written`, in order.
 
         Args:
-            sources: The entries that each draft stands for.
+            sources: The sources of each draft.
             on_progress: Called after each draft with the number written, and the total.
         """
         number = itertools.count(1)
@@ -223,10 +221,10 @@ class Summariser:
             return tuple(await asyncio.gather(*map(with_progress, drafts, sources)))
 
     async def written(self, draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
-        """Return the draft as the model writes it, else as it is, with why.
+        """Return the draft written by the model, or the extractive draft with the reason.
 
         Args:
-            entries: The entries that it summarises.
+            entries: The sources of the draft.
         """
         try:
             async with self._free:
@@ -261,21 +259,21 @@ class Summariser:
 
 
 def as_word(entry_type: str) -> str:
-    """Return a type's name as one word of a prompt: an import may bring any."""
+    """Return a type's name as a single word for a prompt, because an import may contain any name."""
     return "".join(character if character.isalnum() else "_" for character in entry_type)[:40]
 
 
 def _points(answer: Any, numbers: Any, most: int) -> list[str]:
-    """Return the lines of an answer, if they are a summary of these entries.
+    """Return the lines of an answer, or raise `InvalidInput` if it is no summary of these entries.
 
     Args:
-        numbers: The numbers of the entries.
-        most: Characters of all of them together.
+        numbers: Numbers of the entries in the prompt.
+        most: Maximum characters of the summary.
     """
     points = [" ".join(point["text"].split()) for point in answer["points"]]
     unknown = sorted({number for point in answer["points"] for number in point["entries"]} - set(numbers))
     if unknown:
-        raise InvalidInput(f"there are no entries {', '.join(unknown[:5])}; name those that a point rests on")
+        raise InvalidInput(f"there are no entries {', '.join(unknown[:5])}; cite only given entries")
     if sum(map(len, points)) > most:
-        raise InvalidInput("the summary is longer than the entries that it stands for; say less")
+        raise InvalidInput("the summary is longer than its entries; shorten it")
     return points

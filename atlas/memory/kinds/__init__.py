@@ -1,1 +1,1 @@
-"""The kinds of records that a memory system has, and what files and prompts make of each."""
+"""The kinds of records in a memory system, and their forms in files and prompts."""

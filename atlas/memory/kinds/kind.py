@@ -1,4 +1,4 @@
-"""A kind of record, and the kinds that others have added."""
+"""A kind of record, and the registry of added kinds."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryKind:
-    """A kind of record: the memory that has such records, and how files and prompts show them."""
+    """A kind of record: its memory, and its forms in files and prompts."""
 
     noun: str
-    """The word for one of them, which a line of a file begins with."""
+    """Noun for a record, which is the first key of its line in a file."""
 
     records: Callable[[Any], Any]
-    """Function that returns the memory of a system."""
+    """Function that returns this memory of a system."""
 
     types: tuple[type, ...]
-    """Types of the items of an import that the memory takes."""
+    """Types of imported items that the memory accepts."""
 
     add: Callable[[Any, list[Any]], list[str]]
-    """Function that adds items to the memory, each once, and returns the ids of those that were new."""
+    """Function that adds items to the memory without duplicates, and returns the ids of the new ones."""
 
     check: Callable[[Any], object] = lambda item: None
-    """Function that raises `InvalidInput` for an item that the store could not hold."""
+    """Function that raises `InvalidInput` for an item that cannot be stored."""
 
     id_of: Callable[[Any], str] = attrgetter("id")
-    """The id that a stored record of the item has."""
+    """Function that returns the id of an item's stored record."""
 
     summary: Callable[[Any], str] = lambda record: ""
-    """Function that returns the text of a record in a list of results."""
+    """Function that returns a record's text in a list of results."""
 
     is_searchable: bool = True
-    """False if its records are only stored, so that no door offers them."""
+    """False if its records are stored but not offered for search."""
 
     line: LineKind | None = None
     """Its lines in files, or None if it has none."""
@@ -48,4 +48,4 @@ class MemoryKind:
 
 
 FURTHER: dict[str, MemoryKind] = {}
-"""Kinds beside those of ATLAS, by the name that their memory has in results."""
+"""Registered kinds in addition to ATLAS's own, by the name of their memory."""

@@ -1,4 +1,4 @@
-"""Records as a context block shows them: no stored text can pass for a line of ours."""
+"""Rendering of records in a context block, so that stored text cannot imitate the block's own lines."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from atlas.core.unseen import shown_id, written_out
 from atlas.llm.instructions import latin, reads_like
 
 FIELD_CHARACTERS = 1_200
-"""Of each text of a memory. Of a longer one the beginning is shown."""
+"""Maximum characters of each field. A longer one is truncated."""
 
 CODE_CHARACTERS = 4_000
 
 GIST_CHARACTERS = 80
-"""Of each text of a memory that is shortened to its gist."""
+"""Maximum characters of each field in a gist."""
 
 FURTHER = "  | "
-"""The beginning of each line of a stored text but the first, which stands behind its name.
+"""Prefix of each line of a stored text except the first, which follows the field's name.
 
-So no text can write a line that passes for ours. By MiniLM's tokenizer, on 921 memories made of real runs, that adds
+So no text can imitate a line of the block. By MiniLM's tokenizer, on 921 memories from real runs, it adds
 1.5 % to the tokens of experiences, 1.8 % to strategies, 3.4 % to entries and 6.6 % to concepts, whose code has many
-lines. A fence around each text would add 3.4, 8.7, 8.5 and 3.9 %; one around each memory 2.8, 2.2, 8.5 and 2.2 %, and
-leave a text that passes for another field of its memory.
+lines. A fence around each text would add 3.4, 8.7, 8.5 and 3.9 %; one around each memory 2.8, 2.2, 8.5 and 2.2 %, but
+would not stop a text from imitating another field of its record.
 """
 
 QUOTE = "> "
-"""The beginning of each line of a text that reads like an instruction or a closing tag, after `FURTHER`."""
+"""Prefix, after `FURTHER`, of each line of a text that resembles an instruction or a closing tag."""
 
 
 class RecordText:
-    """The text of one record in a context block: a heading that only we can write, then its fields."""
+    """The text of a record in a context block: a heading that stored text cannot imitate, then its fields."""
 
     def __init__(self, kind: str, record_id: str, title: str, *, label: str = "", is_warning: bool = False) -> None:
-        """Begin with the heading.
+        """Create the text with its heading.
 
         Args:
-            label: Our own words before the title.
-            is_warning: Whether the record is shown as what not to do, after all others.
+            label: Trusted text before the title.
+            is_warning: Whether the record is shown as a warning, after all others.
         """
         self.label, self.is_warning = label, is_warning
         self.is_quoted = False
@@ -51,7 +51,7 @@ class RecordText:
         self.lines = [self._first_line()]
 
     def add(self, name: str, text: str) -> None:
-        """Add a field, unless it is empty. Each line of its text stands behind our name of it or behind `FURTHER`."""
+        """Add a field, unless it is empty. Each line has the field's name or `FURTHER` as a prefix."""
         self._fields.append((name, text))
         bounded = self._bounded(text.strip())
         lines = [written_out(line) for line in defanged(bounded).splitlines() if line.strip()]
@@ -61,7 +61,7 @@ class RecordText:
             self.lines += [f"  {name}: {lines[0]}", *(f"{FURTHER}{line}" for line in lines[1:])]
 
     def add_code(self, code: str) -> None:
-        """Add the code of a concept. It may be marked, but is not quoted further, so that it can be used as it is."""
+        """Add the code of a concept. It may be marked as suspicious, but its lines stay usable, without quotes."""
         bounded = _bounded(re.sub(r"\A\s*\n", "", code.replace("\r\n", "\n")).rstrip(), CODE_CHARACTERS)
         lines = defanged(bounded).split("\n") if bounded else []
         self._has_code = bool(lines)
@@ -69,7 +69,7 @@ class RecordText:
         self.lines += [f"{FURTHER}{written_out(line)}" if line.strip() else FURTHER.rstrip() for line in lines]
 
     def gist(self) -> RecordText:
-        """Return the beginnings of its title and fields, each on one line, and of code only that there is some."""
+        """Return the truncated title and fields, each on one line, with a placeholder for code."""
         short = RecordText(*self._heading, label=self.label, is_warning=self.is_warning)
         short._is_gist, short.is_quoted = True, False
         short.lines = [short._first_line()]
@@ -94,7 +94,7 @@ class RecordText:
         return _bounded(text, FIELD_CHARACTERS)
 
     def _mark(self, text: str) -> str:
-        """Return a warning to put before a text that may be an instruction, or an empty string."""
+        """Return a warning for a text that may be an instruction, or an empty string."""
         likeness = reads_like(text)
         self.is_quoted = self.is_quoted or likeness != ""
         return f"[quoted: reads like {likeness}]" if likeness else ""
@@ -106,26 +106,26 @@ class Section:
 
     heading: str
     text: Callable[[Any], RecordText]
-    """The text of one record."""
+    """Function that returns the text of a record."""
 
 
 def defanged(text: str) -> str:
-    """Return a string that cannot be read as the first or the last line of a block, however it is spelt.
+    """Return a string in which the first and last line of a block cannot be imitated in any spelling.
 
-    In one that could be, a backslash stands behind every sign that opens a tag.
+    If it contains an imitation, every character that opens a tag is followed by a backslash.
     """
     return _OPENING.sub(r"\g<0>\\", text) if FRAME.search(re.sub(r"[^a-z<‹⟨〈«\\]", "", latin(text))) else text  # noqa: RUF001
 
 
 FRAME = re.compile(r"[<‹⟨〈«]atlasmemory")  # noqa: RUF001
-"""The tags of a block, in a folded text without anything but letters, and signs that open a tag."""
+"""The tags of a block in a folded text that has only letters and characters that open a tag."""
 
 _OPENING = re.compile(r"[<≮＜﹤‹⟨〈«]|&n?v?lt;?|&#0*60;?|&#x0*3c;?|\\(?:u00|x)3c", re.IGNORECASE)  # noqa: RUF001
-"""Signs that open a tag, and their lookalikes and escapes."""
+"""Characters that open a tag, with their lookalikes and escapes."""
 
 
 def one_line(text: str) -> str:
-    """Return a string on one line, with its unseen characters written out."""
+    """Return a string on one line, with invisible characters escaped."""
     return written_out(" ".join(text.split()))
 
 

@@ -1,4 +1,4 @@
-"""The sections of a context block: what it shows of the records of each memory."""
+"""The sections of a context block: the text of the records of each memory."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.strategies.records import is_warning
 
 FAILING = "warning, this mostly failed: "
-"""Before the title of a strategy that fails more often than not."""
+"""Label of a strategy that fails more often than not."""
 
 AVOID = "warning, from failed attempts: "
-"""Before the title of a strategy that says what to avoid."""
+"""Label of a strategy that is a warning."""
 
 
 def record_text(n_succeeded: int, n: int) -> str:
     """Return `succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`, the record of a strategy.
 
-    The interval is that of `credible_interval`. An updater's estimate is not part of it: it may lie outside.
+    The interval is that of `credible_interval`. An updater's estimate is not shown, because it may lie outside.
     """
     if not n:
         return "not tried yet"
@@ -28,12 +28,12 @@ def record_text(n_succeeded: int, n: int) -> str:
 
 
 def is_failing(n_succeeded: int, n: int) -> bool:
-    """Return whether the success rate lies below one half with a probability of 90 %, as after 3 of 3 failures."""
+    """Return whether the success rate is below one half with a probability of 90 %, as after 3 of 3 failures."""
     return n > 0 and credible_interval(n_succeeded, n, level=0.8).high < 0.5
 
 
 def _strategy_text(strategy: Strategy) -> RecordText:
-    """Return a strategy to follow, a learned warning, or of a failing strategy its situation and record, no advice."""
+    """Return the text of a strategy. A failing one is shown without its advice."""
     if is_warning(strategy):  # attempts fail at hard tasks, warned or not, so their outcomes say little of it
         text = RecordText("strategy", strategy.id, strategy.title, label=AVOID, is_warning=True)
         text.add("When", strategy.situation)
@@ -83,4 +83,4 @@ SECTIONS: Mapping[str, Section] = {
     "concepts": Section("## Concepts: code to reuse", _concept_text),
     "journal": Section("## Journal: what was noted on the way", _entry_text),
 }
-"""The sections, by memory. Where hits are equally relevant they come in this order."""
+"""The sections, by memory. Equally relevant hits are shown in this order."""

@@ -1,4 +1,4 @@
-"""The kinds of records by the name of their memory: how items of an import are checked, added and counted."""
+"""The table of kinds: how imported items are checked, added and counted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _check_attempt(item: Trajectory | ExportedExperience) -> None:
 
 def _check_task(task: Task) -> None:
     if not task.description.strip():
-        raise InvalidInput("task.description is blank, so no search could find the attempt; give it one")
+        raise InvalidInput("task.description should not be blank, because attempts are found by it")
 
 
 KINDS: Mapping[str, MemoryKind] = {
@@ -85,24 +85,24 @@ KINDS: Mapping[str, MemoryKind] = {
         is_searchable=False,
     ),
 }
-"""The kinds of ATLAS, in the order in which a batch of an import is added."""
+"""The kinds of ATLAS, in the order in which an imported batch is added."""
 
 
 def known_kinds() -> dict[str, MemoryKind]:
-    """Return all kinds by the name of their memory, those of others last."""
+    """Return all kinds by the name of their memory, added kinds last."""
     return {**KINDS, **FURTHER}
 
 
 def searchable_kinds() -> dict[str, MemoryKind]:
-    """Return the kinds whose records can be searched, by the name of their memory."""
+    """Return the searchable kinds, by the name of their memory."""
     return {name: kind for name, kind in known_kinds().items() if kind.is_searchable}
 
 
 def kind_of_item(item: Any) -> MemoryKind:
-    """Return the kind whose memory takes an item of an import.
+    """Return the kind of an imported item.
 
     Raises:
-        InvalidInput: No memory takes items of its type.
+        InvalidInput: No memory accepts items of its type.
     """
     kinds = known_kinds().values()
     for kind in kinds:
@@ -113,5 +113,5 @@ def kind_of_item(item: Any) -> MemoryKind:
 
 
 def known_lines() -> dict[str, LineKind]:
-    """Return the kinds of lines in files, by the word that a line begins with."""
+    """Return the kinds of lines in files, by the first key of a line."""
     return {**LINES, **{kind.noun: kind.line for kind in FURTHER.values() if kind.line is not None}}

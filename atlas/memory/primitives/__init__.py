@@ -1,4 +1,4 @@
-"""The loaders of primitives at the paths that the specifications give them."""
+"""Loaders of primitives, at the import paths of the specifications."""
 
 from atlas.memory.primitives.arc import ARCPrimitiveLoader
 from atlas.memory.primitives.swe import SWEPrimitiveLoader

@@ -1,4 +1,4 @@
-"""The loader of ARC's primitives at the path that the specifications give it."""
+"""Loader of ARC's primitives, at the import path of the specifications."""
 
 from atlas.primitives.arc.loader import ARCPrimitiveLoader
 

@@ -1,4 +1,4 @@
-"""The loader of software engineering's primitives at the path that the specifications give it."""
+"""Loader of the software engineering primitives, at the import path of the specifications."""
 
 from atlas.primitives.swe.loader import SWEPrimitiveLoader
 

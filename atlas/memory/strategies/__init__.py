@@ -1,4 +1,4 @@
-"""Strategy bank: what to do in which situation, and how surely that works (ArcMemo)."""
+"""Strategy bank: advice by situation, with success rates (ArcMemo)."""
 
 from typing import TYPE_CHECKING
 

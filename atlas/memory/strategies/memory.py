@@ -1,4 +1,4 @@
-"""Strategy bank: what to do in which situation, and how surely that works (ArcMemo)."""
+"""Strategy bank: advice by situation, with success rates (ArcMemo)."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from atlas.storage.collection import Collection
 COLLECTION = "atlas_strategies"
 
 SAME_SITUATION = 0.92
-"""Cosine from which two situations count as one.
+"""Least cosine of two texts of the same situation.
 
-Measured on τ-bench's airline tasks with MiniLM: situations abstracted from attempts at one task are at 0.985 and more,
-those of different tasks at 0.866 and less.
+Measured on τ-bench's airline tasks with MiniLM: situations of the same task have at least 0.985, and those of different
+tasks at most 0.866.
 """
 
 EDITABLE: Editable = {
@@ -84,8 +84,8 @@ class ChromaStrategyBank(Memory[Strategy]):
 
         Args:
             text_of: Function that returns the text of a strategy to embed.
-            same_situation: Cosine of what is embedded from which `write` takes two strategies for one, in (0, 1].
-            retirement: When outcomes alone retire one.
+            same_situation: Least cosine of embedded texts from which `write` joins two strategies, in (0, 1].
+                retirement: Rule by which outcomes retire a strategy.
 
         Raises:
             InvalidInput: `same_situation` is not in its range.
@@ -100,13 +100,13 @@ class ChromaStrategyBank(Memory[Strategy]):
         self._retriever.prior = prior
 
     def with_updater(self, success_updater: SuccessRateUpdater) -> Self:
-        """Return this bank with another updater, which gives every rate from the same recorded attempts."""
+        """Return this bank with another updater, which computes all rates from the same recorded attempts."""
         bank = copy(self)
         bank.success_updater = success_updater
         return bank
 
     def with_abstractor(self, abstractor: StrategyAbstractor) -> Self:
-        """Return this bank with another abstractor, which writes its next strategies."""
+        """Return this bank with another abstractor for new strategies."""
         bank = copy(self)
         bank.abstractor = abstractor
         return bank
@@ -114,27 +114,26 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Writing
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the strategy that an attempt becomes, or that it is one more source of.
+        """Write the strategy of an attempt, or add the attempt to an existing one's sources, and return the strategy.
 
-        None if the abstractor finds no reusable part, and for an attempt that did not succeed, unless the abstractor
-        makes warnings of failures, as a language model does. An attempt that a
-        strategy names among its sources is not abstracted again. What is retired gets sources too, and stays retired;
-        it is logged.
+        None if the abstractor finds no reusable part, and for a failure, unless the abstractor makes warnings, as a
+        language model does. An attempt that is a source already is not abstracted again. A retired strategy gets
+        sources too, stays retired, and is logged.
 
         Raises:
-            LLMError: The abstractor asks a language model, which gave no usable answer; the store was not changed.
+            LLMError: The abstractor's language model gave no usable answer; the store was not changed.
         """
         return self._writer.write(self._without_secrets(trajectory))
 
     awrite = twin(write)
 
     def add(self, strategy: Strategy) -> str:
-        """Add a strategy as it is, such as one that a person wrote and return its id.
+        """Add a strategy, such as one written by a person, and return its id.
 
-        Statistics that it brings along are not kept: a rate here comes from recorded attempts.
+        Its statistics are dropped, because rates are computed from recorded attempts.
 
         Raises:
-            InvalidInput: It cannot be kept, or the bank has it already, by id or by content.
+            InvalidInput: It is invalid, or the bank has its id or content already.
         """
         valid = self._without_secrets(checked(strategy, self._clock.now()))
         added = self._store.add_unknown(*self._writer.columns(valid))
@@ -145,11 +144,10 @@ class ChromaStrategyBank(Memory[Strategy]):
     aadd = twin(add)
 
     def plan_write(self, trajectories: Sequence[Trajectory], on_progress: Progress | None = None) -> StrategyWritePlan:
-        """Return a plan to write strategies from attempts. The store is not changed, but the abstractor is asked.
+        """Return a plan to write strategies from attempts. The abstractor is called, but the store is not changed.
 
-        Failed attempts become warnings where the abstractor makes them, as a language model does, and are left out
-        otherwise. Attempts of one situation become one strategy, with all as its sources, or sources of the one that is
-        there for it.
+        Failed attempts become warnings if the abstractor makes them, as a language model does, and are left out
+        otherwise. Attempts with the same situation become sources of one new or existing strategy.
 
         Args:
             on_progress: Called after each attempt with the number done, and the total.
@@ -159,11 +157,11 @@ class ChromaStrategyBank(Memory[Strategy]):
     aplan_write = twin(plan_write)
 
     def apply_write(self, plan: StrategyWritePlan) -> list[str]:
-        """Apply a plan, as one operation. Return the ids of the strategies that were added.
+        """Apply a plan as one operation, and return the ids of the added strategies.
 
         Raises:
-            PlanOutdated: Strategies came, went or changed since; the store was not changed.
-            InvalidInput: A strategy of the plan cannot be kept, or takes sources or the time away from a stored one.
+            PlanOutdated: Strategies were added, deleted or changed since; the store was not changed.
+            InvalidInput: A strategy of the plan is invalid, or changes the sources or time of a stored one.
         """
         now = self._clock.now()
         added, changed = (
@@ -177,7 +175,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Finding
 
     def read(self, task: Task, k: int = 5) -> list[Strategy]:
-        """Return the k strategies that fit a task best, best first. Of about equals, those that surely work.
+        """Return the k strategies that fit a task best, best first. Success rates break near ties.
 
         Retired ones are left out.
         """
@@ -188,7 +186,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Changing
 
     def edit(self, /, strategy_id: str, **changes: Any) -> Strategy:
-        """Change a strategy and return it. A new text is embedded again.
+        """Change a strategy and return it. A changed text is embedded again.
 
         Args:
             changes: New values of `title`, `situation`, `suggestion`, `parameters`, `rationale` or `metadata`.
@@ -196,7 +194,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         Raises:
             NotFound: It does not exist.
             InvalidInput: Another field, a value that cannot be stored, or a repetition of another strategy.
-            PlanOutdated: Others changed it each time before this could be written; the store was not changed.
+            PlanOutdated: Concurrent changes outlasted the retries; the store was not changed.
         """
         check_changes(changes, EDITABLE)
         changes = self._without_secrets(changes)
@@ -207,11 +205,11 @@ class ChromaStrategyBank(Memory[Strategy]):
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> StrategyMergePlan:
         """Return a plan to merge groups of duplicate strategies. The store is not changed.
 
-        The most used of each group stays, else the oldest, as it is. It takes over the others' sources, parameters,
-        attempts, tags and notes, is pinned if one is, and retired by hand if all are.
+        The most used strategy of each group stays, with its own content; the oldest breaks ties. It takes over the
+        others' sources, parameters, attempts, tags and notes, is pinned if any is, and retired by hand if all are.
 
         Raises:
-            InvalidInput: A group has fewer than two strategies, one is in two groups, or one does not exist.
+            InvalidInput: A group has fewer than two strategies, or a strategy is in two groups or does not exist.
         """
         checked_groups = check_groups(groups)
         ids = [strategy_id for group in checked_groups for strategy_id in group]
@@ -224,10 +222,10 @@ class ChromaStrategyBank(Memory[Strategy]):
     aplan_merge = twin(plan_merge)
 
     def apply_merge(self, plan: StrategyMergePlan) -> list[Strategy]:
-        """Apply a plan, as one operation. Return the strategies that stay.
+        """Apply a plan as one operation, and return the strategies that stay.
 
         Raises:
-            PlanOutdated: One of the strategies, or its marks, has changed since; the store was not changed.
+            PlanOutdated: A strategy or its marks have changed since; the store was not changed.
         """
         survivors = [group.kept_id for group in plan.groups]
         rows = {row["id"]: row for row in self._store.get(survivors)}
@@ -240,7 +238,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> Strategy:
-        """Merge strategies into the most used of them. See `plan_merge`. `undo` parts them again."""
+        """Merge strategies into the most used of them. See `plan_merge`. `undo` restores them."""
 
         def plan_and_apply() -> Strategy:
             return self.apply_merge(self.plan_merge([ids]))[0]
@@ -250,7 +248,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     amerge = twin(merge)
 
     def versions(self, strategy_id: str) -> list[ItemVersion[Strategy]]:
-        """Return a strategy as it was before each edit, the last first. Empty if it was never edited."""
+        """Return the earlier versions of a strategy, latest first. Empty if it was never edited."""
         return item_versions(self._store.versions(strategy_id), decode_strategy)
 
     aversions = twin(versions)
@@ -264,7 +262,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aupdate_stats = twin(update_stats)
 
     def attempts(self, strategy_id: str) -> list[Use]:
-        """Return every recorded attempt that a strategy, or one merged into it, was used for, oldest first.
+        """Return the recorded attempts that used a strategy or one merged into it, oldest first.
 
         Raises:
             NotFound: It does not exist.
@@ -295,19 +293,19 @@ class ChromaStrategyBank(Memory[Strategy]):
     arates = twin(rates)
 
     def retired(self) -> dict[str, str]:
-        """Return the reason why each retired strategy is out of use, `by hand` or `by its outcomes`, by id."""
+        """Return the retired strategies with the reason, `by hand` or `by its outcomes`, by id."""
         return retired(self._store, self.retirement)
 
     aretired = twin(retired)
 
     def retire(self, strategy_ids: Sequence[str]) -> int:
-        """Keep strategies from being read, as burying does, without deleting them and return how many changed."""
+        """Retire strategies, which excludes them from searches, and return how many changed."""
         return self.change_marks(strategy_ids, buried=True)
 
     aretire = twin(retire)
 
     def unretire(self, strategy_ids: Sequence[str]) -> int:
-        """Bring retired strategies back. Those that were retired for their outcomes are pinned, so that they stay."""
+        """Bring retired strategies back. Those retired for their outcomes are pinned, to prevent another retirement."""
         return unretire(self._store, list(dict.fromkeys(strategy_ids)), self._withheld())
 
     aunretire = twin(unretire)
@@ -315,7 +313,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Carrying elsewhere
 
     def export(self, strategy_ids: Sequence[str]) -> list[ExportedStrategy]:
-        """Return strategies with their marks and every recorded attempt. `restore_many` puts them back."""
+        """Return strategies with their marks and recorded attempts, for `restore_many`."""
         with self._store.reading():
             marks, usage = self._store.marks(strategy_ids), self._store.usage(strategy_ids)
             uses, rows = self._store.uses(strategy_ids), self._store.get(list(strategy_ids))
@@ -334,9 +332,9 @@ class ChromaStrategyBank(Memory[Strategy]):
     aexport = twin(export)
 
     def restore_many(self, exported: Sequence[ExportedStrategy]) -> list[str]:
-        """Put exported strategies back with their ids, marks and attempts. Return the ids of those that were put back.
+        """Restore exported strategies with ids, marks and attempts, and return the ids of those restored.
 
-        Strategies that the bank has already, by id or by content, stay as they are.
+        Strategies that exist by id or by content are skipped.
         """
         by_id = {item.strategy.id: item for item in exported}
         if not by_id:
@@ -370,7 +368,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         return outworn(self._store, self.retirement)
 
     def _edit(self, strategy_id: str, changes: Mapping[str, Any]) -> Strategy:
-        """Edit a strategy unless it changes between being read and being written."""
+        """Edit a strategy, or raise `PlanOutdated` if it changes concurrently."""
         with self._store.reading():
             moment, [before] = self._store.moment(), self._read([self._row(strategy_id)])
         changed = checked(replace(before, **changes), self._clock.now())

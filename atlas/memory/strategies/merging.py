@@ -1,6 +1,6 @@
-"""Deciding how to merge duplicate strategies: which one stays, and what it takes over from the others.
+"""Plans to merge duplicate strategies: which one stays, and what it takes over from the others.
 
-Pure functions from the data of each strategy to a plan with the result.
+Pure functions from strategies to a plan.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ class StrategyMergeGroup:
     """Strategies that become one."""
 
     merged: Strategy
-    """The kept one as it would be: its own content, with the sources and parameters of all."""
+    """The kept strategy after the merge: its own content, with the sources and parameters of all."""
 
     why_kept: str
     removed: tuple[Strategy, ...]
     marks: Marks
-    """The kept one's marks as they would be."""
+    """The kept strategy's marks after the merge."""
 
     @property
     def kept_id(self) -> str:
-        """The one that stays."""
+        """Id of the strategy that stays."""
         return self.merged.id
 
 
@@ -48,20 +48,20 @@ def plan_strategy_merge(
     n_total: int,
     moment: Moment,
 ) -> StrategyMergePlan:
-    """Return a plan that merges each group into its most used strategy, else the oldest.
+    """Return a plan that merges each group into its most used strategy, or the oldest in a tie.
 
     Raises:
-        InvalidInput: There is no strategy of one of the ids.
+        InvalidInput: A strategy does not exist.
     """
     for strategy_id in (strategy_id for ids in groups for strategy_id in ids):
         if strategy_id not in strategies:
-            raise InvalidInput(f"there is no strategy {strategy_id!r} to merge; it may have been deleted. Choose again")
+            raise InvalidInput(f"there is no strategy {strategy_id!r} to merge; it may have been deleted")
     planned = tuple(_group([strategies[strategy_id] for strategy_id in ids], marks) for ids in groups)
     return StrategyMergePlan(groups=planned, n_total=n_total, moment=moment)
 
 
 def merge_of(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_of: TextOf) -> Merge:
-    """Return a group in the store's format, or raise `PlanOutdated` if the kept record was deleted."""
+    """Return the merged row of a group, or raise `PlanOutdated` if the kept record was deleted."""
     removed = [strategy.id for strategy in group.removed]
     return merged_row(row, group.kept_id, to_entry(group.merged, text_of).metadata, removed, group.marks)
 

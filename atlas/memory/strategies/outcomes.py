@@ -1,4 +1,4 @@
-"""Outcomes of strategies: how surely each works, and which are retired."""
+"""Outcomes of strategies: success rates, and retirement."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ BY_OUTCOMES = "by its outcomes"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetirementRule:
-    """When outcomes alone keep a strategy from being read."""
+    """Rule by which outcomes retire a strategy."""
 
     floor: float = 0.25
-    """It is retired when its success rate is below this with a probability of 97.5 %.
+    """A strategy is retired if its success rate is below this with a probability of 97.5 %.
 
-    Well below what agents reach at all: on τ-bench, where they succeed in 42 %, a floor of 0.4 retired 6 strategies of
-    36, for having been retrieved for hard tasks.
+    It is well below the success rate of agents: on τ-bench, where that is 42 %, a floor of 0.4 retired 6 of 36
+    strategies because they were retrieved for hard tasks.
     """
 
     min_tries: int = 5
 
     def holds(self, n_succeeded: int, n: int) -> bool:
-        """Return whether `n_succeeded` successes in n tries retire it. With the defaults, 0 of 12 does, and 1 of 19."""
+        """Return whether `n_succeeded` successes in n tries retire a strategy. By default, 0 of 12 or 1 of 19 do."""
         return n >= self.min_tries and credible_interval(n_succeeded, n).high < self.floor
 
 
@@ -40,24 +40,24 @@ RETIREMENT = RetirementRule()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyRate:
-    """How well a strategy works, on how many tries, and how sure that is."""
+    """The success rate of a strategy, with its interval and number of tries."""
 
     rate: float | None
-    """As the bank's updater estimates it, in [0, 1]. None before any try."""
+    """Estimate of the bank's updater, in [0, 1]. None before any try."""
 
     n: int
     n_succeeded: int
     interval: Interval
-    """Where the success rate lies with a probability of 95 %, held for anything before any try."""
+    """95 % credible interval of the success rate, with a uniform prior."""
 
     retired: str
-    """`by hand`, `by its outcomes`, or empty for one that is read."""
+    """`by hand`, `by its outcomes`, or empty for an active strategy."""
 
 
 def rates_of(
     strategies: Iterable[Strategy], marks: Mapping[str, Marks], rule: RetirementRule
 ) -> dict[str, StrategyRate]:
-    """Return how well each strategy works, by id."""
+    """Return the success rate of each strategy, by id."""
     rates = {}
     for strategy in strategies:
         is_outworn = rule.holds(strategy.n_succeeded, strategy.usage_count) and not marks[strategy.id].pinned
@@ -72,14 +72,14 @@ def rates_of(
 
 
 def retired(store: Collection, rule: RetirementRule) -> dict[str, str]:
-    """Return the reason why each retired strategy is out of use, by id."""
+    """Return the retired strategies with the reason, by id."""
     with store.reading():
         by_outcomes = dict.fromkeys(outworn(store, rule), BY_OUTCOMES)
         return by_outcomes | dict.fromkeys(store.ids({"marks.buried": True}), BY_HAND)
 
 
 def outworn(store: Collection, rule: RetirementRule) -> set[str]:
-    """Return the ids of the strategies that their outcomes retire."""
+    """Return the ids of the strategies retired by their outcomes."""
     n_uses, n_succeeded = store.column("usage.n_uses"), store.column("usage.n_successes")
     found = {i for i, n in n_uses.items() if rule.holds(n_succeeded.get(i, 0), n)}
     if not found:
@@ -89,10 +89,10 @@ def outworn(store: Collection, rule: RetirementRule) -> set[str]:
 
 
 def unretire(store: Collection, strategy_ids: Sequence[str], by_outcomes: Container[str]) -> int:
-    """Bring retired strategies back. Return how many changed.
+    """Bring retired strategies back, and return how many changed.
 
     Args:
-        by_outcomes: Strategies that were retired for their outcomes. These are pinned, so that they stay.
+        by_outcomes: Strategies retired for their outcomes. These are pinned, to prevent another retirement.
     """
     pin, unbury = MarksChange(pinned=True, buried=False), MarksChange(buried=False)
     scoped = store if store.operation_id else store.within("mark", "unretired")

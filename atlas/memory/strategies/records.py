@@ -1,4 +1,4 @@
-"""From a strategy to its row in a store, and back, with its validation."""
+"""Conversion between strategies and rows of a store, and validation of strategies."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from atlas.storage.plain.usage import statistics
 TITLE_CHARACTERS = 200
 
 TextOf = Callable[[Strategy], str]
-"""Returns the text of a strategy to embed."""
+"""Function that returns the text of a strategy to embed."""
 
 
 def situation_of(strategy: Strategy) -> str:
-    """Return when to apply it: a task is compared with that."""
+    """Return the situation of a strategy, which tasks are compared with."""
     return strategy.situation
 
 
 WARNING = "warning"
-"""Name in the metadata of a strategy that warns of what failed, rather than advising what worked."""
+"""Metadata key of a strategy that is a warning rather than advice."""
 
 
 def is_warning(strategy: Strategy) -> bool:
-    """Return whether a strategy was learned from failed attempts, and says what to avoid."""
+    """Return whether a strategy is a warning, learned from failed attempts."""
     return strategy.metadata.get(WARNING) is True
 
 
 def checked(strategy: Strategy, now: datetime) -> Strategy:
-    """Return the strategy with a title and the time at which it was made, if it is one that can be kept and found.
+    """Return the strategy with a title and `created_at`, or raise if it is invalid.
 
     Raises:
-        InvalidInput: Its situation or suggestion is empty, or something in it is of the wrong type.
+        InvalidInput: Its situation or suggestion is blank, or a field has the wrong type.
     """
     for name in ("id", "situation", "suggestion"):
         text = getattr(strategy, name)
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInput(f"a strategy's {name} should be a text that is not blank, but is {text!r}; give it one")
+            raise InvalidInput(f"a strategy's {name} should be a string that is not blank, but is {text!r}")
         check_text(text, f"the strategy's {name}")
     title = (strategy.title.strip() or strategy.situation.strip().splitlines()[0])[:TITLE_CHARACTERS]
     made_at = strategy.created_at or now
@@ -57,13 +57,13 @@ def checked(strategy: Strategy, now: datetime) -> Strategy:
 
 
 FIELDS = frozenset(["derived_by", "domain", "sources", "content", "search_text"])
-"""Names under which `to_entry` writes what every strategy may have, beside those of every memory."""
+"""Metadata keys that `to_entry` writes, in addition to those of every memory."""
 
 
 def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
     """Return the stored metadata of a strategy: keys to filter and sort by, and the whole as `content`."""
     if strategy.created_at is None:
-        raise InvalidInput(f"strategy {strategy.id!r} has no time at which it was made")
+        raise InvalidInput(f"strategy {strategy.id!r} has no created_at")
     metadata = {
         "title": strategy.title,
         "derived_by": strategy.metadata.get("derived_by", ""),
@@ -81,7 +81,7 @@ def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
 
 
 def content_hash(strategy: Strategy) -> str:
-    """Return a hash that is equal for strategies of equal situation and suggestion, but for spaces."""
+    """Return a hash of the situation and suggestion, ignoring whitespace."""
     content = [
         "\n".join(" ".join(line.split()) for line in t.split("\n")) for t in (strategy.situation, strategy.suggestion)
     ]
@@ -89,9 +89,9 @@ def content_hash(strategy: Strategy) -> str:
 
 
 def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUpdater) -> Strategy:
-    """Return the strategy of a row, with its rate as the updater estimates it from the recorded attempts.
+    """Return the strategy of a row, with the updater's rate from the recorded attempts.
 
-    Where the store keeps no attempts, it is as the metadata has it.
+    If the store keeps no attempts, the rate comes from the metadata.
     """
     strategy = decoded_content(decode_strategy, row["metadata"])
     points = replay(updater, uses)
@@ -102,13 +102,13 @@ def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUp
 
 
 def best_first(strategies: Sequence[Strategy]) -> list[Strategy]:
-    """Return the most used one first, else the oldest: that is the one which stays when they are merged."""
+    """Return strategies sorted by use, then by age. A merge keeps the first."""
     latest = datetime.max.replace(tzinfo=UTC)
     return sorted(strategies, key=lambda strategy: (-strategy.usage_count, strategy.created_at or latest))
 
 
 def merged(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
-    """Return the kept one with the others' sources and parameters. What to do when stays its own."""
+    """Return the kept strategy with the others' sources and parameters, and its own situation and suggestion."""
     named = {p["name"]: p for strategy in reversed([survivor, *duplicates]) for p in strategy.parameters}
     gone = [
         *joined(lineage(survivor.metadata), *([strategy.id, *lineage(strategy.metadata)] for strategy in duplicates))

@@ -1,4 +1,4 @@
-"""Strategies that attempts become: new ones, or more sources of those that exist."""
+"""Writing strategies from attempts: new strategies, or more sources of existing ones."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from atlas.storage.records import Moment
 logger = logging.getLogger(__name__)
 
 MAX_VARIANTS = 5
-"""Other suggestions that a strategy keeps."""
+"""Maximum number of other suggestions that a strategy keeps."""
 
 MAX_SHOWN = 5
-"""Strategies for alike situations that are looked at beside a new one."""
+"""Maximum number of similar strategies to compare with a new one."""
 
 REASON = "kept_apart_because"
 """Name in a strategy's metadata of why it was not merged into the one for an alike situation, in a model's words."""
 
 Combine = Callable[[Strategy, Strategy], CombinedStrategy]
-"""Makes one of a strategy and another for an alike situation, unless they are two."""
+"""Function that combines two strategies for similar situations, unless they differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,38 +53,38 @@ class StrategyWritePlan(Tabular):
 
     added: tuple[Strategy, ...]
     joined: tuple[Strategy, ...]
-    """Existing strategies with more sources."""
+    """Existing strategies with new sources."""
 
     n_attempts: int
-    """Attempts that were looked at: successful ones, and failed ones where the abstractor makes warnings of them."""
+    """Number of judged attempts: successes, and failures if the abstractor makes warnings."""
 
     n_known: int
-    """The ones of them that strategies have as sources already."""
+    """Number of attempts that are sources of strategies already."""
 
     n_nothing: int
-    """The ones without a reusable part."""
+    """Number of attempts without a reusable part."""
 
     problems: tuple[str, ...]
-    """Why others could not be abstracted."""
+    """Reasons why attempts could not be abstracted."""
 
     unmerged: tuple[str, ...] = ()
     """Why strategies for alike situations were not merged, or keep two suggestions. In a model's words: untrusted."""
 
     spent: str = ""
-    """Cost of asking a language model, as a text. Empty if there is no model that reports it."""
+    """Cost of the language model, as a string. Empty if no model reports it."""
 
     retired: tuple[str, ...] = ()
-    """The ids of those in `joined` that are retired, and stay so: agents are not given them."""
+    """Ids of the strategies in `joined` that are retired, and stay so."""
 
     ids_before: frozenset[str]
-    """The strategies that existed."""
+    """Ids of the strategies at the time of the plan."""
 
     moment: Moment
-    """The point in the store's history that the plan holds for."""
+    """Moment in the store's history at which the plan was made."""
 
     @property
     def n_joined_sources(self) -> int:
-        """Attempts that repeat another one, or a strategy of the bank."""
+        """Number of attempts joined to another strategy, new or existing."""
         return self.n_attempts - self.n_known - self.n_nothing - len(self.problems) - len(self.added)
 
     def _caption(self) -> str:
@@ -105,18 +105,18 @@ class StrategyDraft:
     """Vector of the embedded text, shape (dim,), of unit length."""
 
     near: str
-    """The id of a strategy of the bank for a similar situation, or empty."""
+    """Id of the bank's strategy for a similar situation, or empty."""
 
 
 def grouped(
     abstracted: Sequence[StrategyDraft], stored: Mapping[str, Strategy], same_situation: float, combine: Combine
 ) -> tuple[tuple[Strategy, ...], tuple[Strategy, ...]]:
-    """Return strategies to add, and those to change, each with the sources of all that are of its situation.
+    """Return the strategies to add and to change, each with the sources of all drafts for its situation.
 
     Args:
-        stored: The strategies of the bank that are near to one of them, by id.
-        same_situation: Cosine from which two situations may be one.
-        combine: Says whether they are.
+        stored: Strategies of the bank that are near to a draft, by id.
+        same_situation: Least cosine of two texts of the same situation.
+        combine: Combines two strategies, or finds them different.
     """
     added: list[Strategy] = []
     vectors: list[Vectors] = []
@@ -150,7 +150,7 @@ def _kept_apart(strategy: Strategy, why: str) -> Strategy:
 
 
 def _nearest_alike(draft: StrategyDraft, added: Sequence[Strategy], vectors: Sequence[Vectors]) -> int | None:
-    """Return the position of the nearest one that is a warning if the draft is, and none if it is not."""
+    """Return the position of the nearest strategy of the draft's kind, warning or advice."""
     alike = [n for n, strategy in enumerate(added) if is_warning(strategy) == is_warning(draft.strategy)]
     return max(alike, key=lambda n: float(vectors[n] @ draft.vector), default=None)
 
@@ -165,18 +165,18 @@ class StrategyWriter:
     abstractor: StrategyAbstractor
     text_of: TextOf
     same_situation: float
-    """Cosine of what is embedded from which two strategies are of one situation."""
+    """Least cosine of the embedded texts of two strategies for the same situation."""
 
     retirement: RetirementRule
     read: Callable[[Sequence[Row]], list[Strategy]]
-    """Gives the strategies of rows."""
+    """Function from rows to strategies."""
 
     def columns(self, *strategies: Strategy) -> tuple[list[str], list[Any], list[dict[str, Any]], list[str]]:
-        """Return strategies in the store's format."""
+        """Return strategies as columns of the store."""
         return columns([to_entry(strategy, self.text_of) for strategy in strategies], self.store, self.embedder, {})
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the strategy that an attempt becomes, or that gets it as a source. See `ChromaStrategyBank.write`."""
+        """Write the strategy of an attempt. See `ChromaStrategyBank.write`."""
         if not self._learns_from(trajectory):
             return None
         if ids := self.store.ids({"sources": trajectory.id}):
@@ -219,7 +219,7 @@ class StrategyWriter:
     def apply(self, plan: StrategyWritePlan) -> list[str]:
         """Apply a plan. See `ChromaStrategyBank.apply_write`."""
         if frozenset(self.store.ids()) != plan.ids_before:
-            raise PlanOutdated("strategies came or went since this was planned; nothing was done. Plan again")
+            raise PlanOutdated("strategies were added or deleted since the plan was made; nothing was done. Plan again")
         self._check_origins(plan.joined)
         scoped = self.store if self.store.operation_id else self.store.within("store", "from attempts")
         joined_columns, added_columns = self.columns(*plan.joined), self.columns(*plan.added)  # before any write
@@ -228,7 +228,7 @@ class StrategyWriter:
         return scoped.add_unknown(*added_columns) if plan.added else []
 
     def _check_origins(self, changed: Sequence[Strategy]) -> None:
-        """Raise `InvalidInput` unless changed strategies keep their sources and the time at which they were made."""
+        """Raise `InvalidInput` unless changed strategies keep their sources and `created_at`."""
         ids = [strategy.id for strategy in changed]
         stored = {strategy.id: strategy for strategy in self.read(self.store.get(ids))}
         for strategy in changed:
@@ -242,14 +242,14 @@ class StrategyWriter:
                 )
 
     def _learns_from(self, trajectory: Trajectory) -> bool:
-        """Return whether the abstractor may make something of an attempt: of failures, where it makes warnings."""
+        """Return whether to abstract an attempt: a success, or a failure if the abstractor makes warnings."""
         success = trajectory.outcome.success
         return success is True or (success is False and isinstance(self.abstractor, InformedAbstractor))
 
     def _abstracted_all(
         self, attempts: Sequence[Trajectory], sources: set[str], on_progress: Progress | None
     ) -> tuple[list[Strategy], list[str]]:
-        """Return the strategies of attempts that are not sources yet, and the errors of others."""
+        """Return the strategies of attempts that are not sources yet, and the errors."""
         strategies, problems = list[Strategy](), list[str]()
         abstracted = self._abstracted([trajectory for trajectory in attempts if trajectory.id not in sources])
         for n_done, trajectory in enumerate(attempts, start=1):
@@ -264,7 +264,7 @@ class StrategyWriter:
         return strategies, problems
 
     def _abstracted(self, attempts: Sequence[Trajectory]) -> Iterator[Strategy | AtlasError | None]:
-        """Yield the strategy of each attempt, which becomes one of its sources, or the error that there was."""
+        """Yield the strategy of each attempt, with the attempt as its source, or the error."""
         for trajectory, strategy in zip(attempts, self._drafts(attempts), strict=True):
             if not isinstance(strategy, Strategy):
                 yield strategy
@@ -282,7 +282,7 @@ class StrategyWriter:
         return in_waves(lambda pair: abstractor.abstract_beside(*pair), beside, at_once)
 
     def _strategies_near(self, trajectory: Trajectory) -> list[Strategy]:
-        """Return the strategies whose situations are nearest to an attempt's task."""
+        """Return the strategies with the situations nearest to an attempt's task."""
         encode = getattr(self.embedder, "encode_query", self.embedder.encode)
         with self.store.reading():
             if not self.store.count():
@@ -290,14 +290,14 @@ class StrategyWriter:
             return self.read(self.store.get(self.store.query(encode(trajectory.task.description), MAX_SHOWN).ids))
 
     def _known_sources(self) -> set[str]:
-        """Return the attempts that strategies were abstracted from."""
+        """Return the ids of attempts that are sources of strategies."""
         sources = self.store.column("sources")
         return {source for of in sources.values() for source in ([of] if isinstance(of, str) else of)}
 
     def _placed(
         self, strategies: Sequence[Strategy]
     ) -> tuple[list[StrategyDraft], dict[str, Strategy], Mapping[str, str]]:
-        """Return new strategies with the ids of existing ones for their situations, these, and the retired ones."""
+        """Return drafts of new strategies, the existing strategies near them, and the retired ones."""
         if not strategies:
             return [], {}, {}
         vectors = [np.atleast_2d(embedding)[0] for embedding in self.columns(*strategies)[1]]
@@ -311,14 +311,14 @@ class StrategyWriter:
             return placed, stored, retired(self.store, self.retirement) if stored else {}
 
     def _near(self, vector: Vectors, strategy: Strategy) -> str:
-        """Return the id of the strategy for the same situation, or empty. A warning is never one with advice."""
+        """Return the id of the strategy for the same situation, or empty. Warnings and advice never match."""
         near = self.store.query(vector, MAX_SHOWN)
         same = [i for i, far in zip(near.ids, near.distances, strict=True) if 1.0 - far >= self.same_situation]
         of_kind = (other.id for other in self.read(self.store.get(same)) if is_warning(other) == is_warning(strategy))
         return next(of_kind, "")
 
     def _joined_or_added(self, strategy: Strategy) -> Strategy:
-        """Add a strategy, or its sources to the one that the bank has for its situation. Return the stored one."""
+        """Add a strategy, or its sources to the existing one for its situation, and return the stored one."""
         arguments = self.columns(strategy)
         is_known = bool(self.store.get([strategy.id]))  # the model named it as the one that covers the attempt
         near = strategy.id if is_known else self._near(arguments[1][0].vectors[0], strategy)
@@ -395,7 +395,7 @@ def with_sources(strategy: Strategy, other: Strategy, *, why_variant: str = "") 
 
 
 def has_suggestion_of(strategy: Strategy, other: Strategy) -> bool:
-    """Return whether a strategy, or one of its variants, has another's suggestion, but for spaces."""
+    """Return whether a strategy or a variant has another's suggestion, ignoring whitespace."""
     variants = [str(variant.get("suggestion", "")) for variant in _variants(strategy) if isinstance(variant, Mapping)]
     if len(variants) >= MAX_VARIANTS:
         return True

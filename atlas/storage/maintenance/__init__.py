@@ -1,1 +1,1 @@
-"""Work on a whole store: backup and restore, checks and repairs, erasing for good, and embedding again."""
+"""Maintenance of a whole store: backup, restore, checks, repairs, purges and re-embedding."""

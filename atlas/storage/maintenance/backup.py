@@ -1,4 +1,4 @@
-"""A whole store in one file, and back, while other processes write.
+"""Backup of a whole store to one file, and restore, while other processes write.
 
 The file is a zip of the ledger, as SQLite's online backup copies it at one instant, and of the names that people have
 given to domains. Those that versions before schema 4 wrote also hold the marks, which were not in the ledger then.
@@ -41,12 +41,12 @@ from atlas.storage.vectors.remote.book import INDEX, carry_over
 logger = logging.getLogger(__name__)
 
 _MADE = "backup:"
-"""The beginning of the name under which the ledger keeps when a backup was made, before the backup's file."""
+"""Prefix of the ledger's notes on backups. The path and the time follow."""
 
 MARKS = "marks.json"
 _ENTRIES = {LEDGER, MARKS, NAMES}
 _ALWAYS_UNPACKED = 64 << 20
-"""Bytes that may be unpacked of a file however small it is."""
+"""Bytes that may be unpacked from a file of any size."""
 
 _MAX_READ = 4 << 20
 """Bytes that are read of a backup at once. Its list of entries is read at once, and three entries take little."""
@@ -60,19 +60,19 @@ _UNPACKING = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupReport:
-    """The result of a backup or a restore."""
+    """Result of a backup or restore."""
 
     n_records: int
     n_bytes: int
     """Size of the backup file."""
 
     revived: tuple[str, ...] = ()
-    """Ids of records that had been purged since the backup was made, and that restoring it brought back."""
+    """Ids of purged records that the restore brought back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backup:
-    """A backup that was made of a store. It may have been moved or removed since."""
+    """A recorded backup of a store. Its file may have been moved or removed since."""
 
     path: str
     made_at: str
@@ -87,10 +87,10 @@ class BackupContents:
     """Records by collection."""
 
     model: str
-    """The embedding model that the backup is bound to. Empty if there is no model."""
+    """The backup's embedding model. Empty without a model."""
 
     revived: tuple[str, ...]
-    """Ids of records that were purged from the store since, and that restoring it would bring back."""
+    """Ids of purged records that a restore would bring back."""
 
 
 def read_backups(ledger: LedgerEngine) -> list[Backup]:
@@ -115,7 +115,7 @@ def backup(store: Store, target: Path) -> BackupReport:
 
     Raises:
         NotAllowed: The actor is not an admin.
-        InvalidInput: The file exists already, or ATLAS has not made all of the ledger's schema.
+        InvalidInput: The file exists already, or the ledger's schema has foreign objects.
         StoreUnavailable: It cannot be written. The unfinished file is removed.
         StoreDamaged: The ledger is damaged, so that the backup could not be restored. It is removed.
     """
@@ -143,7 +143,7 @@ def backup(store: Store, target: Path) -> BackupReport:
 
 
 def look_into(store: Store, source: Path) -> BackupContents:
-    """Return the contents that a restore would put into the store, after all checks of a restore.
+    """Return the contents of a backup, after all checks of a restore.
 
     Raises:
         NotAllowed: The actor is not an admin.
@@ -187,7 +187,7 @@ def restore(store: Store, source: Path) -> BackupReport:
 
 
 def _restored(source: Path) -> dict[str, str]:
-    """Return a backup that a store was restored from. The file's time is used if the store has no time."""
+    """Return the backup that a store was restored from, with the file's time as a fallback."""
     made_at = datetime.fromtimestamp(source.stat().st_mtime, UTC)
     return {str(source.resolve()): made_at.isoformat()}
 
@@ -201,7 +201,7 @@ def _pack(target: Path, ledger: Path, names: bytes | None) -> None:
 
 
 class _BackupFile(io.FileIO):
-    """A file that is read in pieces, so that a list of millions of entries does not fill the memory."""
+    """A file read in chunks, so that a list of millions of entries does not exhaust memory."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Return at most `size` bytes, or raise `BadZipFile` if they are too many for a backup."""
@@ -212,7 +212,7 @@ class _BackupFile(io.FileIO):
 
 
 def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
-    """Unpack the ledger, bring it up to date, and read the names. All is checked before anything of it is used."""
+    """Unpack the ledger, bring it up to date, and read the names. Everything is validated before use."""
     try:
         with _BackupFile(source) as raw, zipfile.ZipFile(raw) as file:
             _check_entries(file)
@@ -234,7 +234,7 @@ def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
 
 
 def _read_entry(file: zipfile.ZipFile, name: str) -> bytes:
-    """Return the chunks that an entry unpacks to."""
+    """Yield the unpacked chunks of an entry."""
     text = io.BytesIO()
     with file.open(name) as packed:
         shutil.copyfileobj(packed, text, _PIECE)
@@ -242,7 +242,7 @@ def _read_entry(file: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _check_entries(file: zipfile.ZipFile) -> None:
-    """Refuse entries that no backup has: of another name, twice the same, links, or packed by another method."""
+    """Refuse unexpected entries: other names, duplicates, links, and other compression methods."""
     names = file.namelist()
     if strange := next((name for name in names if name not in _ENTRIES or names.count(name) > 1), None):
         raise ValueError(f"it should hold {LEDGER} and at most {MARKS} and {NAMES}, each once, but has {strange!r}")
@@ -289,7 +289,7 @@ def _check_marks(marks: Any) -> dict[str, dict[str, Marks]]:
 
 
 def _replace_names(store: Store, names: bytes | None) -> None:
-    """Put the names of the backup in place of the store's. Without names in the backup, the store's are removed."""
+    """Replace the store's names of domains by the backup's, or remove them if it has none."""
     try:
         names_text(store).change(lambda _: names)
     except StoreUnavailable as error:

@@ -1,4 +1,4 @@
-"""Copying a whole store into another one, on whatever engine: the way from a directory to PostgreSQL, and back."""
+"""Copying a whole store into another, on any engine, such as from a directory to PostgreSQL or back."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from atlas.storage.store import Store
 def copy_store(source: Store, target: Store, on_progress: Progress | None = None) -> int:
     """Copy a store into an empty one, with its history, so that earlier operations can still be undone.
 
-    A copy that was cut off is no store, and goes on with the next call, unless the source was written meanwhile: then
-    it begins again. What is written to the source during the copy is not copied.
+    An interrupted copy cannot be opened as a store. The next call resumes it, or starts again if the source has
+    changed. Writes to the source during the copy are not copied.
 
     Returns:
-        How many rows were copied and compared.
+        The number of rows copied and compared.
 
     Raises:
         NotAllowed: The actor is not an admin.
-        InvalidInput: The target holds something.
-        StoreError: The copy differs from the original. It is discarded.
+        InvalidInput: The target is not empty.
+        StoreError: The copy differs from the original, and was discarded.
     """
     check_role(Role.ADMIN, "copy a store")
     check_store(source.path)

@@ -1,4 +1,4 @@
-"""Checking a store's derived parts against its ledger, and mending them from it."""
+"""Checks of a store's derived data against its ledger, and repairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SETTLING_SECONDS = 10.0
 """Longest wait for a service to show or count its latest writes."""
 
 MAX_NAMED = 100
-"""So many records are named one by one."""
+"""Maximum number of records listed by id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,13 +33,13 @@ class Finding:
 
     check: str
     problem: str
-    """The difference from the ledger, empty if they are equal."""
+    """The difference from the ledger, or empty."""
 
     is_fixed: bool = False
 
 
 def examine(store: Store, *, fix: bool = False) -> list[Finding]:
-    """Check everything. With `fix`, mend derived data from the ledger, and check again.
+    """Check everything. With `fix`, repair derived data from the ledger, and check again.
 
     Raises:
         NotAllowed: `fix`, and the actor is not a curator.
@@ -106,7 +106,7 @@ def _index_problem(store: Store, name: str) -> str:
 
 
 def _silence(index: FollowingIndex) -> str:
-    """Return why the service of an index does not answer. Empty if it answers, or without a service."""
+    """Return why a remote index does not answer. Empty if it answers or is local."""
     if not index.is_remote:
         return ""
     try:
@@ -119,7 +119,7 @@ def _silence(index: FollowingIndex) -> str:
 
 
 def _count(index: FollowingIndex, n_expected: int) -> int:
-    """Return how many keys an index holds. A service may count its latest writes late, so it is asked again."""
+    """Return the number of keys in an index. A service may lag, so it is polled."""
     until = time.monotonic() + (SETTLING_SECONDS if index.is_remote else 0)
     while (n_indexed := index.count()) != n_expected and time.monotonic() < until:
         time.sleep(1)
@@ -138,7 +138,7 @@ def _fix_index(store: Store) -> None:
 
 
 def _await_seal(nearest: Nearest) -> None:
-    """Wait until the latest writes show, so that the next look finds them. A service may take some seconds."""
+    """Wait until the latest writes are visible, which may take a service some seconds."""
     until = time.monotonic() + SETTLING_SECONDS
     while nearest.upkeep.n_behind() and time.monotonic() < until:
         time.sleep(1)
@@ -155,7 +155,7 @@ def _check_word_pieces(store: Store) -> str:
 
 
 def _fix_word_pieces(store: Store) -> None:
-    """Drop all token vectors and their packing, as they cannot be read. The next write begins again."""
+    """Drop unreadable token vectors and their packing. The next write starts with new ones."""
     store.ledger.token_vectors.clear()
 
 

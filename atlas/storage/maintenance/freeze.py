@@ -1,4 +1,4 @@
-"""Making a copy of a store that never changes again."""
+"""Creation and removal of frozen copies of a store."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from atlas.storage.place.access import access_place
 from atlas.storage.store import LABEL, LEDGER, Store
 
 LEFT_OUT = "left out of this copy: what was deleted, and what waits for review"
-"""Reason in the history of a copy for missing records."""
+"""Reason in a copy's history for left-out records."""
 
 _YOUNG_SECONDS = 3_600.0
-"""Age up to which a copy may be one that is only being made."""
+"""Age up to which a copy may be in progress."""
 
 
 def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
-    """Copy the store as it is now into a directory within it, and return that directory.
+    """Copy the store into a directory within it, and return that directory.
 
-    Deleted and waiting records are not in the copy, nor in its history, which counts what was left out.
-    A purge of anything removes the copy, which may contain purged records.
+    The copy and its history leave out deleted and waiting records, and record their number. Any purge removes the copy,
+    because it may contain purged records.
 
     Args:
         name: Name of the copy, of letters and digits.
@@ -66,10 +66,10 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
 
 
 def sweep(store: Path, live: Collection[str]) -> None:
-    """Remove frozen copies that are no longer referenced, and the remains of killed processes.
+    """Remove unreferenced frozen copies, and the remains of killed processes.
 
     Args:
-        live: Names of those that stay.
+        live: Names of the copies to keep.
     """
     for path in store.glob(f"{PREFIX}*"):
         name = path.name.removeprefix(PREFIX)
@@ -81,5 +81,5 @@ def sweep(store: Path, live: Collection[str]) -> None:
 
 
 def thaw(store: Path, name: str) -> None:
-    """Remove a frozen copy, if it is still there."""
+    """Remove a frozen copy, if it exists."""
     shutil.rmtree(frozen_copy(store, name), ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The names that were given to domains, as one text: a file of a store, or a note of a ledger on a server."""
+"""Names of domains as one JSON text: a file of a store, or a note of a ledger on a server."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ Change = Callable[[bytes | None], bytes | None]
 
 
 class NamesText(Protocol):
-    """The text. `atlas.maps.labels` reads it."""
+    """The text with the names, which `atlas.maps.labels` decodes."""
 
     def read(self) -> bytes | None:
-        """Return the text, or None if no name was given."""
+        """Return the text, or None without names."""
 
     def state(self) -> str:
         """Return a string that differs after every change."""
 
     def change(self, change: Change) -> None:
-        """Replace the text by the result of a function of it, in a block that excludes others. None removes it."""
+        """Apply a function to the text under a lock. A result of None removes the text."""
 
     def set_aside(self) -> None:
-        """Keep the damaged text under another name."""
+        """Move a damaged text to another name."""
 
 
 def names_text(store: Store) -> NamesText:
@@ -89,11 +89,10 @@ class NamesFile:
 
 
 class NamesNote:
-    """The text as a note of a ledger, which every server of the store reads.
+    """The text as a note of a ledger, shared by all servers of the store.
 
     Args:
-        directory: The store's files of this machine. Earlier versions kept the names there, and the first machine that
-            looks gives its own to all.
+        directory: The store's files on this machine, from which names of earlier versions are migrated.
     """
 
     def __init__(self, notes: Notes, directory: Path) -> None:
@@ -110,11 +109,11 @@ class NamesNote:
         return None if text is None else text.encode()
 
     def state(self) -> str:
-        """Return a random text that each change renews."""
+        """Return a random string that each change replaces."""
         return self._notes.read(DOMAINS_NAMED).get("", "")
 
     def change(self, change: Change) -> None:
-        """Replace the text by the result of a function of it, which is called again if another server came first."""
+        """Apply a function to the text, again after a concurrent change by another server."""
         while True:
             before = self.read()
             text = change(before)

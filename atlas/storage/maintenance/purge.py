@@ -1,7 +1,7 @@
-"""Forgetting for good: records leave the ledger, its history and every file of the store, and cannot be brought back.
+"""Purge: irreversible removal of records from the ledger, its history and all files of the store.
 
-All of the ledger's part is one transaction: a purge is committed whole or not at all. What is left to do then, in
-files and free pages, is done at once, or by whoever opens the store next: see `atlas.storage.erasing`.
+The ledger is purged in one transaction. Files and free pages are cleaned right after, or by the next process that opens
+the store: see `atlas.storage.erasing`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class PurgePlan(Tabular):
 
     records: tuple[Removal, ...]
     quotes: tuple[Quote, ...]
-    """Other records that repeat a passage of these, or name one. They stay."""
+    """Other records that quote or name a purged one. They stay."""
 
     n_reasons: int
-    """Operations whose reason quotes one of them, and would lose it."""
+    """Number of operations whose reason quotes a purged record. The reasons would be removed."""
 
     n_judged: int
-    """Judgements of them, or whose query quotes one of them, which would go too."""
+    """Number of judgements of purged records, or whose query quotes one. They would be removed."""
 
     copies: tuple[str, ...]
-    """Older copies of the ledger and of marks in the store's directory, which would go too."""
+    """Older copies of the ledger and of marks in the store's directory, which would be removed."""
 
     strangers: tuple[str, ...]
     """Other files in that directory, which stay."""
@@ -44,10 +44,10 @@ class PurgePlan(Tabular):
     """The recorded backups of this store. They stay."""
 
     indexes: tuple[str, ...]
-    """Indexes in services that are another store's, or whose service was left for good. They stay."""
+    """Remote indexes that belong to another store, or whose service is no longer configured. They stay."""
 
     moment: Moment
-    """The point in the store's history that the plan holds for."""
+    """Moment in the store's history at which the plan was made."""
 
     def _caption(self) -> str:
         return f"{len(self.records):,} records would be erased for good, which cannot be undone"
@@ -64,20 +64,20 @@ class PurgeResult:
     operation_id: str
     n_records: int
     problem: str
-    """Why purged records are still in files of the store, with the remedy. Empty if they are not."""
+    """Reason why purged records remain in files of the store, with a remedy. Empty if none remain."""
 
 
 def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
     """Return a plan to purge records. The store is not changed.
 
     Args:
-        ids: Ids, or beginnings that no other record's id shares; of records that exist or were deleted. One that
-            records in several collections have means all of these.
+        ids: Ids or unique prefixes of live or deleted records. An id in several collections selects all of these
+            records.
         collection: The collection to search; empty for all.
 
     Raises:
-        NotFound: None, or several, begin with one of them, or it was purged already.
-        InvalidInput: The list is empty, or one of the ids is.
+        NotFound: A prefix matches no record or several, or the record was purged already.
+        InvalidInput: The list or an id is empty.
     """
     if isinstance(ids, str) or not ids:
         raise InvalidInput(f"a purge should be given a list of at least one id, but got {ids!r}")
@@ -100,7 +100,7 @@ def apply_purge(store: Store, plan: PurgePlan, *, reason: str = "", reword: Rewo
     """Purge exactly the records of a plan, as one operation, which cannot be undone.
 
     Raises:
-        PlanOutdated: One of them, or its marks, has changed since; the store was not changed.
+        PlanOutdated: A record or its marks have changed since; the store was not changed.
     """
     draft = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=reason)
     keys = [(record.collection, record.id) for record in plan.records]

@@ -1,4 +1,4 @@
-"""Changing the embedding model of a store: every record, and every record in the history, is embedded again."""
+"""Re-embedding of a store, including its history, with another model."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def reembed(
 ) -> int:
     """Embed all texts of a store with another model, bind the store to it, and return how many texts there were.
 
-    The vectors are made first and swapped in one transaction; records that others add meanwhile are embedded inside it.
-    From then on, processes that still use the old model are refused with `EmbeddingModelMismatch`.
+    The vectors are computed first and replaced in one transaction, which also embeds records added meanwhile.
+    Afterwards processes with the old model raise `EmbeddingModelMismatch`.
 
     Args:
-        keeps_tokens: Whether vectors of word pieces are kept too, where the model gives any.
+        keeps_tokens: Whether token vectors are stored too, if the model returns any.
     """
     projection = _projection(ledger, embedder) if keeps_tokens else None
 
@@ -53,7 +53,7 @@ def reembed(
 
 
 def _projection(ledger: LedgerEngine, embedder: WholeEmbedder) -> Projection | None:
-    """Return how token vectors are packed: as until now where the model stays, since others may be writing some."""
+    """Return the projection of token vectors: the stored one if the model stays, since others may be writing."""
     if not gives_tokens(embedder):
         return None
     with suppress(StoreDamaged):

@@ -1,1 +1,1 @@
-"""Words of people on records: tags, pins and notes, with readable JSON files beside the ledger, and judged hits."""
+"""Marks on records (tags, pins and notes), their JSON copies, and relevance judgements."""

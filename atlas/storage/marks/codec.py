@@ -25,7 +25,7 @@ def encode_marks(marks: Marks) -> dict[str, Any]:
 
 
 def decode_marks(encoded: Mapping[str, Any]) -> Marks:
-    """Return marks from JSON. What is missing is empty."""
+    """Return marks decoded from JSON. Missing fields are empty."""
     return Marks(
         tags=tuple(encoded.get("tags", ())),
         pinned=bool(encoded.get("pinned")),

@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 TABLE = "marks"
 COPIED = "copied"
-"""The tables of a file: one row for each record, and one that names the state of the ledger."""
+"""The tables of a file: the rows of records, and the state of the ledger."""
 
 FILES = {
     "atlas_experiences": "experiences_meta.json",
@@ -53,7 +53,7 @@ FILES = {
 }
 
 MAX_ROWS = 20_000
-"""Records up to which a file has a row for every one. Of more, it has those that were marked or used."""
+"""Maximum number of records for a row per record. Above it, only marked or used ones are written."""
 
 TOUCHED: Where = {
     "$or": [
@@ -65,13 +65,13 @@ TOUCHED: Where = {
 """The filter of records that were marked or used."""
 
 PAUSE_SECONDS = 1.0
-"""Time between a write of the ledger and its copy, in which other writes may come."""
+"""Debounce time between a write of the ledger and its copy."""
 
 BUSY_SHARE = 0.05
-"""Largest share of the time that copying takes while the ledger is written all the time."""
+"""Maximum share of time spent copying under constant writes."""
 
 SETTLING_SECONDS = 2.0
-"""Time in which another process copies what it has written, if it does little else."""
+"""Time to wait for another process to copy its writes."""
 
 LOOK_SECONDS = 0.1
 
@@ -79,7 +79,7 @@ WAIT_SECONDS = 30.0
 """Time to wait for another process that is writing the files."""
 
 BEGUN = ".*_meta.json.[0-9]*"
-"""The names of files that are to be put in place of others."""
+"""Pattern of temporary files that replace others."""
 
 
 def marks_file(collection: str) -> str:
@@ -94,7 +94,7 @@ def marks_file(collection: str) -> str:
 
 
 def has_file(collection: str) -> bool:
-    """Return whether a collection's name is fit for a file's. One whose name is not has no file."""
+    """Return whether a collection's name is a valid file name. Others have no file."""
     try:
         marks_file(collection)
     except InvalidInput:
@@ -103,13 +103,13 @@ def has_file(collection: str) -> bool:
 
 
 class MarksFiles:
-    """The files of a store, and the thread that writes them. A forked child begins without that thread."""
+    """Marks files of a store, and the thread that writes them. A forked child has no such thread."""
 
     _lock: threading.Lock
     _closing: threading.Event
     _thread: threading.Thread | None
     _is_stale: bool
-    """True from a write of the ledger until its copy is begun, and after a copy that failed."""
+    """True if the ledger has changed since the last copy began, or that copy failed."""
 
     def __init__(self, directory: Path, ledger: LedgerEngine) -> None:
         self._directory = directory
@@ -122,7 +122,7 @@ class MarksFiles:
             fork_safety.watch(self)
 
     def follow(self) -> None:
-        """Copy differences soon, in a thread. The caller does not wait."""
+        """Start a copy in the thread, without waiting."""
         with self._lock:
             self._is_stale = True
             if self._thread is not None and self._thread.is_alive():
@@ -133,10 +133,10 @@ class MarksFiles:
                 self._thread = thread
 
     def copy(self) -> None:
-        """Bring every file up to the ledger now, and remove the unfinished files of killed processes.
+        """Update all files now, and remove the temporary files of killed processes.
 
         Raises:
-            StoreUnavailable: One cannot be written, or another process is writing. The ledger has the marks.
+            StoreUnavailable: A file cannot be written, or another process is writing. The marks in the ledger are safe.
         """
         if not self._ledger.is_file:
             return
@@ -157,7 +157,7 @@ class MarksFiles:
     def behind(self) -> list[str]:
         """Return the names of the files that are missing, or differ from the ledger.
 
-        What this process has to copy is copied first. Other processes get a moment to copy what they have written.
+        This process's pending changes are copied first, and other processes get a moment to copy theirs.
         """
         self.finish()
         until = time.monotonic() + SETTLING_SECONDS
@@ -166,14 +166,14 @@ class MarksFiles:
         return names
 
     def leftovers(self) -> list[str]:
-        """Return the names of files that were begun by a process that was killed. None while a process is writing."""
+        """Return the names of temporary files of killed processes. Empty while a process is writing."""
         if not self._begun():
             return []
         with self._lock_of_files.locked(0) as is_held:
             return [path.name for path in self._begun()] if is_held else []
 
     def finish(self) -> None:
-        """Copy recent changes, and end the thread. A later write begins another one."""
+        """Copy pending changes, and stop the thread. A later write starts a new one."""
         with self._lock:
             thread, closing = self._thread, self._closing
             self._thread, self._closing = None, threading.Event()
@@ -196,7 +196,7 @@ class MarksFiles:
         self._thread, self._is_stale = None, False
 
     def _work(self, closing: threading.Event) -> None:
-        """Copy until no write came in between. What is written before the end is left to `finish`."""
+        """Copy until there are no new writes. Later ones are left to `finish`."""
         while not closing.wait(self._pause):
             began = time.monotonic()
             is_copied = self._copy_or_warn()
@@ -208,13 +208,13 @@ class MarksFiles:
                     return
 
     def _copy_or_warn(self) -> bool:
-        """Return whether all was copied. What was not is copied after the next write, or by `finish`."""
+        """Copy all files, and return whether that succeeded. The next write or `finish` retries."""
         self._is_stale = False
         try:
             self.copy()
         except StoreError as error:
             self._is_stale = True
-            # Whoever uses a store whose directory was removed, or cannot be reached, gets an error of its own.
+            # The error for a missing or unreachable directory is raised elsewhere.
             level = logging.WARNING if os.access(self._directory, os.F_OK) else logging.INFO
             logger.log(level, "the files of marks are not up to date, and are written later: %s", error)
             return False
@@ -240,7 +240,7 @@ class MarksFiles:
         return list(filter(has_file, self._ledger.collections())) if self._ledger.is_file else []
 
     def _is_current(self, collection: str) -> bool:
-        """Return whether a file equals the copy of the present ledger, byte for byte."""
+        """Return whether a file is identical to a copy of the current ledger."""
         try:
             head, _, body = (self._directory / marks_file(collection)).read_bytes().partition(b"\n")
         except OSError:
@@ -268,7 +268,7 @@ class MarksFiles:
 
 
 class _WholeFile(Storage):
-    """TinyDB's storage of a file that is written once, as a whole, with one row a line, when it is closed."""
+    """TinyDB storage that writes the file once, on close, with one row per line."""
 
     def __init__(self, path: Path, state: str) -> None:
         self._path = path

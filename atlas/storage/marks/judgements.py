@@ -1,7 +1,7 @@
-"""Judgements of people and agents: which records a query should find, and which it should not.
+"""Relevance judgements by people and agents: which records a query should or should not find.
 
-They are texts that the ledger keeps, one for a query and a record. So a backup holds them, processes see each other's
-at once, and two who judge at the same time both succeed.
+Each is a note in the ledger for a query and a record. So backups contain them, processes share them at once, and
+concurrent judgements do not conflict.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from atlas.storage.engine import Notes
 logger = logging.getLogger(__name__)
 
 JUDGED = "judged:"
-"""The beginning of the name of each judgement's text. The rest is JSON: the collection, the record's id, the query."""
+"""Prefix of the notes for judgements. The rest is JSON: the collection, the record's id, the query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The word of a person or an agent on one hit of one query."""
+    """A judgement by a person or agent on a hit of a query."""
 
     query: str
     collection: str
@@ -39,18 +39,18 @@ class Judgement:
 
 
 Forgotten = Mapping[str, str]
-"""The texts of judgements that were forgotten, by name."""
+"""Deleted judgements as notes, by name."""
 
 
 class JudgementBook:
-    """The judgements of one store. Each holds for every process that has the store open, at once."""
+    """The judgements of a store, shared by all processes."""
 
     def __init__(self, notes: Notes, clock: Clock) -> None:
         self._notes = notes
         self._clock = clock
 
     def all(self) -> list[Judgement]:
-        """Return all judgements, the oldest first. One that cannot be read is left out, and logged."""
+        """Return all judgements, oldest first. Malformed ones are logged and skipped."""
         read = (read_judgement(name, text) for name, text in self._notes.read(JUDGED).items())
         return sorted(
             filter(None, read), key=lambda judgement: (judgement.judged_at, judgement.query, judgement.record_id)
@@ -62,7 +62,7 @@ class JudgementBook:
         return f"{len(judgements)}, {judgements[-1].judged_at.isoformat()}" if judgements else ""
 
     def judge(self, query: str, collection: str, record_id: str, *, is_right: bool | None) -> None:
-        """Keep whether a query should find a record, in place of an earlier judgement. None removes it.
+        """Store whether a query should find a record, replacing an earlier judgement. None removes it.
 
         Raises:
             InvalidInput: The query is empty, or the record was purged.
@@ -87,8 +87,8 @@ class JudgementBook:
         """Restore deleted judgements.
 
         Raises:
-            PlanOutdated: One of these hits was judged again since; the store was not changed.
-            InvalidInput: One of the records was purged since; the store was not changed.
+            PlanOutdated: A hit was judged again since; the store was not changed.
+            InvalidInput: A record was purged since; the store was not changed.
         """
         about = [(collection, i) for collection, i, _ in (_key(name.removeprefix(JUDGED)) for name in forgotten)]
         try:
@@ -98,10 +98,10 @@ class JudgementBook:
 
 
 def checked(query: str) -> str:
-    """Return a query as it is kept, without spaces around it, or raise `InvalidInput` if it is empty."""
+    """Return a query without surrounding whitespace, or raise `InvalidInput` if it is empty."""
     check_text(query, "the query")
     if not query.strip():
-        raise InvalidInput("a judged query should not be blank; give it a text")
+        raise InvalidInput("a judged query should not be blank")
     return query.strip()
 
 

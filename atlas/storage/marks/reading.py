@@ -1,4 +1,4 @@
-"""Reading a file of marks: one that a store wrote, somebody's edited copy of one, or one of an older version."""
+"""Reading of marks files: written by a store, edited by hand, or by an older version."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_marks_file(path: Path) -> dict[str, Marks]:
 
 
 def read_rows(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the row of each record that a file lists. Its tags and texts are lists and texts.
+    """Return the row of each record in a file, with validated types.
 
     Raises:
         InvalidInput: It is not a file of marks, or too large.

@@ -1,1 +1,1 @@
-"""The place of a store, and its data beside the memories: access rights and the audit log."""
+"""The location of a store, with its access rights and audit log."""

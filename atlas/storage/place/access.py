@@ -1,4 +1,4 @@
-"""Where a store keeps who may enter it: in its directory, or in its schema."""
+"""Location of a store's access rights: its directory, or its database schema."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The events that an administrator of a store looks up: who came in, who was refused, and who gave whom a role.
+"""Audit log of a store: sign-ins, refusals and changes of roles.
 
-It is kept beside the ledger, a line of JSON for each event, and is only ever added to. No export or backup of memories
-carries it. A purge of a record leaves it alone, as it contains no texts of records.
+It is an append-only file of JSON lines next to the ledger. Exports and backups leave it out, and purges do not change
+it, because it contains no text of records.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ MODEL_CHOSEN = "language model chosen"
 PURGED, RESTORED, BACKED_UP = "purged", "restored a backup", "made a backup"
 
 _REST_SECONDS = 60.0
-"""Time in which equal refusals are two lines at most, so that whoever guesses keys does not fill the disk."""
+"""Time in which equal refusals make at most two lines, so that guessing keys cannot fill the disk."""
 
 _MAX_TOLD_APART = 50
-"""Different refusals that are counted apart in that time."""
+"""Maximum number of distinct refusals counted in that time."""
 
 MANY, TOO_MANY = "several", "more refusals than are told apart"
 
@@ -47,7 +47,7 @@ class AuditEvent:
     at: datetime
     what: str
     who: str
-    """Name of whoever did it. Untrusted text."""
+    """Name of the actor. Untrusted text."""
 
     about: str = ""
     """The object of the event. Untrusted text."""
@@ -73,10 +73,10 @@ class AuditLog:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, what: str, *, who: str = "", about: str = "", n: int = 1) -> None:
-        """Add an event. What is done stays done if it cannot be written. The process's log has the error then.
+        """Add an event. If it cannot be written, the error is logged, and the action is not undone.
 
         Args:
-            who: Name of whoever did it. Empty for the present actor.
+            who: Name of the actor. Empty for the current one.
         """
         event = AuditEvent(
             at=self.clock.now(),
@@ -106,7 +106,7 @@ class AuditLog:
             self.note(REFUSED, who=key[0], about=key[1])
 
     def flush(self) -> None:
-        """Write the counts of refusals that lack a line. A server that stops calls it."""
+        """Write pending counts of refusals. Called when a server stops."""
         with self._lock:
             counted, self._refusals = self._refusals, {}
         for (who, about), n in counted.items():
@@ -114,7 +114,7 @@ class AuditLog:
                 self.note(REFUSED, who=who, about=about, n=n)
 
     def events(self) -> list[AuditEvent]:
-        """Return every event, the newest first. A line that was cut by a crash is left out.
+        """Return all events, newest first. A line truncated by a crash is skipped.
 
         Raises:
             StoreUnavailable: It cannot be read.

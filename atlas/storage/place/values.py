@@ -18,11 +18,11 @@ T = TypeVar("T")
 
 
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
-"""Errors of a text that was read, but holds something else than values."""
+"""Exceptions of decoding a damaged text."""
 
 
 class DamagedText(ValueError):
-    """Cause of a `StoreUnavailable` that lasts until a damaged text is mended."""
+    """Cause of a `StoreUnavailable` that persists until a damaged text is repaired."""
 
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(problem)
@@ -32,7 +32,7 @@ class DamagedText(ValueError):
 
 @dataclass(slots=True)
 class AccessValues(Generic[T]):
-    """Values by name, which many servers may read and change at once. Each sees the latest."""
+    """Named values, shared by servers, which always read the latest."""
 
     directory: Path
     """The store's, or that with its files of this machine."""
@@ -44,7 +44,7 @@ class AccessValues(Generic[T]):
     decode: Callable[[dict[str, Any]], T]
     _threads: threading.Lock = field(default_factory=threading.Lock)
     _seen: tuple[StoredText, dict[str, T]] | None = None
-    """The text as it was read last, with its values."""
+    """Cache of the last text and its values."""
 
     def read(self) -> dict[str, T]:
         """Return the current values. Empty before the first write.
@@ -66,12 +66,12 @@ class AccessValues(Generic[T]):
             return dict(seen[1])
         except _DAMAGE as error:
             raise StoreUnavailable(
-                f"{text} cannot be read ({error}), so all access is refused; mend it, or remove it and begin again"
+                f"{text} cannot be read ({error}), so all access is refused; repair or remove it"
             ) from DamagedText(self.name, str(error))
 
     @contextmanager
     def changing(self) -> Iterator[dict[str, T]]:
-        """Yield the values, and keep changes if the block ends without an error. Others wait meanwhile."""
+        """Yield the values under a lock, and save changes unless the block raises."""
         with self._threads, _reached(text := self._text()), text.changing() as replace:
             values = self.read()
             yield values
@@ -84,7 +84,7 @@ class AccessValues(Generic[T]):
 
 @contextmanager
 def _reached(text: AccessText) -> Iterator[None]:
-    """Raise `StoreUnavailable` where the block fails to reach a text. Nothing is wrong with the text itself then."""
+    """Raise `StoreUnavailable` if a text cannot be reached. The text itself may be intact."""
     try:
         yield
     except AtlasError:  # some of them are an OSError too

@@ -1,1 +1,1 @@
-"""A collection over a vector store of the user's own, with no more than the specification's methods."""
+"""A collection over the user's own vector store, with only the specification's methods."""

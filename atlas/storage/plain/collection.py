@@ -1,4 +1,4 @@
-"""Records in a vector store of the user's own: any object with the specification's four methods."""
+"""Records in the user's own vector store: any object with the specification's four methods."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NOTHING = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 def backing(
     vector_store: VectorStore | Collection, dimension: int, scope: Scope, *, keeps_usage: bool = False
 ) -> Collection:
-    """Return the collection that a memory writes to: a ledger's as it is, or any other store in a `PlainCollection`.
+    """Return a memory's collection: a ledger's unchanged, or any other store in a `PlainCollection`.
 
     Of a store with collections, which has a method `for_collection`, this is the collection of the scope's name. The
     records in any other store are marked with that name, so that several memories can share the store.
@@ -47,7 +47,7 @@ def backing(
             keeps that.
 
     Raises:
-        InvalidInput: It has not the four methods of the specification, or all of them are sync, as chromadb's own are.
+        InvalidInput: It lacks one of the specification's four methods, or they are sync, like chromadb's own.
     """
     if isinstance(vector_store, LedgerVectorStore):
         return vector_store.collection
@@ -107,7 +107,7 @@ class PlainCollection(Collection):
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        """Hold new records, as plain lists of numbers. A store with the four methods alone gets one list a record."""
+        """Add records. A store with only the four methods gets one vector per record."""
         run(
             self._store.add(ids, [self._as_stored(embedding) for embedding in embeddings], metadatas, documents),
             to_its_end=True,
@@ -143,7 +143,7 @@ class PlainCollection(Collection):
         unchanged_since: Moment | None = None,
         dropped: Sequence[str] = (),
     ) -> None:
-        """Replace records, which keep their usage, or raise `NotFound` where one does not exist.
+        """Replace records, keeping their usage, or raise `NotFound` if one does not exist.
 
         Dropped records are deleted as well.
         """
@@ -190,7 +190,7 @@ class PlainCollection(Collection):
     ) -> Candidates:
         """Return the n nearest records and the n that hold the most distinctive words, if the store has word search.
 
-        How much could be held, it can only guess: from the best value, and from how many of the words that record has.
+        The maximum score is estimated from the best hit and its share of the query's words.
         """
         near = self.query(embedding, n, where) if embedding is not None else NOTHING
         word_values, information = self._word_values(text, where)
@@ -218,7 +218,7 @@ class PlainCollection(Collection):
     ) -> list[dict[str, Any]]:
         """Return records in order.
 
-        A store that cannot list them is asked for the nearest of any vector, all that it holds.
+        A store that cannot list records is queried for all neighbours of an arbitrary vector.
         """
         if get_offered(self._vector_store, "scan"):
             return run(self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset))
@@ -264,7 +264,7 @@ class PlainCollection(Collection):
         """Return how many records there are.
 
         Raises:
-            InvalidInput: The store cannot count.
+            InvalidInput: The store has no `count`.
         """
         if not self._can_count:
             raise InvalidInput(
@@ -292,7 +292,7 @@ class PlainCollection(Collection):
         return {record_id: value for record_id, value in values.items() if value is not None}
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return the numbers in the records' metadata, where those are kept."""
+        """Return the usage in the records' metadata, if it is stored."""
         rows = self.get(list(ids)) if self._keeps_usage else []
         usage = {row["id"]: usage_in(row["metadata"]) for row in rows}
         return {record_id: usage.get(record_id, NO_USAGE) for record_id in ids}
@@ -312,7 +312,7 @@ class PlainCollection(Collection):
         return values, max(values.values()) * max(1, len(words)) / n_held
 
     def _every(self) -> QueryResult:
-        """Return all records: a store that cannot count is asked for more until it gives fewer than that."""
+        """Return all records. A store that cannot count is queried with a growing k."""
         if self._can_count:
             n_records = run(self._store.count())
             return run(self._store.query(self._axis, n_records)) if n_records else NOTHING
@@ -327,7 +327,7 @@ class PlainCollection(Collection):
 
     @property
     def _axis(self) -> list[float]:
-        """Any vector, to ask for the nearest of."""
+        """An arbitrary vector to query with."""
         return [1.0] + [0.0] * (self._dimension - 1)
 
     def _rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:

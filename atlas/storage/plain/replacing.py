@@ -1,4 +1,4 @@
-"""Replacing records in a store that can only delete and add. A failure halfway is undone or reported."""
+"""Replacement of records in a store that can only delete and add, with rollback on failure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Row = Mapping[str, Any]
 
 
 async def replace_records(store: VectorStore, before: Sequence[Row], after: Sequence[Row]) -> None:
-    """Delete records and add them as they are to be. Those that are gone when this fails are put back.
+    """Replace records by deleting and adding them. On failure, deleted records are added back.
 
     Raises:
-        StoreError: They could not be put back either; the message holds them.
+        StoreError: The rollback failed too; the message contains the records.
     """
     try:
         await store.delete([row["id"] for row in before])

@@ -18,7 +18,7 @@ COLLECTION = "atlas_collection"
 """Metadata key under which a record has the name of its collection."""
 
 FIRST_REQUESTED = 1_000
-"""Number of records that a store is first asked for, to list all."""
+"""Initial k when listing all records."""
 
 GROWTH = 4
 """Factor by which more records are requested where too few of those returned are of the collection."""
@@ -32,11 +32,11 @@ class Scope:
     """Its name."""
 
     content_field: str
-    """A field that the content of its records has, and that of no other memory's. It recognises unmarked records."""
+    """A field that only this memory's content has, to recognise unmarked records."""
 
 
 class ScopedStore:
-    """The records of one collection of a store, by the store's own methods.
+    """View of one collection of a shared vector store.
 
     Records that were written before collections were marked belong to the memory whose content they have. A query
     filters by the mark, unless the store holds such records. What a store returns in spite of the filter is dropped.
@@ -138,7 +138,7 @@ class ScopedStore:
         return {"$and": conditions} if len(conditions) > 1 else conditions[0]
 
     async def _lists_unmarked(self) -> bool:
-        """Return whether some record of the collection has no mark. It lists the store, once."""
+        """Return whether the collection has unmarked records. Lists the store once."""
         metadatas = [row["metadata"] for row in await self._store.scan()] if get_offered(self._store, "scan") else None
         if metadatas is None:
             n_requested = FIRST_REQUESTED

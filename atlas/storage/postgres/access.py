@@ -1,7 +1,7 @@
 """Access rights and audit log of a store in PostgreSQL: in its schema, for all of its servers.
 
-It has connections of its own. So it reads the latest, also inside a block that reads an older state of the records. And
-it writes whatever role the one has who is let in or refused.
+It uses its own connections, so it reads the latest values even inside a snapshot of the records, and writes events for
+every role.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from atlas.storage.postgres.database import PostgresDatabase
 from atlas.storage.postgres.schema import prepare_schema
 
 TAKEN = "{}.taken"
-"""Name that a file of an older version has, once its contents are in the database."""
+"""Name of an older version's file after its migration to the database."""
 
 _WAIT_SECONDS = 60.0
 
@@ -79,7 +79,7 @@ class AccessTables:
         self._database.close()
 
     def _ready(self) -> PostgresDatabase:
-        """Return the database with its tables, and with the access files of this machine taken over."""
+        """Return the database with its tables, after migrating the access files of this machine."""
         with self._lock:
             if not self._is_ready:
                 prepare_schema(self._database, create=False)
@@ -88,7 +88,7 @@ class AccessTables:
         return self._database
 
     def _take_in(self, files: AccessDirectory) -> None:
-        """Take over the access files of older versions on this machine. Names in the database stay."""
+        """Move this machine's access files of older versions into the database. Existing names are kept."""
         for name in (KEYS, PEOPLE, LINKS):
             if old := files.text(name).read():
                 row = AccessRow(self._database, name)

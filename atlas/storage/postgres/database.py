@@ -35,16 +35,16 @@ _PLAINLY = re.compile(r"INSERT INTO (\w+(?: \([^)]*\))?) VALUES \((?:%s, )*%s\)"
 _UNLESS_THERE = re.compile(r"INSERT INTO (\w+) \(([^)]*)\) VALUES \((?:%s, )*%s\) ON CONFLICT DO NOTHING")
 
 REFERRED_TO = ("records", "operations")
-"""Tables whose rows are written first, as rows of others refer to them."""
+"""Tables that are referenced by foreign keys, and so are written first."""
 
 FEW_ROWS = 200
-"""Rows that are sooner sent one by one, where some may be there."""
+"""Number of rows up to which single inserts are faster, if some may exist."""
 
 MAX_ROWS = 50_000
-"""Rows that wait at most, before they are written."""
+"""Maximum size of the write buffer, in rows."""
 
 SOON_SECONDS, LATE_SECONDS = 0.01, 0.25
-"""Between two attempts at a lock that others hold: at first, and after a while."""
+"""Initial and final intervals between attempts to acquire a lock."""
 
 _IDENTITY = """
 SELECT (SELECT system_identifier FROM pg_control_system()),
@@ -57,7 +57,7 @@ SET tcp_keepalives_idle = 20;
 SET tcp_keepalives_interval = 5;
 SET tcp_keepalives_count = 3;
 """
-"""Lets the server notice within a minute that a machine is gone which held a lock and lost its power."""
+"""TCP keepalive settings, so that the server releases the locks of a dead machine within a minute."""
 
 
 class PostgresConnection:
@@ -83,7 +83,7 @@ class PostgresConnection:
         return self.raw.execute(query.text, query.arranged(parameters), binary=True)  # of vectors, half the bytes
 
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
-        """Run a statement once for each set of parameters. Rows that are added wait until their table is asked for."""
+        """Run a statement for each set of parameters. Inserts are buffered until their table is read."""
         if added := _ADDS.match(statement):
             rows = self._rows.setdefault((added[1], statement), [])
             rows.extend(parameters)
@@ -94,14 +94,14 @@ class PostgresConnection:
         self._run(statement, parameters)
 
     def stream(self, statement: str) -> Stream:
-        """Run a statement whose rows are read some at a time, in a transaction."""
+        """Run a statement with a server-side cursor, in a transaction."""
         self._write_rows_of(statement)
         cursor = self.raw.cursor("stream")
         cursor.execute(translated(statement).text)
         return cursor
 
     def write_rows(self) -> None:
-        """Write the rows that wait."""
+        """Write the buffered rows."""
         waiting, self._rows = self._rows, {}
         for (_, statement), rows in sorted(waiting.items(), key=lambda item: item[0][0] not in REFERRED_TO):
             if plain := _PLAINLY.fullmatch(translated(statement).text):
@@ -126,7 +126,7 @@ class PostgresConnection:
         self.raw.execute(f"DELETE FROM new_{table}")
 
     def forget_rows(self) -> None:
-        """Drop the rows of a transaction that was rolled back."""
+        """Drop the buffered rows after a rollback."""
         self._rows = {}
 
     def _write_rows_of(self, statement: str) -> None:
@@ -245,7 +245,7 @@ class PostgresDatabase:
 
     @contextmanager
     def changing_schema(self) -> Iterator[PostgresConnection]:
-        """Yield a connection in a transaction that no other server's change of the schema comes between."""
+        """Yield a connection in a transaction with a lock on changes of the schema."""
         with (
             self._translated("nothing was changed"),
             self._connections.connection() as connection,
@@ -373,7 +373,7 @@ def _first_line(error: psycopg.Error) -> str:
 
 
 def _answers(connection: PostgresConnection) -> bool:
-    """Return whether the server still has a connection that was idle."""
+    """Return whether an idle connection is still alive."""
     try:
         connection.raw.execute("SELECT 1")
     except psycopg.Error:

@@ -38,11 +38,11 @@ UNION ALL SELECT 'function', p.oid::regprocedure::text, '' FROM pg_proc p
         AND d.deptype = 'e')
 ORDER BY 1, 2, 3
 """
-"""Objects that are attached to the store's tables, and functions beside them. Other tables of the schema do no harm,
-and `public` is everybody's."""
+"""Objects attached to the store's tables, and functions in its schema. Other tables are harmless, and `public` is
+shared."""
 
 
 def foreign_objects(connection: Connection) -> list[str]:
-    """Return the objects that no store has, such as `trigger 'evil' on records`."""
+    """Return the foreign objects, such as `trigger 'evil' on records`."""
     rows = connection.execute(_FOREIGN, (Texts(_TABLES), Texts(_INDEXES), Texts(_BODIES))).fetchall()
     return [f"{kind} {str(name)[:80]!r}{f' on {table}' if table else ''}" for kind, name, table in rows]

@@ -3,8 +3,7 @@
 It is written in a transaction of its own, with its seal: what is sealed is there, and what is not was never there. So
 no write of the ledger waits for it, and a bulk is indexed at once, which takes a fraction of the time.
 
-Every reader sees the state of its own transaction. Rows are deleted, never truncated, as truncating a table empties it
-for those who are still reading an older state.
+Every reader sees its own snapshot. Rows are deleted, not truncated, because TRUNCATE is not MVCC-safe.
 """
 
 from __future__ import annotations
@@ -35,18 +34,18 @@ MIN_SCANNED, MAX_SCANNED = 800, 1_000
 """Candidates that the index keeps while it looks (`hnsw.ef_search`): the more, the fewer neighbours it misses."""
 
 MANY_CHANGES = 20_000
-"""Changes from which on it is considered to make the index again instead: each takes three times as long alone."""
+"""Number of changes from which a rebuild is considered, because a single insert takes three times as long."""
 
 EXACT_AMONG = 20_000
-"""Records up to which a narrowed query compares every one in the server, without the index."""
+"""Number of records up to which a filtered query is exact, without the index."""
 
 BUILDING_BYTES = 2 << 30
-"""Memory that building an index may take at most. Without it, building takes several times as long."""
+"""Maximum memory for building an index. With less, building takes several times as long."""
 
 DROPPING_MILLISECONDS = 500
 
 _EACH = 300
-"""Bytes of a vector's neighbours in the index, about."""
+"""Approximate bytes of a vector's neighbours in the index."""
 
 
 class HnswIndex(LocalIndex):
@@ -102,7 +101,7 @@ class HnswIndex(LocalIndex):
         return read_seal(row[0]) if row else Seal()
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
-        """Begin to write on from a seal. Where much has changed since, the index is made again at the end, at once."""
+        """Begin writing from a seal. After many changes, the index is rebuilt at the end."""
         if self.seal() != seal:
             raise IndexUnusable("another process has written it since its seal was read")
         if n_changes > MANY_CHANGES and n_changes > self.count() // 4:
@@ -157,7 +156,7 @@ class HnswIndex(LocalIndex):
     def query_among(self, vector: Vector, k: int, seqs: Seqs) -> list[tuple[str, float]]:
         """Return at most k keys of these records, with their similarity, highest first.
 
-        Every one of a few is compared. Of many, the index is asked on until it has found enough that are wanted.
+        A small set is compared exactly. For a large one, the index is scanned until there are enough hits.
         """
         with self._translated(), self._database.read() as connection:
             return self._nearest(connection, vector, k, Numbers(seqs.tolist()))

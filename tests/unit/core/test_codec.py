@@ -92,7 +92,7 @@ def nested(depth):
         ({"a": "x\udfff"}, r"value\.a holds a lone surrogate at character 1"),
         ({"\ud800": 1}, "lone surrogate"),
         ("a\x00", "value holds a NUL character; remove it"),
-        ({"n": 10**5000}, r"value\.n is an integer of more than 4096 bits; use a float or a text"),
+        ({"n": 10**5000}, r"value\.n is an integer of more than 4096 bits; use a float or a string"),
         ({1: 2}, "the key 1; keys should be strings"),
         ({"a": {1, 2}}, r"value\.a is of type set"),
         (b"bytes", "value is of type bytes"),
@@ -136,20 +136,20 @@ def test_what_may_be_missing_is_empty():
     ("changes", "message"),
     [
         ({"task": None}, "task should be an object, but is missing"),
-        ({"task": {"description": "d"}}, "id should be a text, but is missing"),
-        ({"task": {"id": "t", "description": 5}}, "trajectory.task.description should be a text, but is 5"),
+        ({"task": {"description": "d"}}, "id should be a string, but is missing"),
+        ({"task": {"id": "t", "description": 5}}, "trajectory.task.description should be a string, but is 5"),
         ({"steps": "go"}, "steps should be a list, but is 'go'"),
         ({"steps": ["go"]}, r"steps\[0\] should be an object, but is 'go'"),
-        ({"steps": [{"action": 1}]}, r"trajectory\.steps\[0\]\.action should be a text"),
+        ({"steps": [{"action": 1}]}, r"trajectory\.steps\[0\]\.action should be a string"),
         ({"outcome": {"success": 1}}, "outcome.success should be true, false or null, but is 1"),
         ({"outcome": {"success": "yes"}}, "but is 'yes'"),
         ({"outcome": {"partial_score": "high"}}, "outcome.partial_score should be a number or null"),
         ({"outcome": {"partial_score": 1.5}}, r"outcome.partial_score should be in \[0, 1\], but is 1.5"),
-        ({"outcome": {"error_info": []}}, "outcome.error_info should be a text or null"),
+        ({"outcome": {"error_info": []}}, "outcome.error_info should be a string or null"),
         ({"timestamp": "yesterday"}, "timestamp should be an ISO 8601 time .* but is 'yesterday'"),
         ({"timestamp": 5}, "timestamp should be an ISO 8601 time"),
         ({"metadata": []}, "metadata should be an object"),
-        ({"id": 5}, "id should be a text"),
+        ({"id": 5}, "id should be a string"),
     ],
 )
 def test_a_field_of_the_wrong_kind_is_named(changes, message):
@@ -178,7 +178,7 @@ TURN = {"conversation": "c", "user_text": "u", "response": "r", "created_at": "2
     ],
 )
 def test_only_a_trajectory_may_lack_its_id_as_a_new_one_at_each_import_would_add_the_record_again(read, encoded):
-    with pytest.raises(InvalidInput, match=r"\.id should be a text, but is missing"):
+    with pytest.raises(InvalidInput, match=r"\.id should be a string, but is missing"):
         read(encoded)
     read({**encoded, "id": "x"})
 

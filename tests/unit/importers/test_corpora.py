@@ -211,7 +211,7 @@ def test_a_grade_is_that_of_every_attempt_at_its_task(files):
         ({"grades": {"index": "3"}}, r"gives 'index' the grade '3'"),
         ({"grades": {}}, r"queries\[0\].grades is empty; move a query without relevant tasks"),
         ({"grades": None}, r"queries\[0\].grades should be an object, but is missing"),
-        ({"query": " "}, r"queries\[0\].query should be a text, but is empty"),
+        ({"query": " "}, r"queries\[0\].query should be a string, but is empty"),
     ],
 )
 def test_judgements_that_cannot_be_meant_are_refused(files, changes, problem):

@@ -125,7 +125,7 @@ def test_an_unknown_format_fails_before_anything_is_stored(files, sink, tau_row)
 
 def test_a_named_format_is_taken_at_its_word(files, sink, tau_row):
     report = run(sink, files.json("airline.json", [tau_row()]), format="reflexion")
-    assert report.rejections[0].reason == "prompt should be a text, but is missing"
+    assert report.rejections[0].reason == "prompt should be a string, but is missing"
     with pytest.raises(AtlasError):
         run(sink, files.json("airline.json", [tau_row()]), format="reflexion", strict=True)
 

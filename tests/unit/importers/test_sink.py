@@ -86,7 +86,7 @@ def test_a_damaged_concept_costs_only_itself_and_a_second_import_adds_none(tmp_p
         assert [one.reason.split(" but")[0].split(";")[0] for one in report.rejections] == [
             "the code of concept 'crop': expected Python, got 'invalid syntax' in line 1",
             "a concept's name should have up to 200 characters, not 201",
-            "concept.calls[0] should be a text,",
+            "concept.calls[0] should be a string,",
             "a concept's source should be one of primitive, learned, composed, imported,",
             "concept should be an object,",
         ]

@@ -180,7 +180,7 @@ def test_a_promotion_whose_task_was_reworded_since_is_planned_anew(memory, solve
 
 def test_what_cannot_be_promoted_is_refused_in_words(memory):
     crash, task = write(memory, "crash_log", CRASH), write(memory, "task", TASK)
-    with pytest.raises(InvalidInput, match="is linked to nothing that fixed it"):
+    with pytest.raises(InvalidInput, match="has no linked fix"):
         memory.plan_promotion(crash)
     with pytest.raises(InvalidInput, match="is of type task"):
         memory.plan_promotion(task)
@@ -191,7 +191,7 @@ def test_what_cannot_be_promoted_is_refused_in_words(memory):
 def test_a_system_without_the_memory_that_it_would_go_to_says_so(memory, solved):
     _, crash, fix = solved
     alone = MemorySystemImpl(journal=memory.journal)
-    with pytest.raises(NotFound, match="nowhere to keep a strategy"):
+    with pytest.raises(NotFound, match="no memory for a strategy"):
         alone.plan_promotion(fix)
     assert isinstance(memory.plan_promotion(fix).becomes, Strategy)
     assert isinstance(memory.plan_promotion(crash).becomes, Experience)

@@ -178,7 +178,7 @@ def test_threads_that_are_told_of_the_run_add_to_it_and_others_know_none(memory)
         for thread in [*known, alone]:
             thread.join()
     assert sorted(step.action for step in attempts(memory)[0].steps) == [str(n) for n in range(8)]
-    assert "no run is being remembered here" in problems[0]
+    assert "no run is active" in problems[0]
 
 
 def test_one_decorated_function_may_run_in_many_threads(memory):
@@ -311,7 +311,7 @@ def test_attempts_at_one_description_are_at_one_task(memory):
 
 @pytest.mark.parametrize("task", [None, "", "  ", 7])
 def test_without_a_task_nothing_runs(memory, task):
-    with pytest.raises(atlas.InvalidInput, match="expected a task, or its description"):
+    with pytest.raises(atlas.InvalidInput, match="expected a task or its description"):
         atlas.remember(memory)(lambda given: pytest.fail("it ran"))(task)
     assert len(memory.experience) == 0
 
@@ -326,7 +326,7 @@ def test_a_generator_is_refused_where_it_is_decorated(memory):
 
 def test_a_block_cannot_be_entered_twice_at_once_but_again(memory):
     block = atlas.remember(memory, "Sort")
-    with block, pytest.raises(atlas.InvalidInput, match="under way already"):
+    with block, pytest.raises(atlas.InvalidInput, match="already active"):
         block.__enter__()
     with block:
         pass

@@ -60,8 +60,8 @@ def test_only_lists_of_numbers_are_vectors(encoded):
         (Mapping[str, str], {1: "a"}, "the key 1; keys should be strings"),
         (Mapping[str, Any], {"a": {1}}, r"it\.a is of type set"),
         (Task, Task("t", "", "d", {"a": b"b"}), r"it\.context\.a is of type bytes"),
-        (str | None, datetime(2026, 5, 1, tzinfo=UTC), "it should be a text"),
-        (Sequence[str], ["a", datetime(2026, 5, 1, tzinfo=UTC)], r"it\[1\] should be a text"),
+        (str | None, datetime(2026, 5, 1, tzinfo=UTC), "it should be a string"),
+        (Sequence[str], ["a", datetime(2026, 5, 1, tzinfo=UTC)], r"it\[1\] should be a string"),
         (Sequence[int], b"ab", "of this program alone"),
     ],
 )

@@ -1,7 +1,7 @@
 """Refinement: near-duplicates merged, noise dropped, and the rest in the order in which to read it (ReMem).
 
-`heuristic` refines a set without a language model, and `llm` by one's judgement. Both give `decisions`, each with its
-reason. `plan` judges a whole store, in sets of experiences that are alike.
+`heuristic` refines a set without a language model, and `llm` with one. Both return `decisions` with reasons. `plan`
+judges a whole store, in sets of similar experiences.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Decisions on the experiences of a set, each with its reason, and the protocol of their makers."""
+"""Decisions on the experiences of a set, with reasons, and the protocol of strategies that make them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KEPT_UNJUDGED = "it was not judged"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefineDecision:
-    """The fate of one experience in refining, and why."""
+    """The decision on an experience in a refinement, and why."""
 
     experience_id: str
     action: str
@@ -30,20 +30,20 @@ class RefinedSet:
     experiences: list[Experience]
     decisions: list[RefineDecision]
     failure: str = ""
-    """Why the set is unrefined, where a language model gave no usable answer, else empty."""
+    """Reason why the set is unrefined, if a language model gave no usable answer, else empty."""
 
 
 class ExplainingStrategy(Protocol):
     """A refine strategy that gives reasons. Plans need one."""
 
     name: str
-    """Name of the decision's maker: `rules`, or the name of a language model."""
+    """Author of the decisions: `rules`, or the name of a language model."""
 
     set_size: int
-    """Experiences that it judges together, at most."""
+    """Maximum number of experiences judged together."""
 
     async def explain(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
-        """Return the refined set, with the reason for each experience's fate."""
+        """Return the refined set, with a reason for each experience."""
         ...
 
 

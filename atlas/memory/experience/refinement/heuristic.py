@@ -26,14 +26,14 @@ class PassthroughRefineStrategy:
     """No refinement: the baseline for ablation."""
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
-        """Return the experiences as they came."""
+        """Return the experiences unchanged."""
         return experiences
 
 
 class HeuristicRefineStrategy:
     """Refinement without a language model.
 
-    Two experiences are near-duplicates when their tasks and what was done are both nearly the same. Each group keeps
+    Two experiences are near-duplicates if both their tasks and their solutions are nearly the same. Each group keeps
     its best attempt, whose metadata lists the others under `merged_from`. Noise is an experience without a lesson:
     no solution, no feedback and no informative step.
     """
@@ -49,13 +49,13 @@ class HeuristicRefineStrategy:
         diversity: float = 0.3,
         mix_outcomes: bool = True,
     ) -> None:
-        """Choose how it judges.
+        """Create the strategy.
 
         Args:
             duplicate_similarity: Cosine from which two texts count as duplicates.
             diversity: See `maximal_marginal_relevance`.
-            mix_outcomes: Whether attempts that ended differently, or at different tasks, may be near-duplicates. What
-                is read now needs one of them; a store that is to learn needs all.
+            mix_outcomes: Whether attempts with different outcomes or tasks may be near-duplicates. True suits a prompt,
+                which needs only one of them; False suits a store, which should keep all.
         """
         self._embedder = whole_embedder(embedder)
         self._duplicate_similarity = duplicate_similarity
@@ -67,7 +67,7 @@ class HeuristicRefineStrategy:
         return (await self.explain(experiences, context)).experiences
 
     async def explain(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
-        """Refine with the reason for each experience's fate."""
+        """Refine, with a reason for each experience."""
         useful = [experience for experience in experiences if not _is_noise(experience)]
         decisions = [
             RefineDecision(
@@ -117,9 +117,9 @@ def _is_same_case(experience: Experience, other: Experience) -> bool:
 
 
 def _groups(is_same: np.ndarray) -> list[list[int]]:
-    """Return each item with those near it that no earlier group took.
+    """Return groups of each item with its near items that are in no earlier group.
 
-    Being near the same third item does not join two.
+    Nearness is not transitive.
     """
     left, groups = list(range(len(is_same))), []
     while left:

@@ -1,4 +1,4 @@
-"""Refining a retrieved set by a language model's judgement, which can only keep, merge, drop and reorder."""
+"""Refinement of a retrieved set by a language model, which can only keep, merge, drop and reorder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from atlas.protocols.infra import LLMClient
 logger = logging.getLogger(__name__)
 
 SET_CHARACTERS = 24_000
-"""Of all experiences in a prompt, about 8,000 tokens."""
+"""Maximum characters of all experiences in a prompt, about 8,000 tokens."""
 
 TOKENS_PER_DECISION = 120
 
@@ -56,8 +56,8 @@ _WORTH = {True: 2, None: 1, False: 0}
 class LLMRefineStrategy:
     """ReMem's refinement by a language model.
 
-    The memory is never changed: what comes back are the given experiences, fewer or in another order. Where the model
-    gives no usable answer, they come back as they were, and `explain` returns the reason.
+    The memory is never changed: a subset of the given experiences is returned, in a new order. If the model gives no
+    usable answer, they are returned unchanged, and `explain` returns the reason.
     """
 
     set_size = 12
@@ -72,7 +72,7 @@ class LLMRefineStrategy:
         return (await self.explain(experiences, context)).experiences
 
     async def explain(self, experiences: list[Experience], context: Task | None = None) -> RefinedSet:
-        """Refine with the reason for each experience's decision, or for leaving all as they are if the model failed."""
+        """Refine, with a reason for each experience, or for keeping all unchanged if the model failed."""
         by_id = {experience.id: experience for experience in experiences}
         if len(by_id) < 2:
             return _unchanged(experiences, "there is nothing to choose from")
@@ -104,10 +104,11 @@ def _checked(
     """Return the decisions of an answer.
 
     Args:
-        mix_outcomes: Whether a failure may be merged into a success, as in what an agent is shown, but not in a store.
+        mix_outcomes: Whether a failure may be merged into a success: yes for a prompt, no for a store.
 
     Raises:
-        InvalidInput: An id was not given, or has not exactly one decision, all are dropped, or a merge makes no sense.
+        InvalidInput: An id is unknown, an experience does not have exactly one decision, all are dropped, or a merge is
+            invalid.
     """
     decisions = [
         RefineDecision(

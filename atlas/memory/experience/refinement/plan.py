@@ -1,6 +1,6 @@
 """Refining a store: a plan of kept, merged, dropped and reordered records, to be reviewed and applied.
 
-The store is judged in sets of experiences that are alike, as a search would return them together.
+The store is judged in sets of similar experiences, which a search would return together.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from atlas.storage.records import NO_MOMENT, Moment
 KEEP, MERGE, DROP = "keep", "merge", "drop"
 
 FAILURES_IN_A_ROW = 3
-"""Sets that could not be judged, one after another, after which no other is."""
+"""Consecutive failures after which no further set is judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedDecision:
-    """The planned fate of one experience, and why."""
+    """The planned decision on an experience, and why."""
 
     id: str
     title: str
-    """Untrusted text, as is the reason."""
+    """Title of the task. Untrusted text, like the reason."""
 
     outcome: str
     """`succeeded`, `failed` or `unknown`."""
@@ -41,90 +41,90 @@ class PlannedDecision:
     reason: str
     into: str = ""
     set_number: int
-    """Of the set that it was judged in. The first is 1."""
+    """Number of the set that it was judged in, from 1."""
 
     before: int
-    """Its place in the set as it was found. The first is 1."""
+    """Position in the original set, from 1."""
 
     after: int = 0
-    """Its place among those of the set that stay. 0 for one that goes."""
+    """Position in the refined set, from 1. 0 if it is removed."""
 
     is_moved: bool = False
-    """True if those that stay are in another order for it."""
+    """True if its position relative to the other kept experiences changes."""
 
     @property
     def goes(self) -> bool:
-        """True if it would not be in the store any more."""
+        """True if it would be removed from the store."""
         return self.action != KEEP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefinePlan(Tabular):
-    """A plan to refine. Applying it makes exactly these changes, or fails if one of the experiences has changed."""
+    """A plan to refine. Applying it makes exactly these changes, or fails if an experience has changed."""
 
     decisions: tuple[PlannedDecision, ...]
-    """Set by set, each in the order in which it was found."""
+    """Decisions, set by set, in the original order."""
 
     made_by: str
     """`rules`, or the name of the language model."""
 
     prompt: str = ""
-    """The version of that model's prompt."""
+    """Version of the model's prompt."""
 
     moment: Moment = NO_MOMENT
-    """The point in the store's history that the plan holds for."""
+    """Moment in the store's history at which the plan was made."""
 
     n_total: int
     """Experiences in the store when the plan was made."""
 
     n_in_scope: int = 0
-    """Experiences that could have been judged. Where that is more than the decisions, the newest were."""
+    """Number of experiences in scope. If there are fewer decisions, only the newest were judged."""
 
     failures: tuple[str, ...] = ()
-    """Why sets were not judged. What was in them is kept."""
+    """Reasons why sets were not judged. Their experiences are kept."""
 
     spent: str = ""
     """Calls, tokens and their price, or empty if no model was asked."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
-    """The filter that the experiences passed."""
+    """Filter of the experiences."""
 
     made_at: str = ""
-    """As ISO 8601."""
+    """Time of the plan, in ISO 8601."""
 
     @property
     def merged(self) -> tuple[PlannedDecision, ...]:
-        """The ones that others would stand for."""
+        """The decisions to merge an experience into another."""
         return tuple(decision for decision in self.decisions if decision.action == MERGE)
 
     @property
     def dropped(self) -> tuple[PlannedDecision, ...]:
-        """The ones that would go without anything in their place."""
+        """The decisions to drop an experience."""
         return tuple(decision for decision in self.decisions if decision.action == DROP)
 
     @property
     def going(self) -> tuple[str, ...]:
-        """The ids of all that would go."""
+        """The ids of all experiences that would be removed."""
         return tuple(decision.id for decision in self.decisions if decision.goes)
 
     @property
     def n_unjudged(self) -> int:
-        """Experiences that stay because they were not judged."""
+        """Number of experiences kept because they were not judged."""
         return sum(decision.reason == KEPT_UNJUDGED for decision in self.decisions)
 
     @property
     def n_moved(self) -> int:
-        """Experiences that stay and would be read in another place."""
+        """Number of kept experiences whose position changes."""
         return sum(decision.is_moved for decision in self.decisions)
 
     @property
     def n_sets(self) -> int:
-        """Sets that were judged together."""
+        """Number of judged sets."""
         return len({decision.set_number for decision in self.decisions})
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The groups that are merged, each kept one first."""
+        """The groups to merge, with the kept experience first."""
         groups: dict[str, list[str]] = defaultdict(list)
         for decision in self.merged:
             groups[decision.into].append(decision.id)
@@ -132,12 +132,12 @@ class RefinePlan(Tabular):
 
     @property
     def touched(self) -> tuple[str, ...]:
-        """The ids of all that applying it would change or remove."""
+        """The ids of all experiences that the plan changes or removes."""
         return tuple(dict.fromkeys([*(i for group in self.groups for i in group), *self.going]))
 
     @property
     def share(self) -> float:
-        """The share of the store that would go, in [0, 1]."""
+        """The share of the store that would be removed, in [0, 1]."""
         return len(self.going) / self.n_total if self.n_total else 0.0
 
     def _caption(self) -> str:
@@ -156,18 +156,18 @@ class RefinePlan(Tabular):
 
     @property
     def reason(self) -> str:
-        """The reason that the history gives."""
+        """The reason shown in the history."""
         by = f"{self.made_by}, {self.prompt}" if self.prompt else self.made_by
         return f"merged {len(self.merged)} and dropped {len(self.dropped)} of {len(self.decisions)}, by {by}"
 
 
 def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str]]:
-    """Return ids in sets of at most `size`: the first that is left with those nearest to it, and so on.
+    """Partition ids greedily into sets of at most `size`: the first remaining id with its nearest neighbours.
 
-    Each in given order.
+    The given order is kept within each set.
 
     Args:
-        vectors: Vectors of unit length, one for each id.
+        vectors: Vectors of the ids, of unit length.
         size: Positive.
     """
     left, sets = list(range(len(ids))), []
@@ -181,7 +181,7 @@ def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str
 
 
 class JudgedSets:
-    """Sets under judgement, a few at once where the strategy allows it, with the decisions so far."""
+    """Judges sets, concurrently if the strategy allows it, and collects the decisions."""
 
     def __init__(self, strategy: ExplainingStrategy, subjects: Mapping[str, MergeSubject]) -> None:
         self.decisions: list[PlannedDecision] = []
@@ -193,7 +193,7 @@ class JudgedSets:
         self._n_sets = self._n_failed = 0
 
     def judge_all(self, sets: Sequence[Sequence[str]]) -> Iterator[int]:
-        """Judge sets, in their order, and yield the number of experiences that are judged after each."""
+        """Judge sets in order, and yield the number of experiences judged after each."""
         for ids, refined in zip(sets, in_waves(self._explained, sets, concurrency_of(self._strategy)), strict=True):
             if isinstance(refined, AtlasError):
                 raise refined
@@ -212,10 +212,10 @@ class JudgedSets:
 def _planned(
     number: int, ids: Sequence[str], refined: RefinedSet, subjects: Mapping[str, MergeSubject]
 ) -> list[PlannedDecision]:
-    """Return the planned decisions on one set, in the order in which it was found. Pinned records are never dropped."""
+    """Return the planned decisions on one set, in the original order. Pinned records are never dropped."""
     decided = {decision.experience_id: _allowed(decision, subjects) for decision in refined.decisions}
     kept_ids = [i for i in ids if decided[i].action == KEEP]
-    # What is saved from being dropped has no place in the refined order, so it comes last.
+    # Pinned records that the strategy dropped have no place in the refined order, so they come last.
     order = [e.id for e in refined.experiences if decided[e.id].action == KEEP]
     order += [i for i in kept_ids if i not in order]
     return [
@@ -236,7 +236,7 @@ def _planned(
 
 
 def _unjudged(ids: Sequence[str], subjects: Mapping[str, MergeSubject]) -> RefinedSet:
-    """Return a set as it is, as the decision of a failed judge."""
+    """Return decisions that keep a whole set, after a failed judgement."""
     decisions = [RefineDecision(experience_id=i, action=KEEP, reason=KEPT_UNJUDGED) for i in ids]
     experiences = [subjects[i].experience for i in ids]
     return RefinedSet(

@@ -1,7 +1,7 @@
-"""Induction: a strategy from a successful attempt (ArcMemo).
+"""Induction of strategies from attempts (ArcMemo).
 
-`template` works by pattern, and `llm` asks a language model. `slots` turns particulars of a task into parameters, and
-`summaries` describes in a few lines what was done.
+`template` needs no model, and `llm` uses a language model. `slots` turns the specific values of a task into parameters,
+and `summaries` summarises the steps of an attempt.
 """
 
 from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor

@@ -49,7 +49,7 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 KNOWN_CHARACTERS = 8_000
-"""Of all strategies that are shown beside an attempt."""
+"""Maximum characters of all known strategies in a prompt."""
 
 SAME_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -62,14 +62,14 @@ SAME_SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 SHOWN_CHARACTERS = 12_000
-"""Of both strategies in a prompt."""
+"""Maximum characters of both strategies in a prompt."""
 
 _WRITTEN = ("title", "situation", "suggestion", "rationale")
 PROSE = frozenset({*_WRITTEN, "reason", "description"})
 
 
 class LLMStrategyAbstractor:
-    """Makes strategies with a language model, in ArcMemo's form, and warnings of failures in the same form.
+    """Makes strategies from successes and warnings from failures, in ArcMemo's form, with a language model.
 
     Source:
         ArcMemo (arXiv 2509.04439): situation and suggestion, typed parameters, concepts above instances.
@@ -83,15 +83,15 @@ class LLMStrategyAbstractor:
         """Return the strategy of a successful attempt, or None if it failed or has no reusable part.
 
         Raises:
-            LLMError: The model cannot be asked, or its answer was twice not what was asked for.
+            LLMError: The model fails, or its answer was invalid twice.
         """
         return await self.abstract_beside(trajectory, ()) if trajectory.outcome.success is True else None
 
     async def abstract_beside(self, trajectory: Trajectory, near: Sequence[Strategy]) -> Strategy | None:
-        """Return the strategy of a success or the warning of a failure, as `InformedAbstractor.abstract_beside` does.
+        """Return the strategy of a success or the warning of a failure, given similar strategies.
 
         Raises:
-            LLMError: The model cannot be asked, or its answer was twice not what was asked for.
+            LLMError: The model fails, or its answer was invalid twice.
         """
         if trajectory.outcome.success is None:
             return None
@@ -118,10 +118,10 @@ class LLMStrategyAbstractor:
         )
 
     async def combined(self, stored: Strategy, other: Strategy) -> Strategy | None:
-        """Return the stored strategy with the advice of both, or None if the model finds them different.
+        """Return the stored strategy with the advice of both, or None if the model judges them different.
 
         Raises:
-            LLMError: The model cannot be asked, or its answer was twice not what was asked for.
+            LLMError: The model fails, or its answer was invalid twice.
         """
         return (await self.explain_combined(stored, other)).strategy
 
@@ -136,7 +136,7 @@ class LLMStrategyAbstractor:
         def validate(answer: dict[str, Any]) -> dict[str, Any]:
             check_json(answer, "the answer")
             if answer["same"] and not answer.get("suggestion", "").strip():
-                raise InvalidInput("strategies that are the same need a suggestion that combines theirs")
+                raise InvalidInput("strategies for the same situation need a combined suggestion")
             if answer["same"]:
                 _check_declared(answer["suggestion"], set(declared))
             return answer
@@ -168,7 +168,7 @@ class LLMStrategyAbstractor:
 
 
 def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strategy]) -> Question[dict[str, Any]]:
-    """Return the question about one attempt, beside the strategies that are known, by their id in the prompt."""
+    """Return the prompt on an attempt with the known strategies, by their id in the prompt."""
     schema, shown = SCHEMA, f"The attempt:\n{attempt_as_data(trajectory)}"
     if known:
         descriptions = {name: _as_known(strategy) for name, strategy in known.items()}
@@ -197,7 +197,7 @@ def _description(strategy: Strategy) -> str:
 
 
 def _complete(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return an answer after a check that it is complete and can be stored."""
+    """Return an answer, or raise `InvalidInput` if it is incomplete or cannot be stored."""
     check_json(answer, "the answer")
     if not answer["reusable"] or answer.get("known"):
         return answer

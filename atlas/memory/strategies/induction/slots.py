@@ -1,4 +1,4 @@
-"""From a text about one task to a text about any task of its kind: particular values become named parameters."""
+"""Generalisation of a task's text: specific values become named parameters."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _NO_NAME = (
     r"When|While|With|You|Your)"
 )
 QUANTITIES = frozenset({"amount", "number", "path", "percentage", "quoted", "time"})
-"""Kinds that specify what a program should do, so that they stay in tasks that ask for one."""
+"""Kinds that stay in programming tasks, because they specify what the program should do."""
 
 MIN_VALUE_CHARACTERS = 2
 MAX_VALUE_CHARACTERS = 60
 EXAMPLE_CHARACTERS = 60
 MAX_VALUES = 500
-"""Of tool calls that are looked for."""
+"""Maximum number of values from tool calls."""
 
 TEXT_CHARACTERS = 8_000
-"""Of a text that is read. What comes after is left out."""
+"""Maximum characters of a text. The rest is left out."""
 
 _KINDS = (
     ("url", r"https?://[^\s)\"'>]+"),
@@ -47,21 +47,21 @@ _KINDS = (
 _PARTICULAR = re.compile("|".join(rf"(?P<{kind}>(?<![\w{{])(?:{pattern})(?![\w}}]))" for kind, pattern in _KINDS))
 
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:\n])\s*\Z")
-"""Before a word whose capital means no name: of three capital words there, the first is not a name."""
+"""Start of a sentence, where a capital letter does not mark a name."""
 
 _TYPES = {"number": "number", "amount": "number", "percentage": "number", "date": "date", "time": "time"}
 
 
 class Generaliser:
-    """Replaces a task's particular values by `{name}`, and remembers them.
+    """Replaces a task's specific values by `{name}`, and records them as parameters.
 
-    What the agent's tool calls used is named as their arguments are, and numbered if several values have one name.
-    The rest is recognised by form: dates, amounts, ids, quoted words, numbers, names of several words. Each such kind
-    has one placeholder.
+    Values in tool calls are named after their arguments, with a number if several share a name. Others are recognised
+    by form: dates, amounts, ids, quotations, numbers, and names of several words. Each of these kinds has one
+    placeholder.
     """
 
     def __init__(self, steps: Iterable[Step] = (), *, keep: Container[str] = ()) -> None:
-        """Learn from an attempt's tool calls how its values are called, and keep what is of these kinds as it is."""
+        """Collect names of values from tool calls. Values of the kinds in `keep` are not replaced."""
         self._keep = keep
         self._names: dict[str, str] = {}
         for step in steps:
@@ -77,7 +77,7 @@ class Generaliser:
         self._examples: dict[str, tuple[str, str]] = {}
 
     def __call__(self, text: str) -> str:
-        """Return the string with placeholders."""
+        """Return a text with placeholders."""
         text = text[:TEXT_CHARACTERS]
         if self._argument_values is not None:
             text = self._argument_values.sub(
@@ -86,7 +86,7 @@ class Generaliser:
         return _PARTICULAR.sub(self._replaced, text)
 
     def parameters(self, *texts: str) -> tuple[dict[str, str], ...]:
-        """Return `name`, `type` and `example` of the placeholders in generalised texts, as they come."""
+        """Return `name`, `type` and `example` of the placeholders in generalised texts, in order."""
         used = dict.fromkeys(re.findall(r"\{(\w+)\}", " ".join(texts)))
         return tuple(
             {"name": name, "type": self._examples[name][0], "example": self._examples[name][1]}
@@ -95,7 +95,7 @@ class Generaliser:
         )
 
     def _name(self, value: str) -> str:
-        """Return the name of a tool's value: that of its argument, with a number if it is taken."""
+        """Return the name of a tool's value: that of its argument, with a number if it is already used."""
         if value not in self._numbered:
             name = self._names[value]
             same_name = [other for other in self._numbered if self._names[other] == name]
@@ -143,6 +143,6 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _is_particular(value: str) -> bool:
-    """Return whether a value is one task's own, such as an id, rather than one of few words, such as `economy`."""
+    """Return whether a value is specific to a task, such as an id, unlike an enumerated value such as `economy`."""
     is_short = MIN_VALUE_CHARACTERS <= len(value) <= MAX_VALUE_CHARACTERS
     return is_short and _INSTANCE.search(value) is not None and len(value.split()) <= 4

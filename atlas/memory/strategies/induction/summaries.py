@@ -1,4 +1,4 @@
-"""The gist of an attempt, and of a program in it, in a few lines, without a model."""
+"""Summaries of attempts and programs in a few lines, without a model."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from atlas.memory.strategies.induction.slots import TEXT_CHARACTERS, parse_call
 
 MAX_LINES = 12
 MAX_READ = 200
-"""Of an attempt's lines, from its beginning and its end, that are compared with each other."""
+"""Maximum number of an attempt's lines, from its start and end, to compare with each other."""
 
 LINE_CHARACTERS = 240
 MAX_LESSONS = 3
 MAX_REFLECTIONS = 30
 MAX_FAULTS = 2
-"""Of those that reflections blame, the latest: earlier ones are often taken back by later ones."""
+"""Maximum number of mistakes from reflections. Later reflections often correct earlier ones."""
 
 SAME_WORDS = 0.6
-"""Share of common words from which two lessons are repetitions."""
+"""Least share of common words in near-duplicate lessons."""
 
 MIN_WORDS = 5
-"""Words that a statement needs."""
+"""Least number of words of a statement."""
 
 PROSE_WORDS = 6
-"""Words in a row from which a tool's argument is a thought rather than a value."""
+"""Least number of consecutive words of a tool's argument that is prose rather than a value."""
 
 MAX_PROGRAM_CHARACTERS = 20_000
-"""A longer program is not read."""
+"""Maximum length of a program to read."""
 
 QUOTED_CHARACTERS = 600
-"""Lines of a program that is quoted. A longer one is described by its comments and the functions it calls."""
+"""Maximum length of a quoted program. A longer one is described by its comments and calls."""
 
 MAX_COMMENTS = 6
 MAX_NAMES = 8
@@ -50,10 +50,10 @@ _USUAL = frozenset(
     pop print range set split str strip sum tuple upper values zip
     """.split()  # noqa: SIM905  (a list of it would fill the page)
 )
-"""Names that nearly every program calls, so that they describe no program."""
+"""Names that are called by nearly every program, and so describe none."""
 
 _DOING = (ast.Assign, ast.AugAssign, ast.For, ast.Import, ast.ImportFrom, ast.Return, ast.While, ast.With)
-"""Statements of a program that a line of words has not, even one that happens to be Python."""
+"""Types of statements that distinguish a program from prose that happens to parse."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z{\"'“*\d-])|\n+")
 _PLEASANTRY = re.compile(
@@ -78,7 +78,7 @@ _ADVICE = re.compile(
 
 
 def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
-    """Return the tools that were called and the statements and questions, in order.
+    """Return the called tools, statements and questions, in order.
 
     The middle of a long attempt is left out.
     """
@@ -96,7 +96,7 @@ def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[s
 
 
 def reflections_of(trajectory: Trajectory) -> list[str]:
-    """Return the agent's thoughts on earlier tries, the latest ones: those without an action."""
+    """Return the agent's latest reflections on earlier tries, which are the thoughts without an action."""
     thoughts = [step.thought.strip() for step in trajectory.steps if not step.action.strip()]
     return [thought[:TEXT_CHARACTERS] for thought in thoughts if thought][-MAX_REFLECTIONS:]
 
@@ -110,7 +110,7 @@ def feedback_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> lis
 
 
 def faults_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
-    """Return the mistakes that the attempt's reflections name, latest first, each once."""
+    """Return the distinct mistakes named in the attempt's reflections, latest first."""
     faults = []
     for thought in reversed(reflections_of(trajectory)):
         first = sentences(thought)[0]
@@ -129,7 +129,7 @@ def advice_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[
 
 
 def program_of(trajectory: Trajectory) -> str:
-    """Return the last action of several lines: the program, where the attempt gave one."""
+    """Return the last action of several lines, which is the program if there is one."""
     return next((step.action for step in reversed(trajectory.steps) if "\n" in step.action.strip()), "")
 
 
@@ -139,7 +139,7 @@ def is_program(code: str) -> bool:
 
 
 def program_gist(code: str) -> str:
-    """Return a program itself if it is short, else its own comments and calls, or empty if it is not a program."""
+    """Return a short program unchanged, or the comments and calls of a longer one. Empty if it is no program."""
     tree = _parsed(code)
     if tree is None:
         return ""
@@ -158,7 +158,7 @@ def program_gist(code: str) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text. At least one, which may be empty."""
+    """Return the sentences of a text, at least one, which may be empty."""
     found = [" ".join(sentence.split()) for sentence in _SENTENCE.split(_MARKUP.sub("", text).strip())]
     return [sentence for sentence in found if sentence] or [""]
 
@@ -177,7 +177,7 @@ def _line(step: Step, generalise: Callable[[str], str]) -> str:
 
 
 def _speech_line(sentences: Sequence[str], generalise: Callable[[str], str]) -> str:
-    """Return the decisive statement and the first question, with the sentence before a short question."""
+    """Return the decisive statement and the first question of a message."""
     question = next((n for n, sentence in enumerate(sentences) if sentence.endswith("?")), None)
     statements = [sentence for sentence in sentences if not sentence.endswith("?")]
     decisive = next((sentence for sentence in statements if _DECISIVE.search(sentence)), "")
@@ -191,13 +191,13 @@ def _speech_line(sentences: Sequence[str], generalise: Callable[[str], str]) -> 
 
 
 def _is_about_task(sentence: str) -> bool:
-    """Return whether a sentence is about the task: no courtesy, line of a list, or heading."""
+    """Return whether a sentence is about the task, rather than a courtesy, list item or heading."""
     is_listed = sentence.endswith(":") or _LABEL.match(sentence) is not None or len(sentence.split()) < MIN_WORDS
     return sentence.endswith("?") or not (is_listed or _PLEASANTRY.match(sentence))
 
 
 def _is_message(step: Step) -> bool:
-    """Return whether an action is a message: prose, or a user's answer."""
+    """Return whether an action is a message to or from a user."""
     words = step.action.split()
     return str(step.metadata.get("observation_from", "")).startswith("user") or (
         len(words) >= PROSE_WORDS and step.action.strip()[:1].isupper() and words[0].isalpha()
@@ -215,7 +215,7 @@ def _is_prose(value: Any) -> bool:
 
 
 def _argument(name: str, value: Any) -> str:
-    """Return an argument's name, with its value where that is one of few words, such as `economy`."""
+    """Return an argument's name, with its value if that is an enumerated one, such as `economy`."""
     is_choice = isinstance(value, bool) or (isinstance(value, str) and re.fullmatch(r"[a-z]+(?:[_ -][a-z]+)*", value))
     return f"{name}={value!r}" if is_choice else name
 
@@ -238,7 +238,7 @@ def _alike(first: str, other: str) -> bool:
 
 
 def _without_echoes(lines: Sequence[str]) -> list[str]:
-    """Return the lines without near repetitions of earlier ones."""
+    """Return the lines without near-duplicates of earlier ones."""
     spoken = [line for line in lines if line.startswith(("Say", "Ask"))]
     distinct = set(_distinct(spoken))
     return list(dict.fromkeys(line for line in lines if line in distinct or line not in spoken))
@@ -249,7 +249,7 @@ def _short(text: str, characters: int = LINE_CHARACTERS) -> str:
 
 
 def _parsed(code: str) -> ast.Module | None:
-    """Return a program, or the body of a function as that of `program`, or None if it is neither."""
+    """Return the syntax tree of a program, or of a function's body, or None if it does not parse."""
     if len(code) > MAX_PROGRAM_CHARACTERS:
         return None
     for text in (code, f"def program():\n{textwrap.indent(textwrap.dedent(code), '    ')}"):
@@ -269,7 +269,7 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
 
 
 def _comments(code: str) -> list[str]:
-    """Return the first comments of a program, each once."""
+    """Return the first distinct comments of a program."""
     try:
         tokens = [*tokenize.generate_tokens(io.StringIO(textwrap.dedent(code)).readline)]
     except (tokenize.TokenError, SyntaxError):
@@ -279,7 +279,7 @@ def _comments(code: str) -> list[str]:
 
 
 def _calls(tree: ast.Module) -> list[str]:
-    """Return the functions that a program calls, in order, each once, without the usual ones and without its own."""
+    """Return the distinct functions that a program calls, in order, without common names and its own functions."""
     defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     modules = {alias.asname or alias.name for node in imports for alias in node.names}
@@ -290,7 +290,7 @@ def _calls(tree: ast.Module) -> list[str]:
 
 
 def _called(node: ast.Call, modules: set[str]) -> str:
-    """Return the function's name. That of a method without its object, unless that is a module."""
+    """Return a called function's name. A method's name has no object, unless the object is a module."""
     target = node.func
     if isinstance(target, ast.Name):
         return target.id

@@ -1,4 +1,4 @@
-"""Strategies from successful attempts without a language model."""
+"""Strategies from successful attempts by templates, without a language model."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ TEMPLATE = "template"
 TITLE_CHARACTERS = 100
 SITUATION_CHARACTERS = 600
 MIN_CONTENT_WORDS = 3
-"""Words that a situation needs beside its domain's name. With fewer it applies to everything."""
+"""Least number of words of a situation, without its domain's name. With fewer it would match everything."""
 
 MIN_TOLD_WORDS = 2
-"""The same for situations from reflections, which come to the point."""
+"""The same minimum for situations from reflections, which are more concise."""
 
 MIN_STEPS = 3
-"""Different steps that an attempt without reflections needs. With fewer there is no procedure to describe."""
+"""Least number of distinct steps of an attempt without reflections. With fewer there is no procedure."""
 
 _EXAMPLES = re.compile(
     r"^\s*(?:>>>|Examples?\b|For example|def |class |import |from \S+ import|assert |Input:|Output:|Constraints)",
@@ -59,15 +59,14 @@ _STUCK = re.compile(r"(stuck in a loop)(?: in which I (?:continually )?([^.]{1,3
 
 
 class TemplateStrategyAbstractor:
-    """A maker of strategies by pattern, without a language model, which its output states.
+    """Makes strategies from templates, without a language model. The metadata names it as the author.
 
-    The situation is the task with its particulars as parameters, or, if the task's text is empty, what the
-    attempt's reflections are about. The suggestion holds what reflections blamed and advised, or the steps
-    that were taken.
+    The situation is the generalised task, or the subject of the reflections if the task is empty. The suggestion
+    contains the mistakes and advice of the reflections, or the steps.
     """
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the strategy of a successful attempt, or None if it failed, is too specific, or too short."""
+        """Return the strategy of a successful attempt, or None if it failed, or is too specific or too short."""
         return await asyncio.to_thread(_abstracted, trajectory)
 
 
@@ -102,7 +101,7 @@ def _situation(trajectory: Trajectory, generalise: Generaliser) -> str:
 
 
 def _of_task(description: str, generalise: Generaliser) -> str:
-    """Return the prose of a task, without examples, and without sentences on who the agent is."""
+    """Return the prose of a task, without examples and without sentences on the agent's role."""
     prose: list[str] = []
     for line in description[:TEXT_CHARACTERS].splitlines():
         if _EXAMPLES.match(line) and prose:
@@ -115,7 +114,7 @@ def _of_task(description: str, generalise: Generaliser) -> str:
 
 
 def _of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
-    """Return the subject of the attempt, as the latest reflection on it describes it."""
+    """Return the subject of the attempt in its latest reflection."""
     for pattern in (_ASKED, _PLAN, _STUCK):
         for thought in reversed(thoughts):
             found = pattern.search(thought)
@@ -126,7 +125,7 @@ def _of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
 
 
 def _whole(parts: Sequence[str]) -> str:
-    """Return the first parts, as many as fit, but at least one."""
+    """Return the first parts that fit, but at least one."""
     text = parts[0] if parts else ""
     for part in parts[1:]:
         if len(text) + len(part) >= SITUATION_CHARACTERS:
@@ -171,7 +170,7 @@ def _n_content_words(text: str, domain: str = "") -> int:
 
 
 def _title(situation: str) -> str:
-    """Return the first sentence with a wish, else the first, without the words that lead to it."""
+    """Return the first sentence with a request, else the first, without introductory words."""
     parts = sentences(situation)
     chosen = next((sentence for sentence in parts if _WANTED.match(sentence)), parts[0])
     text = _WANTED.sub("", chosen).removesuffix(".")

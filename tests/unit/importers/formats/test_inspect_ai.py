@@ -161,7 +161,7 @@ def test_a_sample_has_its_own_time_where_the_log_says_it(files, inspect_log, sam
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"id": None}, "id should be a text or a whole number"),
+        ({"id": None}, "id should be a string or a whole number"),
         ({"input": 5}, "input should be a list, but is of type int"),
         ({"input": [5]}, "input[0] should be an object, but is of type int"),
         ({"messages": {}}, "messages should be a list, but is of type dict"),
@@ -170,7 +170,7 @@ def test_a_sample_has_its_own_time_where_the_log_says_it(files, inspect_log, sam
         ({"scores": []}, None),
         ({"scores": [1]}, "scores should be an object, but is of type list"),
         ({"scores": {"match": 1}}, "scores.match should be an object, but is of type int"),
-        ({"scores": {"match": {"value": "C", "explanation": 5}}}, "scores.match.explanation should be a text"),
+        ({"scores": {"match": {"value": "C", "explanation": 5}}}, "scores.match.explanation should be a string"),
         ({"error": "x"}, "error should be an object, but is 'x'"),
         ({"epoch": "x"}, "epoch should be a number, but is 'x'"),
         ({"output": 5}, "output should be an object, but is of type int"),
@@ -191,7 +191,7 @@ def test_a_field_of_the_wrong_type_is_named_and_costs_its_sample_only(files, ins
     [
         ('{"version": 1, "status": ', "header cannot be read: the file ends too early"),
         ('{"version": 1, "status": "success"}', "header cannot be read: eval should be an object, but is missing"),
-        ('{"version": 1, "status": "success", "eval": {"task": 5}}', "eval.task should be a text"),
+        ('{"version": 1, "status": "success", "eval": {"task": 5}}', "eval.task should be a string"),
         ('{"version": 1, "status": "x", "eval": {"task": "t", "created": "x"}}', "eval.created should be an ISO 8601"),
     ],
 )

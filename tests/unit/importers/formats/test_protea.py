@@ -135,8 +135,8 @@ def test_importance_tier_and_links_of_the_later_form_come_over(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"entry_type": None}, "entry_type should be a text, but is missing"),
-        ({"content": "  "}, "content should be a text that is not blank"),
+        ({"entry_type": None}, "entry_type should be a string, but is missing"),
+        ({"content": "  "}, "content should be a string that is not blank"),
         ({"content": b"\xff"}, "content is not UTF-8"),
         ({"generation": None}, "generation should be a whole number"),
         ({"generation": "many"}, "generation should be a whole number"),
@@ -161,7 +161,7 @@ def test_an_odd_row_is_reported_and_the_others_come_in(tmp_path, changes, reason
 def test_a_content_that_is_no_text_stops_no_other_row(tmp_path, content):
     columns = {**EARLY, "content": "ANY"}
     entries, odd = read(protea(tmp_path / "a.sqlite", [{"content": content}, {}], columns=columns))
-    assert (len(entries), odd) == (1, [(1, f"content should be a text, but is {type(content).__name__}")])
+    assert (len(entries), odd) == (1, [(1, f"content should be a string, but is {type(content).__name__}")])
 
 
 @pytest.mark.parametrize("name", ["generation", "metadata", "timestamp"])

@@ -84,9 +84,9 @@ def test_one_import_of_attempts_and_concepts_is_one_operation(memory, files):
     ("skill", "reason"),
     [
         ("7", "the skill should be an object, but is of type int"),
-        ('{"code": "x"}', "description should be a text, but is missing"),
-        ('{"code": "", "description": "x"}', "code should be a text, but is empty"),
-        ('{"code": 5, "description": "x"}', "code should be a text, but is of type int"),
+        ('{"code": "x"}', "description should be a string, but is missing"),
+        ('{"code": "", "description": "x"}', "code should be a string, but is empty"),
+        ('{"code": 5, "description": "x"}', "code should be a string, but is of type int"),
         ('{"code": "a\\u0000", "description": "x"}', "NUL"),
         ('{"code": "x", "description": "\\ud800"}', "lone surrogate"),
         ('{"code": "x", "code": "y", "description": "z"}', "has the key 'code' twice"),
@@ -104,7 +104,7 @@ def test_a_bad_skill_is_refused_by_its_row_and_the_others_are_kept(memory, files
 
 def test_a_nameless_skill_is_refused(memory, files):
     report, _ = run(memory, files.json("skills.json", {" ": {"code": CODE, "description": SAID}}))
-    assert "name should be a text that is not blank" in report.rejections[0].reason
+    assert "name should be a string that is not blank" in report.rejections[0].reason
 
 
 def test_of_a_file_that_is_cut_off_what_came_before_is_kept(memory, files):

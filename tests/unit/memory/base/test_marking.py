@@ -64,8 +64,8 @@ def test_a_change_of_a_record_that_is_not_there_changes_none(stored):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"add_tags": [" "]}, "tags of at least one character"),
-        ({"add_tags": "tag"}, "should be a list of tags, but is the text 'tag'"),
+        ({"add_tags": [" "]}, "should not contain an empty tag"),
+        ({"add_tags": "tag"}, "should be a list of tags, but is the string 'tag'"),
         ({"note": "\ud800"}, "lone surrogate"),
     ],
 )

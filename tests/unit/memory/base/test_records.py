@@ -120,7 +120,7 @@ def test_deleted_records_are_listed_newest_first_and_come_back_as_they_were(stor
 @pytest.mark.parametrize("method", ["titles", "marks", "usage", "restore", "change_marks", "get_many"])
 def test_one_text_in_place_of_ids_is_refused_with_what_to_give(stored, method):
     there = stored.store(attempt("sort"))
-    with pytest.raises(InvalidInput, match=rf"expected a list of ids, got the text '{there}'; .* give \['{there}'\]"):
+    with pytest.raises(InvalidInput, match=rf"expected a list of ids, got the string '{there}'; .* give \['{there}'\]"):
         getattr(stored, method)(there)
     assert stored.ids() == [there]
     assert stored.delete((there,)) == 1

@@ -92,7 +92,7 @@ def test_the_recency_weighted_rate_is_the_average_with_halving_weights(successes
         (lambda: EMASuccessUpdater("0.1"), r"in \(0, 1\], but is '0.1'"),
         (lambda: RecencyWeightedUpdater(None), "number of outcomes, but is None"),
         (lambda: RecencyWeightedUpdater(0), "half_life"),
-        (lambda: credible_interval(4, 3), "from 0 to n, but are 4 of 3"),
+        (lambda: credible_interval(4, 3), "n_succeeded should be from 0 to n, but is 4"),
         (lambda: credible_interval(1, 3, level=1), "level"),
         (lambda: credible_interval(1, 3, prior=(1, -1)), "should be positive"),
     ],

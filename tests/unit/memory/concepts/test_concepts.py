@@ -87,8 +87,8 @@ def test_the_passage_and_similar_are_there_as_for_every_memory(library):
     [
         ({"code": "def crop(:\n"}, "expected Python, got .* in line 1"),
         ({"code": "x\0"}, "NUL"),
-        ({"description": "  "}, "description should be a text that is not blank"),
-        ({"name": ""}, "name should be a text that is not blank"),
+        ({"description": "  "}, "description should be a string that is not blank"),
+        ({"name": ""}, "name should be a string that is not blank"),
         ({"name": "x" * 201}, "up to 200"),
         ({"source": "stolen"}, "should be one of primitive"),
         ({"usage_count": -1}, "0 or more"),
@@ -206,7 +206,7 @@ def test_who_calls_a_concept_by_what_its_code_defines_calls_it(library):
 def test_one_text_in_place_of_ids_is_refused_here_too(library):
     there = library.add(concept())
     for method in (library.dependents, library.get_many):
-        with pytest.raises(InvalidInput, match=f"expected a list of ids, got the text '{there}'"):
+        with pytest.raises(InvalidInput, match=f"expected a list of ids, got the string '{there}'"):
             method(there)
     assert len(library) == 1
 
@@ -231,9 +231,9 @@ def test_python_is_python_however_it_is_written(library, language):
 def test_examples_that_are_no_pairs_are_refused_when_added_and_when_edited(library):
     there = library.add(concept())
     for examples in ([1, 2], [("one",)], [("a", 2)], ["ab"]):
-        with pytest.raises(InvalidInput, match="examples should be pairs of texts"):
+        with pytest.raises(InvalidInput, match="examples should be pairs of strings"):
             library.edit(there, examples=examples)
-        with pytest.raises(InvalidInput, match="examples should be pairs of texts"):
+        with pytest.raises(InvalidInput, match="examples should be pairs of strings"):
             library.add(concept("trim", code=OTHER, examples=tuple(examples)))
 
 
@@ -569,7 +569,7 @@ def test_what_is_no_concept_no_query_and_no_attempt_is_said(library):
         InvalidInput, match=r"should be a CodeConcept, but is {'name': 'x'}; make one: atlas\.CodeConcept"
     ):
         library.add({"name": "x"})
-    with pytest.raises(InvalidInput, match="the query should be a text, but is None"):
+    with pytest.raises(InvalidInput, match="the query should be a string, but is None"):
         library.search(None)
     with pytest.raises(InvalidInput, match="k should be a whole number, but is '5'"):
         library.search("grid", "5")

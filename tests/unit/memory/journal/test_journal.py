@@ -58,16 +58,16 @@ def test_an_entry_comes_back_as_it_was_written(journal, clock):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"entry_type": "dream"}, "should be of type observation, crash_log"),
-        ({"content": " "}, "content should be a text that is not blank"),
+        ({"entry_type": "dream"}, "should be one of observation, crash_log"),
+        ({"content": " "}, "content should be a string that is not blank"),
         ({"generation": "4"}, "generation should be a whole number"),
         ({"generation": 10**400}, "generation should be between .* has 333 hexadecimal digits"),
         ({"generation": -(2**53) - 1}, "generation should be between"),
         ({"importance": 1.5}, "importance should be a number from 0 to 1"),
         ({"links": [("knows", "x")]}, "a link should be of type caused_by"),
         ({"metadata": {"n": float("nan")}}, "which JSON cannot hold"),
-        ({"entry_type": ["task"]}, r"entry_type should be a text that is not blank, but is \['task'\]"),
-        ({"content": None}, "content should be a text that is not blank, but is None"),
+        ({"entry_type": ["task"]}, r"entry_type should be a string that is not blank, but is \['task'\]"),
+        ({"content": None}, "content should be a string that is not blank, but is None"),
         ({"metadata": [1]}, r"metadata should be like .*, but are \[1\]"),
         ({"links": "related"}, "links should be like .*, but are 'related'"),
         ({"links": ["related"]}, "pairs of a type and an id, but one is 'related'"),
@@ -158,7 +158,7 @@ def test_a_new_type_is_taken_once_it_is_registered(journal):
     journal.register_type("dream", 0.2, 7.0)
     entry = journal.get(write(journal, "dream", "electric sheep on a hill, again"))
     assert entry.importance == pytest.approx(0.2, abs=0.05)
-    with pytest.raises(InvalidInput, match="half_life_days should be more than 0"):
+    with pytest.raises(InvalidInput, match="half_life_days should be positive"):
         journal.register_type("dream", 0.2, 0)
 
 

@@ -71,7 +71,7 @@ def test_the_latest_those_of_a_type_the_pinned_and_directives_stay(journal, cloc
         "no entry of type directive is ever forgotten",
     ]
     assert tiers(journal, [directive, task]) == ["hot", "hot"]
-    with pytest.raises(InvalidInput, match="keep_recent is -1"):
+    with pytest.raises(InvalidInput, match="keep_recent should be a whole number of at least 0, but is -1"):
         journal.plan_compact(keep_recent=-1)
 
 
@@ -286,7 +286,7 @@ LONG = "survived " + " ".join(map("".join, itertools.islice(itertools.product("a
     [
         (points("…"), "should say something in words"),
         (points("x", entries=("99",)), "there are no entries 99"),
-        (points(*[LONG] * 5), "longer than the entries"),
+        (points(*[LONG] * 5), "longer than its entries"),
         ({"points": []}, "does not have the form"),
         (LLMReplyInvalid("it was cut off"), "it was cut off"),
     ],
@@ -349,7 +349,7 @@ def test_a_plan_is_refused_once_an_entry_that_it_would_move_or_sum_up_is_pinned(
     clock.advance(timedelta(days=400))
     plan = journal.plan_compact(keep_recent=0)
     journal.change_marks([ids[0]], pinned=True)
-    with pytest.raises(PlanOutdated, match="1 of the entries are pinned now"):
+    with pytest.raises(PlanOutdated, match="1 of the entries were pinned"):
         journal.apply_compact(plan)
     assert set(tiers(journal, ids)) == {"hot"}
     journal.compact(keep_recent=0)
@@ -465,7 +465,7 @@ def test_a_cap_that_protected_entries_exceed_says_so_and_what_to_do(journal):
 
 @pytest.mark.parametrize("cap", [0, -1, True, 2.5, "9"])
 def test_a_cap_that_is_no_number_of_entries_is_refused(journal, cap):
-    with pytest.raises(InvalidInput, match="max_entries should be a whole number from 1 up, or None for no cap"):
+    with pytest.raises(InvalidInput, match="max_entries should be a whole number of at least 1, or None for no cap"):
         journal.plan_compact(max_entries=cap)
 
 
