@@ -67,7 +67,7 @@ def main() -> None:
     return_to(page.url_path)
     try:
         check_entrance()
-        snapshot = take_snapshot()
+        snapshot = take_snapshot(is_hurried=page.url_path in ("", "overview"))
         with drawn_from(snapshot):
             _draw(snapshot, page)
     except AtlasError as error:

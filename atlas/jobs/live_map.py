@@ -51,15 +51,18 @@ class LiveMap(LiveResult[MemoryMap]):
         """Return the file of the map."""
         return MapFile(directory, COLLECTION)
 
-    def shown(self, min_domain_size: int = 0, *, is_awaited: bool = True) -> MemoryMap | None:
+    def shown(self, min_domain_size: int = 0, *, is_awaited: bool = True, is_hurried: bool = False) -> MemoryMap | None:
         """Return the map as the store is now, or None if the store is empty or the map is not made yet.
 
         Args:
             min_domain_size: Fewest records of a domain; 0 leaves it as the map was made.
             is_awaited: Whether to wait for the map as the store is now, and for a sketch if there is no map. Else it
                 is the map as it was last, of a large store, and follows in the background.
+            is_hurried: Whether even the first map of a small store is made in the background.
         """
-        if is_awaited or not self._is_large():
+        if is_hurried and self._newest() is None:
+            self._follow_meanwhile(min_domain_size)
+        elif is_awaited or not self._is_large():
             self._follow(min_domain_size)
         elif self._newest() is not None and not self._is_followed(min_domain_size):
             self._follow_meanwhile(min_domain_size)
