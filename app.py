@@ -87,6 +87,7 @@ def _draw(snapshot: Snapshot, page: st.Page) -> None:
     draw_tray(memory, page.url_path, ROOMS)
     draw_palette(memory, palette_entries([(name, title) for part in SECTIONS.values() for name, title, _ in part]))
     end_address()
+    snapshot.make_map()
 
 
 def _sections() -> dict[str, list[st.Page]]:

@@ -51,18 +51,15 @@ class LiveMap(LiveResult[MemoryMap]):
         """Return the file of the map."""
         return MapFile(directory, COLLECTION)
 
-    def shown(self, min_domain_size: int = 0, *, is_awaited: bool = True, is_hurried: bool = False) -> MemoryMap | None:
+    def shown(self, min_domain_size: int = 0, *, is_awaited: bool = True) -> MemoryMap | None:
         """Return the map as the store is now, or None if the store is empty or the map is not made yet.
 
         Args:
             min_domain_size: Fewest records of a domain; 0 leaves it as the map was made.
             is_awaited: Whether to wait for the map as the store is now, and for a sketch if there is no map. Else it
                 is the map as it was last, of a large store, and follows in the background.
-            is_hurried: Whether even the first map of a small store is made in the background.
         """
-        if is_hurried and self._newest() is None:
-            self._follow_meanwhile(min_domain_size)
-        elif is_awaited or not self._is_large():
+        if is_awaited or not self._is_large():
             self._follow(min_domain_size)
         elif self._newest() is not None and not self._is_followed(min_domain_size):
             self._follow_meanwhile(min_domain_size)
@@ -71,6 +68,15 @@ class LiveMap(LiveResult[MemoryMap]):
             if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
                 memory_map = self._regrouped.get(min_domain_size, memory_map)
             return self._with_names(memory_map) if memory_map is not None else None
+
+    def is_made(self) -> bool:
+        """Return whether there is a map, as it was last."""
+        return self._newest() is not None
+
+    def begin(self, min_domain_size: int = 0) -> None:
+        """Make the first map in the background."""
+        if not self.is_made():
+            self._follow_meanwhile(min_domain_size)
 
     @property
     def names(self) -> DomainNames:
@@ -90,6 +96,7 @@ class LiveMap(LiveResult[MemoryMap]):
 
     def close(self) -> None:
         """Let go of what was read, and of what was kept for a store that must not be written."""
+        self.wait()  # it reads the store, which is closed next
         with self._lock:
             self._embedded = None
         super().close()

@@ -32,7 +32,7 @@ class CaseView:
     """In words of our own, but for the name of a key."""
 
     texts: tuple[tuple[str, Text], ...] = ()
-    """What the record says, or the first of a group, by our own words for it."""
+    """Texts of the record, or of the first of a group, by our own words for them."""
 
     differences: tuple[Mapping[str, str], ...] = ()
     """A line for each other record of a group, by the same words."""

@@ -65,7 +65,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """What is left to decide, worst first."""
+    """All that is left to decide, worst first."""
 
     by_queue: Mapping[str, tuple[Case, ...]]
     """The cases of each queue, by its name. A record may be in several."""

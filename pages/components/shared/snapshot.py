@@ -41,10 +41,15 @@ class Snapshot:
         """Return the map with the domains that the person has asked for. It is waited for where that is wanted."""
         size: int = st.session_state.get(MIN_SIZE, 0)
         if is_awaited or size not in self._maps:
-            self._maps[size] = live_map(self.memory).shown(
-                size, is_awaited=is_awaited, is_hurried=self.is_hurried and not is_awaited
-            )
+            live = live_map(self.memory)
+            is_without = self.is_hurried and not is_awaited and not live.is_made()
+            self._maps[size] = None if is_without else live.shown(size, is_awaited=is_awaited)
         return self._maps[size]
+
+    def make_map(self) -> None:
+        """Begin to make the map that the page was drawn without, if it was. The page is drawn again once it is made."""
+        if self.is_hurried:
+            live_map(self.memory).begin(st.session_state.get(MIN_SIZE, 0))
 
 
 def take_snapshot(*, is_hurried: bool = False) -> Snapshot:

@@ -124,12 +124,16 @@ def test_a_map_that_cannot_follow_stays_as_it_was(large, memory, monkeypatch):
     assert (len(large.shown(is_awaited=False).ids), large.n_followed) == (60, 0)
 
 
-def test_who_is_hurried_gets_no_map_until_the_first_one_was_made_in_the_background(memory):
+def test_the_first_map_can_be_made_in_the_background(memory):
     live = LiveMap(memory, Desk())
-    assert live.shown(is_awaited=False, is_hurried=True) is None
+    assert not live.is_made()
+    live.begin()
+    live.wait()
+    assert (live.is_made(), live.n_followed) == (True, 1)
+    live.begin()
     live.wait()
     assert live.n_followed == 1
-    assert set(live.shown(is_awaited=False, is_hurried=True).ids) == set(memory.experience.ids())
+    assert set(live.shown(is_awaited=False).ids) == set(memory.experience.ids())
 
 
 def test_no_sketch_is_made_of_a_large_store_for_who_does_not_wait(memory, readings):
