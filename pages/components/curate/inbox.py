@@ -129,6 +129,10 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
         st.caption(name)
         draw = draw_prose if name in PROSE else draw_code
         draw(text, key=f"curate_text_{number}_{key}")
+    if view.failed:
+        st.caption("Some that failed")
+        for title in view.failed:
+            st.text(f"✗ {title}")
     if view.differences:
         st.caption("How the others differ")
         st.dataframe([dict(line) for line in view.differences], hide_index=True,

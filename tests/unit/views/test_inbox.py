@@ -94,7 +94,7 @@ def test_no_record_comes_twice_though_it_is_in_several_queues(memory):
 
 def test_groups_that_differ_in_their_solution_are_judged_apart(memory):
     ids = fill(memory)
-    groups = [case for case in cases_of(memory).of(DUPLICATES) if case.noun == "experience"]
+    groups = [case for case in cases_of(memory).by_queue[DUPLICATES] if case.noun == "experience"]
     assert [(case.is_repeated, {*case.ids}) for case in groups] == [
         (False, {*ids["same"]}),
         (True, {*ids["same"], ids["other"]}),
@@ -155,7 +155,7 @@ def test_the_difference_to_the_first_of_a_group_is_shown(memory):
     memory.experience.store_many(
         [attempt("Boil an egg", solution="boil it"), attempt("Boil an egg", solution="steam it")]
     )
-    (case,) = cases_of(memory).of(DUPLICATES)
+    (case,) = cases_of(memory).inbox
     assert case_view(memory, case).differences[0]["Solution"] in ("[boil → steam] it", "[steam → boil] it")
 
 
