@@ -18,6 +18,7 @@ from atlas.views.curate.decisions import (
     decisions_on,
     is_allowed,
     keep,
+    kept_names,
     kept_sentence,
     plan_request,
 )
@@ -57,7 +58,7 @@ NOT_ALLOWED = "Only a curator accepts and rejects."
 
 def page_cases(memory: MemorySystem, found: Health, duplicates: DuplicatesResult, scope: Mapping[str, Any]) -> Cases:
     """Return what is left to decide, worked out once for each state of the store, its decisions and the scope."""
-    kept = memory.storage.decisions.kept()
+    kept = kept_names(memory)
     key = hash((found.never, found.stale, found.failing, duplicates.groups, duplicates.repeated, kept))
     return _cases(store_state(memory), digest(scope), key, _memory=memory, _found=found, _duplicates=duplicates,
                   _inside=ids_in_scope(memory, scope), _kept=kept)  # fmt: skip

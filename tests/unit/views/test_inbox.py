@@ -15,7 +15,7 @@ from atlas.jobs.worker import Worker
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.curate.case_view import case_view, preview_lines
 from atlas.views.curate.cases import ALIKE, Cases, alike, find_cases
-from atlas.views.curate.decisions import ask_again, decisions_on, keep, kept_sentence, plan_request
+from atlas.views.curate.decisions import ask_again, decisions_on, keep, kept_names, kept_sentence, plan_request
 from atlas.views.curate.health import BURIED, DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, health
 from atlas.views.curate.queues import INBOX, REVIEW
 from tests.support.records import START, attempt
@@ -38,8 +38,8 @@ def cases_of(memory: atlas.MemorySystem, inside: frozenset[str] | None = None) -
         duplicates = LiveDuplicates(memory, worker).known()
     finally:
         worker.close()
-    kept = memory.storage.decisions.kept()
-    return find_cases(memory, health(memory, None, LATER), duplicates, inside=inside, kept=kept)
+    found = health(memory, None, LATER)
+    return find_cases(memory, found, duplicates, inside=inside, kept=kept_names(memory))
 
 
 def fill(memory: atlas.MemorySystem) -> dict[str, str | tuple[str, ...]]:
