@@ -11,7 +11,7 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.curate.cases import VIEWS, Case
 from atlas.views.curate.health import BURIED, FAILING, STALE, UNKNOWN, UNUSED_DAYS
-from atlas.views.curate.queues import REPEATED, TITLE_CHARACTERS, TITLES, group_lines
+from atlas.views.curate.queues import MEMBERS_SHOWN, REPEATED, TITLE_CHARACTERS, TITLES, group_lines
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.word_diff import SAME, word_diff
 from atlas.views.shared.kinds import KINDS
@@ -19,7 +19,6 @@ from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment, plural, shortened
 
 LAST_STEPS = 2
-MEMBERS_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,7 @@ from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.curate.queues import ids_in_scope
+from pages.components.curate.review import NOT_ALLOWED
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.filters import digest
 from pages.components.lists.record_table import open_experience, table_height
@@ -52,8 +53,6 @@ ICONS: Mapping[Name, str] = {
 }
 PROSE = ("When", "Do", "Because", "Does", "Entry", "Feedback")
 """Texts that people or models wrote, by our own words for them. The others are code, or the output of programs."""
-
-NOT_ALLOWED = "Only a curator accepts and rejects."
 
 
 def page_cases(memory: MemorySystem, found: Health, duplicates: DuplicatesResult, scope: Mapping[str, Any]) -> Cases:
