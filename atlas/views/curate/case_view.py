@@ -10,7 +10,7 @@ from atlas.core.types import Experience
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.curate.cases import VIEWS, Case
-from atlas.views.curate.health import BURIED, FAILING, STALE, UNKNOWN, UNUSED_DAYS
+from atlas.views.curate.health import FAILING, STALE, UNKNOWN, UNUSED_DAYS
 from atlas.views.curate.queues import MEMBERS_SHOWN, REPEATED, TITLE_CHARACTERS, TITLES, group_lines
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.word_diff import SAME, word_diff
@@ -166,8 +166,6 @@ def _attempt_reason(memory: MemorySystem, queue: str, record_id: str) -> str:
         n = memory.experience.column("usage.n_retrieved", where).get(record_id, 0)
         seen = f"Agents were shown it {counted(n, 'time')}." if n else "Agents were not shown it yet."
         return f"Its outcome is not known, so it counts in no success rate. {seen}"
-    if queue == BURIED:
-        return "It is buried: agents do not find it."
     name, verb = ("created_at", "Attempted") if queue == STALE else ("stored_at", "Stored")
     day = f"{stored_instant(memory.experience.column(name, where), record_id):%Y-%m-%d}"
     since = f"and unused for {UNUSED_DAYS} days" if queue == STALE else "and returned by no search since"

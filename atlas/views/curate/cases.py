@@ -106,7 +106,7 @@ def find_cases(
 
     Args:
         inside: The ids of experiences in scope; None for all.
-        kept: Names of cases that were decided already.
+        kept: Names of cases that were decided already. What waits for review or is buried is listed all the same.
     """
     singles = queue_ids(memory, found, inside)
     by_queue: dict[str, Iterable[Case]] = {
@@ -119,7 +119,7 @@ def find_cases(
         BURIED: _single(memory, BURIED, singles[BURIED]),
     }
     left = {
-        queue: tuple(case for case in cases if queue == REVIEW or not kept or case.name not in kept)
+        queue: tuple(case for case in cases if queue in (REVIEW, BURIED) or not kept or case.name not in kept)
         for queue, cases in by_queue.items()
     }
     return Cases(by_queue=left, inbox=tuple(_without_repetition(case for queue in ORDER for case in left[queue])))

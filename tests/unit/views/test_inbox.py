@@ -136,6 +136,8 @@ def test_the_scope_narrows_experiences_and_what_is_buried_is_no_case_of_the_inbo
     cases = cases_of(memory, inside)
     assert [case.ids for case in cases.of(BURIED)] == [(ids["shown"],)]
     assert BURIED not in {case.queue for case in cases.inbox}
+    keep(memory, cases.of(BURIED))
+    assert cases_of(memory, inside).of(BURIED) == cases.of(BURIED)
     assert {*(i for case in cases.inbox if case.noun == "experience" for i in case.ids)} == inside
 
 
