@@ -85,7 +85,8 @@ def draw_inbox(memory: MemorySystem, cases: Sequence[Case], queue: str) -> None:
     view = next(filter(None, (case_view(memory, case) for case in left)), None)
     _draw_progress(queue, len(cases), len(cases) - len(left))
     if view is None:
-        _draw_end(n_later=len(cases) - len(left))
+        if cases or queue == INBOX:  # the whole queue, which a tab shows below, says by itself that it is empty
+            _draw_end(n_later=len(cases) - len(left))
         return
     with st.container(border=True, key="curate_case"):
         _draw_case(memory, view, alike(view.case, left))
