@@ -23,6 +23,7 @@ from pages.components.shared.tray import draw_tray
 from pages.components.shared.undo_toast import draw_act
 from pages.components.strategies.room import ROOM as STRATEGIES
 from pages.frame.address import begin_address, end_address, enter_page
+from pages.frame.palette import draw_palette, palette_entries
 
 FRAME = Path(__file__).parent / "pages" / "frame"
 """Files of ours, as an icon by its name would be fetched from the internet: the mark, the name, and the style of what
@@ -66,7 +67,7 @@ def main() -> None:
     return_to(page.url_path)
     try:
         check_entrance()
-        snapshot = take_snapshot()
+        snapshot = take_snapshot(is_hurried=page.url_path in ("", "overview"))
         with drawn_from(snapshot):
             _draw(snapshot, page)
     except AtlasError as error:
@@ -84,7 +85,9 @@ def _draw(snapshot: Snapshot, page: st.Page) -> None:
     follow_click()
     page.run()
     draw_tray(memory, page.url_path, ROOMS)
+    draw_palette(memory, palette_entries([(name, title) for part in SECTIONS.values() for name, title, _ in part]))
     end_address()
+    snapshot.make_map()
 
 
 def _sections() -> dict[str, list[st.Page]]:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.curate.cases import Cases
-from atlas.views.curate.health import DUPLICATES, FAILING, Health
+from atlas.views.curate.health import BURIED, DUPLICATES, FAILING, Health
 from atlas.views.curate.queues import COMPRESS, INBOX, MEANINGS, REFINE, REVIEW, RULE, DuplicatesResult, tabs
 from atlas.views.curate.review import n_waiting
 from pages.components.concepts.compression import draw_compression
@@ -67,7 +67,8 @@ def draw(memory: MemorySystem) -> None:
     elif queue == COMPRESS:
         draw_compression(memory, scope)
     else:
-        draw_inbox(memory, cases.of(queue), queue)
+        if queue != BURIED:  # which was decided already
+            draw_inbox(memory, cases.of(queue), queue)
         draw_whole_queue(memory, cases, queue, found, duplicates)
 
 

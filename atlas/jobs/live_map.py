@@ -69,6 +69,15 @@ class LiveMap(LiveResult[MemoryMap]):
                 memory_map = self._regrouped.get(min_domain_size, memory_map)
             return self._with_names(memory_map) if memory_map is not None else None
 
+    def is_made(self) -> bool:
+        """Return whether there is a map, as it was last."""
+        return self._newest() is not None
+
+    def begin(self, min_domain_size: int = 0) -> None:
+        """Make the first map in the background."""
+        if not self.is_made():
+            self._follow_meanwhile(min_domain_size)
+
     @property
     def names(self) -> DomainNames:
         """Names that people have given to the domains."""
@@ -87,6 +96,7 @@ class LiveMap(LiveResult[MemoryMap]):
 
     def close(self) -> None:
         """Let go of what was read, and of what was kept for a store that must not be written."""
+        self.wait()  # it reads the store, which is closed next
         with self._lock:
             self._embedded = None
         super().close()

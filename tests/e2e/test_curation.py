@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import Serve
@@ -83,7 +83,7 @@ def test_near_duplicates_are_merged_and_parted_again(page: Page, opened):
     page.goto(address)
     page.get_by_role("link", name="1 group of near-duplicates, 4 in all").click()
     expect(page).to_have_url(re.compile("curate_queue=duplicates"))
-    expect(page.get_by_text("4 experiences: 4 failed")).to_be_visible()
+    expect(page.get_by_text("4 experiences: 4 failed", exact=True)).to_be_visible()
     shoot(page, "curate-duplicates")
     merge_all = page.get_by_role("button", name="Merge all 1 group …")
     expect(merge_all).to_have_attribute("data-testid", "stBaseButton-secondary")
@@ -105,26 +105,101 @@ def test_near_duplicates_are_merged_and_parted_again(page: Page, opened):
     assert contents(store) == before
 
 
-def test_outcomes_are_judged_by_keys(page: Page, serve: Serve, tmp_path):
-    make_store(tmp_path / "store", [attempt(f"Mend report {n}", None, task_id=f"t{n}") for n in range(3)])
-    page.goto(f"{serve(tmp_path / 'store')}/curate?curate_queue=unknown")
-    expect(page.get_by_text("Mend report 0", exact=True).first).to_be_visible()
-    expect(page.get_by_text("3 experiences left")).to_be_visible()
-    shoot(page, "curate-outcomes", themes=True)
-    settle(page)
-    page.keyboard.press("s")
+def test_the_inbox_is_worked_by_keyboard_and_all_of_it_can_be_undone(page: Page, serve: Serve, tmp_path):
+    store = tmp_path / "store"
+    same = [attempt("Water the garden", agent=f"agent {n}") for n in range(3)]
+    make_store(store, [*same, *(attempt(f"Mend report {n}", None, task_id=f"t{n}") for n in range(4))])
+    before = contents(store)
+    page.goto(f"{serve(store)}/curate")
+    expect(page.get_by_text("0 decided, 5 left")).to_be_visible()
+    expect(page.get_by_text("3 attempts at one task: 3 succeeded, with the same solution")).to_be_visible()
+    shoot(page, "inbox-group", themes=True)
+
+    press(page, "m")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("3 experiences would become 1")).to_be_visible()
+    dialog.get_by_role("textbox").fill("2")
+    expect(dialog.get_by_role("button", name="Merge 3 experiences into 1")).to_be_enabled()
+    press(page, "Control+Enter")
+    expect(page.get_by_text("Merged 3 experiences into 1")).to_be_visible()
+    expect(page.get_by_text("1 decided, 4 left")).to_be_visible()
+    press(page, "u")
+    expect(page.get_by_text("Undone: merged 3 experiences into 1")).to_be_visible()
+    assert contents(store) == before
+    expect(page.get_by_text("3 attempts at one task")).to_be_visible()
+    press(page, "k")
+    expect(page.get_by_text("Kept 3 experiences as they are")).to_be_visible()
+
+    expect(task(page, "Mend report 0")).to_be_visible()
+    shoot(page, "inbox-outcome", themes=True)
+    press(page, "s")
     expect(page.get_by_text("Set 1 experience to succeeded")).to_be_visible()
-    expect(page.get_by_text("Mend report 1", exact=True).first).to_be_visible()
-    settle(page)
-    page.keyboard.press("k")
-    expect(page.get_by_text("Mend report 2", exact=True).first).to_be_visible()
-    settle(page)
-    page.keyboard.press("f")
-    expect(page.get_by_text("You have skipped all of these.")).to_be_visible()
-    expect(page.get_by_text("Outcome unknown 1")).to_be_visible()
-    with opened_store(tmp_path / "store") as memory:
-        attempted = memory.experience.get_many(memory.experience.ids())
-        assert [one.outcome.label for one in attempted] == ["succeeded", "unknown", "failed"]
+    expect(task(page, "Mend report 1")).to_be_visible()
+    press(page, "x")
+    expect(page.get_by_role("dialog").get_by_text("1 of 7 experiences would be removed")).to_be_visible()
+    press(page, "f")  # belongs to the page behind the preview
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    press(page, "ArrowRight")
+    expect(task(page, "Mend report 2")).to_be_visible()
+    press(page, "a")
+    expect(page.get_by_text("The 1 like it", exact=True)).to_be_visible()
+    press(page, "f")
+    expect(page.get_by_role("dialog").get_by_text("2 experiences would be set to failed.")).to_be_visible()
+    press(page, "Control+Enter")
+    expect(page.get_by_text("You have put off all of these.")).to_be_visible()
+    expect(page.get_by_text("4 decided, 1 left, 1 of them put off")).to_be_visible()
+    shoot(page, "inbox-end")
+    assert outcomes(store) == {"Mend report 0": "succeeded", "Mend report 1": "unknown", "Mend report 2": "failed",
+                               "Mend report 3": "failed", "Water the garden": "succeeded"}  # fmt: skip
+    press(page, "u")
+    expect(page.get_by_text("Undone: set 2 experiences to failed")).to_be_visible()
+    expect(page.get_by_text("2 decided, 3 left, 1 of them put off")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("0 decided, 3 left")).to_be_visible()  # what was decided stays out of it
+
+
+def test_the_palette_finds_pages_records_and_acts_by_keyboard(page: Page, serve: Serve, tmp_path):
+    hostile = "<img src=x onerror=alert(1)> hedgehog ![x](https://example.invalid/p.png)"
+    make_store(tmp_path / "store", [attempt(hostile, None), attempt("Mend the succulent fence", None)])
+    page.goto(f"{serve(tmp_path / 'store')}/curate")
+    expect(page.get_by_text("0 decided, 2 left")).to_be_visible()
+    found = page.get_by_role("option")
+
+    press(page, "Control+k")
+    page.keyboard.type("succulent fen")  # has keys of the inbox in it
+    expect(found.get_by_text("Mend the succulent fence")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("combobox", name="Find pages")).to_be_hidden()
+    assert {*outcomes(tmp_path / "store").values()} == {"unknown"}
+
+    press(page, "Control+k")
+    shoot(page, "palette")
+    page.keyboard.type("hedgeh")
+    expect(found.get_by_text(hostile)).to_be_visible()
+    shoot(page, "palette-hostile")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("experiences.*id="))
+    expect(page.get_by_test_id("stMain").get_by_text(hostile).first).to_be_visible()
+
+    press(page, "Control+k")
+    page.keyboard.type("outcome")
+    expect(found).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("curate_queue=unknown"))
+    expect(page.get_by_role("radio", name="Outcome unknown 2")).to_be_checked()
+
+    press(page, "k")
+    expect(page.get_by_text("Kept 1 experience as it is")).to_be_visible()
+    press(page, "Control+k")
+    page.keyboard.type("undo")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Undone: kept 1 experience as it is")).to_be_visible()
+
+    press(page, "Control+k")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Map", exact=True)).to_be_visible()
 
 
 def test_a_plan_that_no_longer_holds_is_not_applied_but_made_anew(page: Page, opened):
@@ -167,6 +242,24 @@ def test_a_click_on_a_domain_opens_the_map_narrowed_to_it(page: Page, opened):
     table.click(position={"x": 60, "y": HEADER_PIXELS * 1.5})
     expect(page.get_by_role("heading", name="Map", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile("map.*scope_domains="))
+
+
+def press(page: Page, key: str) -> None:
+    """Press a key once the page has come to rest."""
+    settle(page)
+    page.keyboard.press(key)
+
+
+def task(page: Page, title: str) -> Locator:
+    """The task of the case that is shown."""
+    return page.locator(".st-key-curate_case").get_by_text(title, exact=True)
+
+
+def outcomes(store: Path) -> dict[str, str]:
+    """The outcome of each task."""
+    with opened_store(store) as memory:
+        attempted = memory.experience.get_many(memory.experience.ids())
+    return {one.task.description: one.outcome.label for one in attempted}
 
 
 def ticked(page: Page, position: int) -> str:

@@ -192,12 +192,14 @@ def test_what_a_key_under_review_writes_waits_on_curate_until_it_is_accepted(pag
     assert task not in httpx.post(f"{address}/api/v1/context", **asked).json()["text"]
     enter(page, address, keys["curator"])
     page.goto(f"{address}/curate")
-    expect(page.get_by_role("radio", name="Waiting for review 1")).to_be_checked()
-    shoot(page, "served-review", themes=True)
-    page.get_by_role("button", name="Accept all 1").click()
+    expect(page.get_by_text("The key the intern wrote it under review.")).to_be_visible()
+    settle(page)
+    page.keyboard.press("k")
     expect(page.get_by_text("Accepted 1 experience")).to_be_visible()
     assert task in httpx.post(f"{address}/api/v1/context", **asked).json()["text"]
     page.get_by_role("button", name="Undo").first.click()
+    page.get_by_role("radio", name="Waiting for review 1").click()
+    shoot(page, "served-review", themes=True)
     page.get_by_role("button", name="Reject all 1").click()
     page.get_by_role("dialog").get_by_role("button", name="Reject 1 experience").click()
     expect(page.get_by_text("Rejected 1 experience")).to_be_visible()

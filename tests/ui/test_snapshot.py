@@ -36,6 +36,7 @@ def test_what_comes_while_a_run_draws_belongs_to_the_next_run(memory):
 @pytest.mark.parametrize("page", ["overview", "experiences", "curate", "ask", "history"])
 def test_a_run_asks_once_for_the_memory_and_once_for_the_map(dashboard: Dashboard, tmp_path, page):
     make_store(tmp_path, attempts(6))
+    dashboard(tmp_path, "map")  # makes the first map, which Overview would be drawn without
     app = dashboard(tmp_path, page)
     with calls_of(opened_now, LiveMap.shown, state.store_state) as n:
         app.run()

@@ -29,7 +29,7 @@ class DecisionBook:
         return frozenset(self._notes.read(KEPT))
 
     def keep(self, names: Collection[str]) -> None:
-        """Decide that what these names stand for stays as it is.
+        """Keep what these names stand for as it is.
 
         Raises:
             ReadOnlyStore: The store was opened for reading only.

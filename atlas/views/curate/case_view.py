@@ -10,16 +10,15 @@ from atlas.core.types import Experience
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.curate.cases import VIEWS, Case
-from atlas.views.curate.health import BURIED, FAILING, STALE, UNKNOWN, UNUSED_DAYS
-from atlas.views.curate.queues import REPEATED, TITLES, group_lines
+from atlas.views.curate.health import FAILING, STALE, UNKNOWN, UNUSED_DAYS
+from atlas.views.curate.queues import MEMBERS_SHOWN, REPEATED, TITLE_CHARACTERS, TITLES, group_lines
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.word_diff import SAME, word_diff
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted, moment, plural
+from atlas.views.shared.wording import counted, moment, plural, shortened
 
 LAST_STEPS = 2
-MEMBERS_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +31,10 @@ class CaseView:
     """In words of our own, but for the name of a key."""
 
     texts: tuple[tuple[str, Text], ...] = ()
-    """The fields of the record, or of the first of a group, by their labels."""
+    """Texts of the record, or of the first of a group, by our own words for them."""
+
+    failed: tuple[str, ...] = ()
+    """Tasks of some attempts that failed in a domain."""
 
     differences: tuple[Mapping[str, str], ...] = ()
     """A line for each other record of a group, by the same words."""
@@ -46,7 +48,13 @@ def case_title(case: Case) -> str:
 def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
     """Return a case with its evidence, or None if its records are gone."""
     if case.domain is not None:
-        return CaseView(case=case, title=Text(case.domain.name), reason=_domain_reason(case))
+        failed = memory.experience.titles(case.domain.failed)
+        return CaseView(
+            case=case,
+            title=Text(case.domain.name),
+            reason=_domain_reason(case),
+            failed=tuple(shortened(" ".join(title.split()), TITLE_CHARACTERS) for title in failed.values()),
+        )
     kind = next(kind for kind in KINDS.values() if kind.noun == case.noun)
     records: Any = kind.records(memory)
     read = records.get_many(list(case.ids[:MEMBERS_SHOWN]))
@@ -158,8 +166,6 @@ def _attempt_reason(memory: MemorySystem, queue: str, record_id: str) -> str:
         n = memory.experience.column("usage.n_retrieved", where).get(record_id, 0)
         seen = f"Agents were shown it {counted(n, 'time')}." if n else "Agents were not shown it yet."
         return f"Its outcome is not known, so it counts in no success rate. {seen}"
-    if queue == BURIED:
-        return "It is buried: agents do not find it."
     name, verb = ("created_at", "Attempted") if queue == STALE else ("stored_at", "Stored")
     day = f"{stored_instant(memory.experience.column(name, where), record_id):%Y-%m-%d}"
     since = f"and unused for {UNUSED_DAYS} days" if queue == STALE else "and returned by no search since"

@@ -74,13 +74,16 @@ class Cases:
     """The cases of all queues, in which no record comes twice."""
 
     def of(self, queue: str) -> tuple[Case, ...]:
-        """Return the cases of the inbox or of one queue."""
-        return self.inbox if queue == INBOX else self.by_queue.get(queue, ())
+        """Return the cases of the inbox or of one queue. Repeated attempts are cases of the inbox alone."""
+        return (
+            self.inbox
+            if queue == INBOX
+            else tuple(case for case in self.by_queue.get(queue, ()) if not case.is_repeated)
+        )
 
     def counts(self) -> dict[str, int]:
-        """Return the number of cases of the inbox and of each queue. Repeated attempts count only in the inbox."""
-        of_queues = {queue: sum(not case.is_repeated for case in cases) for queue, cases in self.by_queue.items()}
-        return {INBOX: len(self.inbox), **of_queues}
+        """Return the number of cases of the inbox and of each queue."""
+        return {queue: len(self.of(queue)) for queue in (INBOX, *self.by_queue)}
 
     def groups(self, *, repeated: bool) -> tuple[tuple[str, ...], ...]:
         """Return the groups of attempts that are alike, or else of repeated attempts."""
@@ -103,7 +106,7 @@ def find_cases(
 
     Args:
         inside: The ids of experiences in scope; None for all.
-        kept: Names of cases that were decided already.
+        kept: Names of cases that were decided already. What waits for review or is buried is listed all the same.
     """
     singles = queue_ids(memory, found, inside)
     by_queue: dict[str, Iterable[Case]] = {
@@ -116,7 +119,7 @@ def find_cases(
         BURIED: _single(memory, BURIED, singles[BURIED]),
     }
     left = {
-        queue: tuple(case for case in cases if queue == REVIEW or not kept or case.name not in kept)
+        queue: tuple(case for case in cases if queue in (REVIEW, BURIED) or not kept or case.name not in kept)
         for queue, cases in by_queue.items()
     }
     return Cases(by_queue=left, inbox=tuple(_without_repetition(case for queue in ORDER for case in left[queue])))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from atlas.memory.system import MemorySystem
+from atlas.storage.marks.decisions import DecisionBook
 from atlas.views.curate.cases import VIEWS, Case
 from atlas.views.curate.health import UNKNOWN
 from atlas.views.curate.review import RejectRequest, accept, may_review, words_of
@@ -67,14 +68,19 @@ def plan_request(name: Name, cases: Sequence[Case]) -> PlanRequest[Any]:
     return deleting.request(tuple(record_id for case in cases for record_id in _removed(case)))
 
 
+def kept_names(memory: MemorySystem) -> frozenset[str]:
+    """Return the names of the cases that were decided to stay as they are."""
+    return _book(memory).kept()
+
+
 def keep(memory: MemorySystem, cases: Sequence[Case]) -> None:
     """Keep what the cases are about as it is. No queue asks about it again."""
-    memory.storage.decisions.keep([case.name for case in cases])
+    _book(memory).keep([case.name for case in cases])
 
 
 def ask_again(memory: MemorySystem, cases: Sequence[Case]) -> None:
     """Take the decision to keep something back."""
-    memory.storage.decisions.forget([case.name for case in cases])
+    _book(memory).forget([case.name for case in cases])
 
 
 def accept_waiting(memory: MemorySystem, cases: Sequence[Case]) -> tuple[str, str]:
@@ -93,6 +99,11 @@ def kept_sentence(cases: Sequence[Case]) -> str:
 def is_allowed(case: Case) -> bool:
     """Return whether the visitor may decide it: only curators accept and reject."""
     return case.waiting is None or may_review()
+
+
+def _book(memory: MemorySystem) -> DecisionBook:
+    ledger = memory.storage.ledger
+    return DecisionBook(ledger.notes, ledger.clock)
 
 
 def _keeping(case: Case, many: str) -> Decision:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import islice
 
 from atlas.core.statistics import SuccessRate
 from atlas.maps.hygiene import is_failing, rates_by_group, worst_first
@@ -23,6 +24,9 @@ DOMAIN_ORDER = "Worst first, by the upper end of the 95 % interval: a few bad at
 
 NEVER_DAYS = 30
 """Days that a record is given to be retrieved in."""
+
+FAILED_SHOWN = 5
+"""Most attempts of a failing domain that are shown as examples."""
 
 STALE_DAYS = 180
 UNUSED_DAYS = 90
@@ -49,6 +53,9 @@ class DomainLine:
 
     verdict: str
     """The same in words of our own, or empty if it does not."""
+
+    failed: tuple[str, ...] = ()
+    """Ids of some attempts that failed, if it is failing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,9 +167,14 @@ def _domains(memory: MemorySystem, memory_map: MemoryMap | None, whole: SuccessR
     labels = dict(zip(memory_map.ids, memory_map.labels.tolist(), strict=True))
     rates = rates_by_group(labels, outcomes)
     names = {domain.number: domain.name for domain in memory_map.domains}
-    return tuple(
-        _domain(number, names[number], rates[number], whole) for number in worst_first(rates) if number in names
-    )
+    lines = (_domain(number, names[number], rates[number], whole) for number in worst_first(rates) if number in names)
+    return tuple(replace(line, failed=_failed(line.number, labels, outcomes)) if line.is_failing else line
+                 for line in lines)  # fmt: skip
+
+
+def _failed(number: int, labels: Mapping[str, int], outcomes: Mapping[str, str]) -> tuple[str, ...]:
+    members = (record_id for record_id, label in labels.items() if label == number)
+    return tuple(islice((i for i in members if outcomes.get(i) == "failed"), FAILED_SHOWN))
 
 
 def _domain(number: int, name: str, rate: SuccessRate, whole: SuccessRate) -> DomainLine:

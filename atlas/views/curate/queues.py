@@ -67,10 +67,7 @@ TITLES = {
 }
 
 MEANINGS = {
-    INBOX: (
-        "One case at a time, worst first, of all memories. Each decision has a key, and U undoes the last one. "
-        "Merging and deleting show a preview first."
-    ),
+    INBOX: ("One case at a time, worst first, of all memories. Each decision has a key, and U undoes the last one."),
     REVIEW: (
         "Keys under review wrote these. Only the key that wrote a record finds it until it is accepted. "
         "Rejecting deletes it. Both can be undone."

@@ -18,6 +18,7 @@ from atlas.views.curate.decisions import (
     decisions_on,
     is_allowed,
     keep,
+    kept_names,
     kept_sentence,
     plan_request,
 )
@@ -30,6 +31,7 @@ from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.curate.queues import ids_in_scope
+from pages.components.curate.review import NOT_ALLOWED
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.filters import digest
 from pages.components.lists.record_table import open_experience, table_height
@@ -52,12 +54,10 @@ ICONS: Mapping[Name, str] = {
 PROSE = ("When", "Do", "Because", "Does", "Entry", "Feedback")
 """Texts that people or models wrote, by our own words for them. The others are code, or the output of programs."""
 
-NOT_ALLOWED = "Only a curator accepts and rejects."
-
 
 def page_cases(memory: MemorySystem, found: Health, duplicates: DuplicatesResult, scope: Mapping[str, Any]) -> Cases:
     """Return what is left to decide, worked out once for each state of the store, its decisions and the scope."""
-    kept = memory.storage.decisions.kept()
+    kept = kept_names(memory)
     key = hash((found.never, found.stale, found.failing, duplicates.groups, duplicates.repeated, kept))
     return _cases(store_state(memory), digest(scope), key, _memory=memory, _found=found, _duplicates=duplicates,
                   _inside=ids_in_scope(memory, scope), _kept=kept)  # fmt: skip
@@ -85,7 +85,8 @@ def draw_inbox(memory: MemorySystem, cases: Sequence[Case], queue: str) -> None:
     view = next(filter(None, (case_view(memory, case) for case in left)), None)
     _draw_progress(queue, len(cases), len(cases) - len(left))
     if view is None:
-        _draw_end(n_later=len(cases) - len(left))
+        if cases or queue == INBOX:  # the whole queue, which a tab shows below, says by itself that it is empty
+            _draw_end(n_later=len(cases) - len(left))
         return
     with st.container(border=True, key="curate_case"):
         _draw_case(memory, view, alike(view.case, left))
@@ -129,6 +130,10 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
         st.caption(name)
         draw = draw_prose if name in PROSE else draw_code
         draw(text, key=f"curate_text_{number}_{key}")
+    if view.failed:
+        st.caption("Some that failed")
+        for title in view.failed:
+            st.text(f"✗ {title}")
     if view.differences:
         st.caption("How the others differ")
         st.dataframe([dict(line) for line in view.differences], hide_index=True,

@@ -129,8 +129,11 @@ def draw_verdict(memory: MemorySystem) -> None:
     found = live.current()
     judged = verdict(found) if found is not None and not is_unreadable(found) else None
     if judged is not None:
-        st.markdown(f"**{judged.sentence}** {judged.advice}")
-        st.page_link("pages/evaluation.py", label="How it was measured", icon=":material/query_stats:")
+        st.subheader("Does search find the right memories?", anchor=False)
+        st.markdown(judged.sentence)
+        part = {"evaluation_tab": "Compare profiles"} if judged.advice else {}  # where strictness is chosen
+        label = judged.advice.rstrip(".") or "How it was measured"
+        st.page_link("pages/evaluation.py", label=label, icon=":material/query_stats:", query_params=part)
     elif is_running(live):
         st.caption("How well searches work is being measured in the background.")
 

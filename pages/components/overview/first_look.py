@@ -64,19 +64,20 @@ def draw_answers(memory: MemorySystem, found: Health) -> None:
         st.subheader("Does memory help?", anchor=False)
         draw_effect(effect)
         if len(effect.weeks) > 1:
+            st.caption("Success at these tasks, by week:")
             chart, alt = trend_chart(effect.weeks), trend_caption(effect.weeks)
             st.plotly_chart(chart, key="overview_trend", config=CHART, alt=alt)
         if effect.rows:
             label = f"The {counted(effect.n_tasks, 'task')}, with and without memory"
             with st.expander(label, icon=":material/table_rows:"):
                 _draw_tasks(effect.rows)
-        draw_verdict(memory)
     with badly:
         st.subheader("What is the agent bad at?", anchor=False)
         if found.domains:
             draw_domains(found)
         else:
             draw_weak_tasks(_weak_tasks(store_state(memory), _memory=memory))
+        draw_verdict(memory)
 
 
 def draw_effect(view: EffectView) -> None:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import streamlit as st
@@ -100,6 +101,7 @@ async def warmed(server: st.App) -> AsyncIterator[None]:
 
 def _warm_up() -> None:
     """Open the store, and make ready for questions. A store that does not exist yet is made by the first page."""
+    import_module("pandas")  # the first table would import it, which takes half of the first page's time
     try:
         if _file(Settings.from_environment().directory.expanduser().resolve()) is not None:
             opened_now().warming.begin()

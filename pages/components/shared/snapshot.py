@@ -26,6 +26,9 @@ class Snapshot:
 
     opened: OpenedMemory
     state: StoreState
+    is_hurried: bool = False
+    """True for a page that is drawn at once, without a map if none was made yet."""
+
     _maps: dict[int, MemoryMap | None] = field(default_factory=dict)
     """By the fewest experiences of a domain. Only once a part of the page asks for one."""
 
@@ -38,18 +41,28 @@ class Snapshot:
         """Return the map with the domains that the person has asked for. It is waited for where that is wanted."""
         size: int = st.session_state.get(MIN_SIZE, 0)
         if is_awaited or size not in self._maps:
-            self._maps[size] = live_map(self.memory).shown(size, is_awaited=is_awaited)
+            live = live_map(self.memory)
+            is_without = self.is_hurried and not is_awaited and not live.is_made()
+            self._maps[size] = None if is_without else live.shown(size, is_awaited=is_awaited)
         return self._maps[size]
 
+    def make_map(self) -> None:
+        """Begin to make the map that the page was drawn without, if it was. The page is drawn again once it is made."""
+        if self.is_hurried:
+            live_map(self.memory).begin(st.session_state.get(MIN_SIZE, 0))
 
-def take_snapshot() -> Snapshot:
+
+def take_snapshot(*, is_hurried: bool = False) -> Snapshot:
     """Return the memory that the settings name, as it is now.
+
+    Args:
+        is_hurried: Whether the page does without a map until there is one.
 
     Raises:
         AtlasError: It cannot be opened; the message names the remedy. The next run tries again.
     """
     opened = opened_now()
-    return Snapshot(opened, state.store_state(opened.memory))
+    return Snapshot(opened, state.store_state(opened.memory), is_hurried)
 
 
 @contextmanager

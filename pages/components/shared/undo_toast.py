@@ -102,6 +102,18 @@ def draw_act(memory: MemorySystem, shortcut: str | None = None) -> None:
                           args=(memory, act), shortcut=shortcut)  # fmt: skip
 
 
+def has_undo() -> bool:
+    """Return whether there is an act of this session that can be undone."""
+    act: Act | None = st.session_state.get(_DONE)
+    return act is not None and act.turn is not None and act.state != UNDONE
+
+
+def undo_last(memory: MemorySystem) -> None:
+    """Undo the act that was done last, if it is not undone."""
+    if has_undo():
+        _turn(memory, st.session_state[_DONE])
+
+
 @contextmanager
 def announcing_problems() -> Iterator[None]:
     """Show an `AtlasError` of the block at the top of the next run."""

@@ -124,6 +124,18 @@ def test_a_map_that_cannot_follow_stays_as_it_was(large, memory, monkeypatch):
     assert (len(large.shown(is_awaited=False).ids), large.n_followed) == (60, 0)
 
 
+def test_the_first_map_can_be_made_in_the_background(memory):
+    live = LiveMap(memory, Desk())
+    assert not live.is_made()
+    live.begin()
+    live.wait()
+    assert (live.is_made(), live.n_followed) == (True, 1)
+    live.begin()
+    live.wait()
+    assert live.n_followed == 1
+    assert set(live.shown(is_awaited=False).ids) == set(memory.experience.ids())
+
+
 def test_no_sketch_is_made_of_a_large_store_for_who_does_not_wait(memory, readings):
     live = LiveMap(memory, Desk(), at_once=5)
     assert live.shown(is_awaited=False) is None

@@ -15,7 +15,7 @@ from atlas.jobs.worker import Worker
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.curate.case_view import case_view, preview_lines
 from atlas.views.curate.cases import ALIKE, Cases, alike, find_cases
-from atlas.views.curate.decisions import ask_again, decisions_on, keep, kept_sentence, plan_request
+from atlas.views.curate.decisions import ask_again, decisions_on, keep, kept_names, kept_sentence, plan_request
 from atlas.views.curate.health import BURIED, DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, health
 from atlas.views.curate.queues import INBOX, REVIEW
 from tests.support.records import START, attempt
@@ -38,8 +38,8 @@ def cases_of(memory: atlas.MemorySystem, inside: frozenset[str] | None = None) -
         duplicates = LiveDuplicates(memory, worker).known()
     finally:
         worker.close()
-    kept = memory.storage.decisions.kept()
-    return find_cases(memory, health(memory, None, LATER), duplicates, inside=inside, kept=kept)
+    found = health(memory, None, LATER)
+    return find_cases(memory, found, duplicates, inside=inside, kept=kept_names(memory))
 
 
 def fill(memory: atlas.MemorySystem) -> dict[str, str | tuple[str, ...]]:
@@ -94,7 +94,7 @@ def test_no_record_comes_twice_though_it_is_in_several_queues(memory):
 
 def test_groups_that_differ_in_their_solution_are_judged_apart(memory):
     ids = fill(memory)
-    groups = [case for case in cases_of(memory).of(DUPLICATES) if case.noun == "experience"]
+    groups = [case for case in cases_of(memory).by_queue[DUPLICATES] if case.noun == "experience"]
     assert [(case.is_repeated, {*case.ids}) for case in groups] == [
         (False, {*ids["same"]}),
         (True, {*ids["same"], ids["other"]}),
@@ -136,6 +136,8 @@ def test_the_scope_narrows_experiences_and_what_is_buried_is_no_case_of_the_inbo
     cases = cases_of(memory, inside)
     assert [case.ids for case in cases.of(BURIED)] == [(ids["shown"],)]
     assert BURIED not in {case.queue for case in cases.inbox}
+    keep(memory, cases.of(BURIED))
+    assert cases_of(memory, inside).of(BURIED) == cases.of(BURIED)
     assert {*(i for case in cases.inbox if case.noun == "experience" for i in case.ids)} == inside
 
 
@@ -155,7 +157,7 @@ def test_the_difference_to_the_first_of_a_group_is_shown(memory):
     memory.experience.store_many(
         [attempt("Boil an egg", solution="boil it"), attempt("Boil an egg", solution="steam it")]
     )
-    (case,) = cases_of(memory).of(DUPLICATES)
+    (case,) = cases_of(memory).inbox
     assert case_view(memory, case).differences[0]["Solution"] in ("[boil → steam] it", "[steam → boil] it")
 
 

@@ -1,0 +1,61 @@
+"""The palette: what can be gone to or done from every page, and the records that words find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.kinds import KINDS
+from atlas.views.shared.wording import plural, shortened
+
+RECORDS_SHOWN = 5
+"""Most records of each kind."""
+
+TITLE_CHARACTERS = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A line of the palette."""
+
+    group: str
+    """The heading that it stands under."""
+
+    label: str
+    """Untrusted text for a record."""
+
+    detail: str = ""
+    page: str = ""
+    """The page that it leads to, by its name in an address. Empty for an act that is done where the person is."""
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Further parameters of that page's address."""
+
+    act: str = ""
+    """Name of the act. Empty if it leads to a page."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as the browser reads it."""
+        return asdict(self)
+
+
+def found_records(memory: MemorySystem, words: str) -> tuple[Entry, ...]:
+    """Return the records of every kind that hold any of these words, of which the last may be the beginning of one."""
+    found = []
+    for kind in KINDS.values():
+        records = kind.records(memory)
+        ids = [record.id for record in records.search_words(words, RECORDS_SHOWN, with_buried=True)]
+        titles = records.titles(ids)
+        found += [
+            Entry(
+                group=plural(kind.noun).capitalize(),
+                label=shortened(" ".join(titles[record_id].split()), TITLE_CHARACTERS),
+                page=kind.page,
+                parameters={"id": record_id},
+            )
+            for record_id in ids
+            if record_id in titles
+        ]
+    return tuple(found)
