@@ -85,10 +85,13 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "profiles": {
         "profiles": "list, save, choose or delete ranking profiles",
     },
-    "evaluate": {
+    "measure.evaluate": {
         "evaluate": "measure how well each search method finds relevant records, compared with chance",
     },
-    "ablate": {
+    "measure.trial": {
+        "trial": "run a command of yours with and without memory, and compare how it went",
+    },
+    "measure.ablate": {
         "ablate": "replay runs with some memories left out, and compare what is found",
     },
 }
