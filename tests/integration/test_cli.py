@@ -757,7 +757,7 @@ def said_beside(capsys, *arguments):
 
 def test_a_trial_runs_a_command_and_writes_its_report(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "store"))
-    with atlas.open_memory() as memory:
+    with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
         memory.experience.store(attempt("sort a list", success=True))
     agent = "import os; raise SystemExit(0 if open(os.environ['ATLAS_TRIAL_BLOCK']).read() else 1)"
     options = ["--arm", "nothing", "--arm", "memory", "--html", str(tmp_path / "report.html"), "--json", "-"]

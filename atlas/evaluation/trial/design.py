@@ -69,7 +69,7 @@ def read_arm(text: str) -> Arm:
     budget = options.pop("budget", str(BUDGET_TOKENS))
     if not budget.isdecimal():
         raise InvalidInput(f"`budget` should be a number of tokens, but is {budget!r}")
-    return Arm(name=text, block=block, budget=int(budget), **options)  # type: ignore[arg-type]
+    return Arm(name=text, block=block, budget=int(budget), **options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

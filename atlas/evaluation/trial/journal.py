@@ -14,6 +14,9 @@ from atlas.evaluation.trial.agents import RunResult
 from atlas.evaluation.trial.design import Cell
 from atlas.infra.durable_files import append_durably, replace_durably
 
+TRACE_CHARACTERS = 8_000
+"""Of the end of each text of a trace."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedCell:
@@ -30,11 +33,20 @@ class FinishedCell:
     result: RunResult
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTrace:
+    """The context block of a run, and the end of what the command wrote. Both are untrusted."""
+
+    block: str
+    output: str
+
+
 class TrialJournal:
     """The files of a trial: its design, and its finished cells."""
 
     def __init__(self, directory: Path) -> None:
         self._cells, self._design = directory / "cells.jsonl", directory / "trial.json"
+        self._runs = directory / "runs"
 
     def begin(self, design: Mapping[str, Any]) -> None:
         """Write the design down, or compare it with that of the trial that was begun here.
@@ -57,6 +69,11 @@ class TrialJournal:
         """Write a cell down, durably."""
         append_durably(self._cells, json.dumps(asdict(cell), ensure_ascii=False) + "\n")
 
+    def trace(self, cell: Cell) -> RunTrace:
+        """Return the trace of a cell. Its texts are empty where its files were deleted."""
+        texts = (_end_of(self._runs / cell.directory / name) for name in ("block.txt", "output.txt"))
+        return RunTrace(block=next(texts), output=next(texts))
+
     def read(self) -> list[FinishedCell]:
         """Return the finished cells. A line that a kill cut off is none."""
         if not self._cells.exists():
@@ -69,3 +86,8 @@ class TrialJournal:
                 continue
             found.append(decode(FinishedCell, encoded, "cell"))
         return found
+
+
+def _end_of(file: Path) -> str:
+    text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+    return text[-TRACE_CHARACTERS:]

@@ -51,7 +51,7 @@ class TrialPlan:
 
     arms: tuple[Arm, ...]
     tasks: tuple[Task, ...] = ()
-    """Those of the store's attempts if it is empty."""
+    """Tasks to work on. If empty, those of the store's attempts."""
 
     judge: tuple[str, ...] = ()
     n_repeats: int = 1
@@ -155,8 +155,9 @@ class _Running:
         if not self._plan.is_stream:
             return
         result, task = finished.result, self._tasks[finished.cell.task]
-        texts = ("thought", "action", "observation")
-        steps = tuple(Step(**{name: str(step.get(name, "")) for name in texts}) for step in result.steps)
+        steps = tuple(
+            Step(*(str(step.get(name, "")) for name in ("thought", "action", "observation"))) for step in result.steps
+        )
         outcome = Outcome(result.success, error_info=result.error or None)
         metadata = {"solution": result.solution, "used": finished.shown}
         attempt = Trajectory(task, steps, outcome, metadata=metadata, id=f"trial {finished.cell.key}")

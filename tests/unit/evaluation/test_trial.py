@@ -19,7 +19,7 @@ from atlas.core.settings import Settings
 from atlas.evaluation.trial.agents import RunResult
 from atlas.evaluation.trial.design import Cell, ordered_cells, own_tasks, read_arm, read_tasks
 from atlas.evaluation.trial.figures import TrialReport, report_of
-from atlas.evaluation.trial.journal import FinishedCell
+from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
 from atlas.evaluation.trial.report import as_json, as_markdown, as_text
 from atlas.evaluation.trial.run import Budget, TrialPlan, run_trial
 from atlas.testing import HashEmbedder
@@ -258,7 +258,7 @@ def full_design() -> dict:
 def test_the_report_is_the_same_figures_as_text_markdown_json_and_a_page(store, tmp_path):
     report = run(plan(n_tasks=3), store, tmp_path / "trial")
     assert json.loads(as_json(report)) == json.loads(json.dumps(asdict(report)))
-    for text in (as_text(report), as_markdown(report), trial_page(report, tmp_path / "trial")):
+    for text in (as_text(report), as_markdown(report), trial_page(report, TrialJournal(tmp_path / "trial").trace)):
         assert "memory − nothing" in text
         assert "100%" in text
         assert report.design["store_hash"][:12] in text
@@ -271,7 +271,7 @@ def test_the_page_has_both_traces_and_no_markup_of_theirs(store, tmp_path):
         "print('<script>alert(1)</script>', len(block))\nsys.exit(0 if block else 1)\n"
     )
     report = run(replace(plan(n_tasks=1), command=(sys.executable, str(hostile))), store, tmp_path / "trial")
-    page = trial_page(report, tmp_path / "trial")
+    page = trial_page(report, TrialJournal(tmp_path / "trial").trace)
     assert "<script" not in page
     assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 2
     assert "won: cancel the order" in page
