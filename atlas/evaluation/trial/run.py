@@ -155,13 +155,16 @@ class _Running:
         if not self._plan.is_stream:
             return
         result, task = finished.result, self._tasks[finished.cell.task]
-        steps = tuple(
-            Step(*(str(step.get(name, "")) for name in ("thought", "action", "observation"))) for step in result.steps
-        )
+        steps = tuple(map(_step, result.steps))
         outcome = Outcome(result.success, error_info=result.error or None)
         metadata = {"solution": result.solution, "used": finished.shown}
         attempt = Trajectory(task, steps, outcome, metadata=metadata, id=f"trial {finished.cell.key}")
         self._memories[finished.cell.arm].store_once(attempt)
+
+
+def _step(reported: Mapping[str, Any]) -> Step:
+    thought, action, observation = (str(reported.get(name, "")) for name in ("thought", "action", "observation"))
+    return Step(thought, action, observation)
 
 
 def _check(plan: TrialPlan) -> None:
