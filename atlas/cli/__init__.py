@@ -86,10 +86,13 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "profiles": "list, save, choose or delete ranking profiles",
         "level": "show how relevant hits must be and what that costs, or make searches stricter or laxer",
     },
-    "evaluate": {
+    "measure.evaluate": {
         "evaluate": "measure how well each search method finds relevant records, compared with chance",
     },
-    "ablate": {
+    "measure.trial": {
+        "trial": "run a command of yours with and without memory, and compare how it went",
+    },
+    "measure.ablate": {
         "ablate": "replay runs with some memories left out, and compare what is found",
     },
 }

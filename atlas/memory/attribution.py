@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import Operations
-from atlas.core.types import Task, Trajectory
+from atlas.core.types import Step, Task, Trajectory
 from atlas.core.unseen import SHORT_ID, shown_id
 from atlas.infra.actor import actor_name
 from atlas.infra.secrets import counting_secrets, without_secrets
@@ -99,20 +100,40 @@ class TrajectoryAttribution:
     def take(self, trajectory: Trajectory) -> Attribution:
         """Return the records that an attempt used, and forget the searches for its task.
 
-        `trajectory.metadata["used"]` overrides the retrieved records: ids by memory, or a list of retrieved ids. Each
+        They are those that its thoughts, actions and solution name, or all that were retrieved if they name none.
+        `trajectory.metadata["used"]` overrides those: ids by memory, or a list of retrieved ids. Each
         is a full id or a prefix at least as long as a context block shows. An empty list means that no record was used.
         """
         with self._lock:
             retrieved = self._given.pop(self._found(trajectory.task), _NOTHING).retrieved
         stated = trajectory.metadata.get("used")
         if stated is None:
-            return Attribution(used={name: tuple(ids) for name, ids in retrieved.items() if ids})
+            return Attribution(used=named_or_all(retrieved, trajectory.steps, trajectory.metadata.get("solution")))
         if isinstance(stated, Mapping):
             return _by_memory(stated, retrieved)
         ids = _ids(stated)
         if ids is None:
             return Attribution(problems=(f"`used` should be ids by memory, or a list of ids, but is {stated!r:.80}",))
         return _among(ids, retrieved)
+
+
+def named_or_all(retrieved: Ids, steps: Sequence[Step], solution: object) -> dict[str, tuple[str, ...]]:
+    """Return the retrieved ids that an agent's own words name, or all of them if they name none.
+
+    Observations are no words of its own: one of them may be the context block. An id counts as named where it stands by
+    itself as a block shows it, if it has a digit and is as long as most are, so that no ordinary word is taken for one.
+    """
+    words = "\n".join([*(f"{step.thought}\n{step.action}" for step in steps), str(solution or "")])
+    named = {name: tuple(record_id for record_id in ids if _is_in(record_id, words)) for name, ids in retrieved.items()}
+    return {name: tuple(ids) for name, ids in (named if any(named.values()) else retrieved).items() if ids}
+
+
+def _is_in(record_id: str, words: str) -> bool:
+    if not isinstance(record_id, str):
+        return False
+    shown = shown_id(record_id)
+    is_telling = len(shown) >= SHORT_ID and any(map(str.isdigit, shown))
+    return is_telling and re.search(rf"(?<!\w){re.escape(shown.removesuffix('…'))}", words) is not None
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_json, to_text
 from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.infra.bridge import in_thread
+from atlas.memory.attribution import named_or_all
 from atlas.memory.context import BUDGET_TOKENS, ContextBlock
 from atlas.memory.system import MemorySystem
 
@@ -116,7 +117,8 @@ class Run:
         """Return the run as an attempt."""
         metadata: dict[str, Any] = {"source": "atlas.remember"}
         if self._block is not None:
-            metadata["used"] = {name: list(ids) for name, ids in self._block.credited.items() if ids}
+            used = named_or_all(self._block.credited, self.steps, self.answer)
+            metadata["used"] = {name: list(ids) for name, ids in used.items()}
             metadata |= self._block.coin.metadata if self._block.coin is not None else {}
         if self.answer is not None:
             metadata["solution"] = _text(self.answer)

@@ -397,7 +397,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, StrictMemories, Undoab
         What ATLAS's own experience memory refuses is stored nowhere. One of somebody else's that raises costs its own
         part alone, like any other memory that does: strategies are written, and uses counted, all the same.
 
-        Where `query` or `build_context` was asked for its task before, the outcome counts for what they gave;
+        Where `query` or `build_context` was asked for its task before, the outcome counts for what they gave, or for
+        those of them whose ids the attempt's thoughts, actions or solution name;
         `trajectory.metadata["used"]`, ids by memory or a list of given ids, overrides those. Where the outcome
         is unknown no use is counted, nor in a memory of somebody else's without `update_stats`. `undo` takes the
         counting back with the attempt.

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import sqlite3
+import sys
 from contextlib import closing
 from datetime import UTC, datetime
 
@@ -752,3 +753,17 @@ def said_beside(capsys, *arguments):
     """What a command says on its error stream, although it did what it should."""
     assert main(arguments) == 0
     return capsys.readouterr().err
+
+
+def test_a_trial_runs_a_command_and_writes_its_report(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "store"))
+    with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
+        memory.experience.store(attempt("sort a list", success=True))
+    agent = "import os; raise SystemExit(0 if open(os.environ['ATLAS_TRIAL_BLOCK']).read() else 1)"
+    options = ["--arm", "nothing", "--arm", "memory", "--html", str(tmp_path / "report.html"), "--json", "-"]
+    command = ["trial", str(tmp_path / "trial"), *options, "--", sys.executable, "-c", agent]
+    report = json.loads(run(capsys, *command))
+    assert [arm["every"]["n_succeeded"] for arm in report["arms"]] == [0, 1]
+    assert "won: sort a list" in (tmp_path / "report.html").read_text()
+    assert json.loads(run(capsys, *command)) == report
+    assert "its seed differ" in run(capsys, *command[:2], "--seed", "7", *command[2:], status=1)

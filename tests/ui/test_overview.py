@@ -46,6 +46,18 @@ def test_what_asks_to_be_looked_at_leads_to_its_queue(dashboard: Dashboard, tmp_
     }
 
 
+def test_the_randomised_figure_leads_where_attempts_were_held_out(dashboard: Dashboard, tmp_path):
+    sides = [("shown", n % 10 < 8) for n in range(40)] + [("held out", n % 10 < 2) for n in range(40)]
+    made = [attempt(f"task {n}", success=went, task_id=f"t{n}") for n, (_, went) in enumerate(sides)]
+    marks = [{"holdout": side, "holdout_share": 0.5} for side, _ in sides]
+    make_store(tmp_path, [replace(each, metadata=mark) for each, mark in zip(made, marks, strict=True)])
+    app = dashboard(tmp_path, "overview")
+    figures = {metric.label: metric.value for metric in app.metric}
+    assert figures["Effect of memory"] == "+60 points"
+    assert (figures["With memory"], figures["Held out"]) == ("80 % of 40", "20 % of 40")
+    assert any("**Memory helps.** A coin decided" in element.value for element in app.markdown)
+
+
 def test_sample_data_are_named_as_such_and_go_with_one_click(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, [attempt("own"), replace(attempt("made up"), metadata={"is_sample": True})])
     app = dashboard(tmp_path, "overview")

@@ -19,7 +19,7 @@ from atlas.memory.strategy_sources import MANY, Attempt, attempts, linked
 ENOUGH_TASKS = 10
 """Least number of tasks for a conclusion."""
 
-MANY_AFTER_FAILURES = 0.1
+MANY_AFTER_FAILURES = 0.2
 """Difference in the share of attempts that follow a failure above which the comparison is no measure of memory.
 
 Simulated with attempts that use memory by a coin, or after failures by some probability: above a bias of 0.05 it was

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+import atlas
 from atlas.memory.attribution import TrajectoryAttribution
 from tests.support.memories import attempt
 
@@ -27,6 +28,34 @@ def test_what_was_given_for_its_task_counts_as_used_once():
     assert attribution.take(trajectory).used == {"strategies": ("aaaa1111", "aaaa2222"), "experience": ("bbbb1111",)}
     assert attribution.take(trajectory).used == {}
     assert attribution.take(attempt("another task")).used == {}
+
+
+def with_words(trajectory, *, thought="", action="", observation="", solution=""):
+    step = atlas.Step(thought, action, observation)
+    return replace(trajectory, steps=(step,), metadata={"solution": solution} if solution else {})
+
+
+@pytest.mark.parametrize("where", ["thought", "action", "solution"])
+def test_what_the_agents_own_words_name_is_all_that_counts(where):
+    attribution, trajectory = noted()
+    named = with_words(trajectory, **{where: "As [strategy aaaa2222] says, cancel first; bbbb1111 agrees."})
+    assert attribution.take(named).used == {"strategies": ("aaaa2222",), "experience": ("bbbb1111",)}
+
+
+@pytest.mark.parametrize(
+    "words", [{"observation": "[strategy aaaa2222] cancel"}, {"thought": "xaaaa2222 aaaa 2222"}, {"action": "cancel"}]
+)
+def test_what_a_tool_shows_or_another_word_contains_names_nothing(words):
+    attribution, trajectory = noted()
+    used = {"strategies": ("aaaa1111", "aaaa2222"), "experience": ("bbbb1111",)}
+    assert attribution.take(with_words(trajectory, **words)).used == used
+
+
+def test_an_id_that_may_be_an_ordinary_word_is_not_named_by_it():
+    attribution, trajectory = TrajectoryAttribution(), attempt("cancel a flight")
+    given = {"strategies": ("cancellation", "x1"), "experience": ("e1234567",)}
+    attribution.note(trajectory.task, given)
+    assert attribution.take(with_words(trajectory, thought="a cancellation of x1")).used == given
 
 
 def test_an_attempt_may_say_what_it_used_by_memory():

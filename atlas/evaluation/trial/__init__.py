@@ -1,0 +1,1 @@
+"""Trials: one command on the same tasks, with different context blocks."""

@@ -1,0 +1,143 @@
+"""The design of a trial: its tasks, its arms, and the order of its cells."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from atlas.core.errors import InvalidInput
+from atlas.core.schema import decode
+from atlas.core.types import Task
+from atlas.memory.context import BUDGET_TOKENS
+from atlas.memory.experience.memory import ChromaExperienceMemory
+
+BLOCKS = ("nothing", "memory", "placebo", "recency")
+"""Kinds of context blocks: none, that of the memory, one of unrelated records as long as that, the latest attempts."""
+
+KINDS = ("experience", "strategies", "concepts", "journal")
+OPTIONS = ("without", "without-tag", "without-strategy", "budget", "profile", "store")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """A kind of context block, and what is changed in the fork of the store that it is made from."""
+
+    name: str
+    """As it was given: `memory,without=concepts`."""
+
+    block: str
+    """One of `BLOCKS`."""
+
+    without: str = ""
+    """A kind of records that is left out, one of `KINDS`."""
+
+    without_tag: str = ""
+    without_strategy: str = ""
+    """The id of a strategy that is left out."""
+
+    budget: int = BUDGET_TOKENS
+    """Most tokens of the block."""
+
+    profile: str = ""
+    """The ranking profile, or empty for the one in use."""
+
+    store: str = ""
+    """Another store that is forked, or empty for the trial's own."""
+
+
+def read_arm(text: str) -> Arm:
+    """Return an arm from `nothing`, `memory`, `placebo` or `recency`, and options: `memory,budget=500,profile=bold`.
+
+    Raises:
+        InvalidInput: There is no such block or option.
+    """
+    block, *parts = text.split(",")
+    if block not in BLOCKS:
+        raise InvalidInput(f"an arm begins with one of {', '.join(BLOCKS)}, but {text!r} does not")
+    options = dict[str, str]()
+    for part in parts:
+        name, _, value = part.partition("=")
+        if name not in OPTIONS or not value:
+            raise InvalidInput(f"an arm has options as NAME=VALUE, {', '.join(OPTIONS)}, but {text!r} has {part!r}")
+        options[name.replace("-", "_")] = value
+    if options.get("without", KINDS[0]) not in KINDS:
+        raise InvalidInput(f"`without` should be one of {', '.join(KINDS)}, but is {options['without']!r}")
+    budget = options.pop("budget", str(BUDGET_TOKENS))
+    if not budget.isdecimal():
+        raise InvalidInput(f"`budget` should be a number of tokens, but is {budget!r}")
+    return Arm(name=text, block=block, budget=int(budget), **options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One run of the command."""
+
+    task: int
+    """Position of its task."""
+
+    repeat: int
+    arm: str
+
+    @property
+    def key(self) -> str:
+        """Its name in the journal: `3.0 memory`."""
+        return f"{self.task}.{self.repeat} {self.arm}"
+
+    @property
+    def directory(self) -> str:
+        """The name of its directory, which does not give the arm away."""
+        return hashlib.blake2b(self.key.encode(), digest_size=8).hexdigest()
+
+
+def ordered_cells(n_tasks: int, arms: Sequence[str], n_repeats: int, seed: int) -> Iterator[tuple[Cell, ...]]:
+    """Yield the cells of each task and repeat, one an arm, in a random order of tasks, and of arms within each."""
+    draw = random.Random(seed)
+    for repeat in range(n_repeats):
+        for task in draw.sample(range(n_tasks), n_tasks):
+            yield tuple(Cell(task=task, repeat=repeat, arm=arm) for arm in draw.sample(list(arms), len(arms)))
+
+
+def read_tasks(path: Path) -> list[Task]:
+    """Return the tasks of a file of JSON lines, each with a `description`, and maybe `id`, `domain` and `context`.
+
+    Raises:
+        InvalidInput: A line is no such task, or two are of one task.
+    """
+    tasks = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.strip():
+            tasks.append(_read_task(line, f"{path.name}, line {number}"))
+    return _distinct(tasks)
+
+
+def own_tasks(experience: ChromaExperienceMemory) -> list[Task]:
+    """Return the tasks of a store's attempts, each once."""
+    return _distinct(list({task_of(one.task): one.task for one in experience.get_many(experience.ids())}.values()))
+
+
+def _read_task(line: str, place: str) -> Task:
+    try:
+        encoded = json.loads(line)
+    except ValueError as error:
+        raise InvalidInput(f"{place}: expected a task as JSON, got {line!r:.80} ({error})") from error
+    if not isinstance(encoded, dict) or not isinstance(encoded.get("description"), str) or not encoded["description"]:
+        raise InvalidInput(f'{place}: expected a task such as {{"id": "1", "description": "…"}}, got {line!r:.80}')
+    return decode(Task, {"id": "", "domain": ""} | encoded, place)
+
+
+def _distinct(tasks: list[Task]) -> list[Task]:
+    if not tasks:
+        raise InvalidInput("a trial needs tasks, but there are none; name a file with --tasks")
+    names = [task_of(task) for task in tasks]
+    if repeated := next((name for name in names if names.count(name) > 1), ""):
+        raise InvalidInput(f"two tasks have the id or description {repeated!r:.80}; to try one again, use --repeats")
+    return tasks
+
+
+def task_of(task: Task) -> str:
+    """Return the name of a task: its id, or its description if it has none."""
+    return task.id or task.description

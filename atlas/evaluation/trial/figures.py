@@ -1,0 +1,191 @@
+"""The figures of a trial: the success rate of each arm, and each pair of arms on the same tasks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import mean
+from typing import Any
+
+import numpy as np
+
+from atlas.core.statistics import Interval, clustered_rate, estimates, sign_test
+from atlas.core.types import Task
+from atlas.evaluation.trial.journal import FinishedCell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateFigure:
+    """A success rate over some of the tasks."""
+
+    n: int
+    n_succeeded: int
+    interval: Interval | None
+    """95 %, by task: attempts at one task are not independent. None if there is no attempt."""
+
+    @property
+    def share(self) -> float | None:
+        """In [0, 1], or None if there is no attempt."""
+        return self.n_succeeded / self.n if self.n else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmFigures:
+    """Runs with one kind of context block. Means are of one run."""
+
+    name: str
+    every: RateFigure
+    seen: RateFigure
+    """On tasks of which the memory had an attempt before."""
+
+    new: RateFigure
+    n_errors: int
+    """Runs that timed out or broke. They count as failures."""
+
+    block_tokens: float
+    tokens: float
+    cost: float
+    seconds: float
+    models: tuple[str, ...]
+    """Names of models that the command reported."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairFigure:
+    """How much higher the success rate of one arm is than that of another, on the same tasks and repeats."""
+
+    n_tasks: int
+    difference: float
+    """Mean over tasks, in [-1, 1]."""
+
+    interval: Interval | None
+    """95 %, a bootstrap over tasks, in [-1, 1]. None for few tasks."""
+
+    n_won: int
+    """Tasks whose success rate is higher with the first arm."""
+
+    n_lost: int
+    chance: float
+    """How often chance alone splits them at least as unevenly: the exact sign test. McNemar's, if none was repeated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmComparison:
+    """Two arms on the same tasks."""
+
+    first: str
+    second: str
+    every: PairFigure | None
+    """None if they have no task in common, as in the next two."""
+
+    seen: PairFigure | None
+    new: PairFigure | None
+    won: tuple[int, ...]
+    """Positions of the tasks that went better with the first arm."""
+
+    lost: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialReport:
+    """The result of a trial."""
+
+    design: Mapping[str, Any]
+    """Command, arms, tasks, seed, and hashes of the store and the code."""
+
+    n_cells: int
+    n_done: int
+    stopped_by: str
+    """The limit that ended it: `tokens`, `cost` or `seconds`. Empty if all was run."""
+
+    arms: tuple[ArmFigures, ...]
+    comparisons: tuple[ArmComparison, ...]
+    cells: tuple[FinishedCell, ...]
+
+
+def report_of(
+    design: Mapping[str, Any],
+    arms: Sequence[str],
+    tasks: Sequence[Task],
+    done: Sequence[FinishedCell],
+    n_cells: int,
+    stopped_by: str = "",
+) -> TrialReport:
+    """Return the report on finished cells, whatever their order."""
+    cells = sorted(done, key=lambda cell: (cell.cell.task, cell.cell.repeat, cell.cell.arm))
+    return TrialReport(
+        design=design,
+        n_cells=n_cells,
+        n_done=len(cells),
+        stopped_by=stopped_by,
+        arms=tuple(_arm(name, [cell for cell in cells if cell.cell.arm == name]) for name in arms),
+        comparisons=tuple(_comparison(second, first, cells) for first, second in combinations(arms, 2)),
+        cells=tuple(cells),
+    )
+
+
+def _arm(name: str, cells: Sequence[FinishedCell]) -> ArmFigures:
+    results = [cell.result for cell in cells]
+    return ArmFigures(
+        name=name,
+        every=_rate(cells),
+        seen=_rate([cell for cell in cells if cell.is_seen]),
+        new=_rate([cell for cell in cells if not cell.is_seen]),
+        n_errors=sum(bool(result.error) for result in results),
+        block_tokens=_mean([cell.block_tokens for cell in cells]),
+        tokens=_mean([result.tokens for result in results]),
+        cost=_mean([result.cost for result in results]),
+        seconds=_mean([result.seconds for result in results]),
+        models=tuple(sorted({result.model for result in results} - {""})),
+    )
+
+
+def _rate(cells: Sequence[FinishedCell]) -> RateFigure:
+    successes = [cell.result.success for cell in cells]
+    interval = clustered_rate(successes, [str(cell.cell.task) for cell in cells]).interval if cells else None
+    return RateFigure(n=len(cells), n_succeeded=sum(successes), interval=interval)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return mean(values) if values else 0.0
+
+
+def _comparison(first: str, second: str, cells: Sequence[FinishedCell]) -> ArmComparison:
+    every = _differences(first, second, cells)
+    return ArmComparison(
+        first=first,
+        second=second,
+        every=_pair(every),
+        seen=_pair(_differences(first, second, [cell for cell in cells if cell.is_seen])),
+        new=_pair(_differences(first, second, [cell for cell in cells if not cell.is_seen])),
+        won=tuple(task for task, difference in every.items() if difference > 0),
+        lost=tuple(task for task, difference in every.items() if difference < 0),
+    )
+
+
+def _differences(first: str, second: str, cells: Sequence[FinishedCell]) -> dict[int, float]:
+    """Return the difference of the success rates at each task, over the repeats that both arms have."""
+    success = {(cell.cell.task, cell.cell.repeat, cell.cell.arm): cell.result.success for cell in cells}
+    of_task = defaultdict(list)
+    for (task, repeat, arm), is_success in success.items():
+        if arm == first and (task, repeat, second) in success:
+            of_task[task].append(is_success - success[task, repeat, second])
+    return {task: mean(differences) for task, differences in of_task.items()}
+
+
+def _pair(differences: Mapping[int, float]) -> PairFigure | None:
+    if not differences:
+        return None
+    values = np.array(list(differences.values()))
+    estimate = estimates(values[:, None], [str(task) for task in differences], seed=0)[0]
+    n_won, n_lost = int((values > 0).sum()), int((values < 0).sum())
+    return PairFigure(
+        n_tasks=len(values),
+        difference=estimate.mean,
+        interval=estimate.interval,
+        n_won=n_won,
+        n_lost=n_lost,
+        chance=sign_test(n_won, n_lost),
+    )

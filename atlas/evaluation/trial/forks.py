@@ -1,0 +1,143 @@
+"""The store of a trial, frozen, and a fork of it for each arm, from which that arm's context blocks are made."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from atlas.core.errors import NotFound
+from atlas.core.hits import Hit, MemoryQueryResult
+from atlas.core.settings import Settings, at
+from atlas.core.types import Experience, Task
+from atlas.evaluation.trial.design import Arm, task_of
+from atlas.memory.context import ContextBlock, build_context
+from atlas.memory.kinds.table import searchable_kinds
+from atlas.memory.open import open_memory
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import Embedder
+from atlas.storage.maintenance.copying import copy_store
+from atlas.storage.store import Store
+
+READY = "ready"
+"""Name of the file in a fork's directory that says that it is complete."""
+
+N_RECENT, N_UNRELATED, N_RELATED = 8, 40, 50
+"""Attempts of an arm `recency`, those that a placebo chooses among, and hits for its task that are no placebo."""
+
+
+def fork(source: Settings, directory: Path, settings: Settings) -> Path:
+    """Copy a store, unless that was done already, and return the directory of the copy."""
+    target = directory / "store"
+    if not (directory / READY).exists():
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        original = Store.open(source.address or source.directory, read_only=True, create=False, settings=source)
+        with original, Store.open(target, settings=at(settings, str(target)), begun=True) as copy:
+            copy_store(original, copy)
+    return target
+
+
+def fork_of_arm(arm: Arm, frozen: Path, directory: Path, settings: Settings, embedder: Embedder | None) -> Path:
+    """Return the directory of an arm's fork, with what the arm leaves out deleted. It is made once."""
+    source = at(settings, arm.store or str(frozen))
+    is_new = not (directory / READY).exists()
+    target = fork(source, directory, settings)
+    if is_new:
+        with opened(target, settings, embedder) as memory:
+            _leave_out(memory, arm)
+            if arm.profile:
+                memory.storage.profiles.use(arm.profile)
+        (directory / READY).touch()
+    return target
+
+
+def freeze(source: Settings, directory: Path, settings: Settings) -> Path:
+    """Return the directory of the frozen copy of a store. It is made once."""
+    target = fork(source, directory, settings)
+    (directory / READY).touch()
+    return target
+
+
+@contextmanager
+def opened(path: Path, settings: Settings, embedder: Embedder | None) -> Iterator[MemorySystem]:
+    """Yield the memory of a copy. It holds no attempts out, and looks for no concepts by itself."""
+    own = replace(at(settings, str(path)), holdout=0.0, compress_every=0, index="", read_only=False)
+    with open_memory(path, settings=own, embedder=embedder, create=False) as memory:
+        yield memory
+
+
+def block_of(memory: MemorySystem, arm: Arm, task: Task, seed: str) -> ContextBlock:
+    """Return the context block of an arm for a task, the same one for the same seed and store."""
+    if arm.block == "nothing":
+        return build_context(MemoryQueryResult(), memory.token_counter, arm.budget)
+    if arm.block == "recency":
+        newest = memory.experience.get_many([row["id"] for row in memory.experience.browse(limit=N_RECENT)])
+        return build_context(_as_hits(newest), memory.token_counter, arm.budget)
+    block = memory.build_context(task, arm.budget)
+    if arm.block == "memory" or not block.text:
+        return block
+    unrelated = _unrelated(memory, task, seed)
+    return build_context(_as_hits(unrelated), memory.token_counter, block.n_tokens)
+
+
+def store_hash(memory: MemorySystem) -> str:
+    """Return a hash of all records, by which two stores can be told apart."""
+    digest = hashlib.sha256()
+    for name, kind in sorted(searchable_kinds().items()):
+        for record_id, content in sorted(kind.records(memory).column("content_hash").items()):
+            digest.update(f"{name}\x1f{record_id}\x1f{content}\n".encode())
+    return digest.hexdigest()
+
+
+def is_seen(memory: MemorySystem, task: Task) -> bool:
+    """Return whether the memory has an attempt at a task."""
+    where = {"task_id": task.id} if task.id else {"title": task.description}
+    return memory.experience.count(where) > 0
+
+
+def _leave_out(memory: MemorySystem, arm: Arm) -> None:
+    kinds = searchable_kinds()
+    if arm.without:
+        records = kinds[arm.without].records(memory)
+        records.delete(records.ids())
+    if arm.without_tag:
+        for kind in kinds.values():
+            records = kind.records(memory)
+            tagged = [i for i, marks in records.marks(records.ids()).items() if arm.without_tag in marks.tags]
+            records.delete(tagged)
+    if arm.without_strategy:
+        if memory.strategies.get(arm.without_strategy) is None:
+            raise NotFound(f"there is no strategy {arm.without_strategy!r} to leave out")
+        memory.strategies.delete([arm.without_strategy])
+
+
+def _unrelated(memory: MemorySystem, task: Task, seed: str) -> list[Experience]:
+    """Return attempts at other tasks, in a random order, that are not among the nearest to this one."""
+    near = memory.experience.retrieve(task.description, N_RELATED, threshold=0.0, count_retrieval=False).hits
+    related = {hit.item.id for hit in near}
+    ids = memory.experience.ids()
+    far = [i for i in ids if i not in related] or [hit.item.id for hit in near[len(near) // 2 :]]
+    drawn = random.Random(seed).sample(sorted(far), min(N_UNRELATED, len(far)))
+    return [one for one in memory.experience.get_many(drawn) if task_of(one.task) != task_of(task)]
+
+
+def _as_hits(records: Sequence[Experience]) -> MemoryQueryResult:
+    """Return records as hits, the first one the most relevant."""
+    hits = (
+        Hit(
+            item=record,
+            similarity=0.0,
+            meaning=0.0,
+            words=0.0,
+            relevance=1 - place / (len(records) + 1),
+            signals={},
+            outcomes={record.outcome.label: 1},
+        )
+        for place, record in enumerate(records)
+    )
+    return MemoryQueryResult(experience_hits=tuple(hits))

@@ -1,0 +1,93 @@
+"""The journal of a trial: a line for each finished cell, so that a trial that was killed goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.schema import decode
+from atlas.evaluation.trial.agents import RunResult
+from atlas.evaluation.trial.design import Cell
+from atlas.infra.durable_files import append_durably, replace_durably
+
+TRACE_CHARACTERS = 8_000
+"""Of the end of each text of a trace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedCell:
+    """A run of the command that is over."""
+
+    cell: Cell
+    is_seen: bool
+    """True if the memory had an attempt at its task before."""
+
+    block_tokens: int
+    shown: Mapping[str, tuple[str, ...]]
+    """Ids of the records in the block, by memory."""
+
+    result: RunResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTrace:
+    """The context block of a run, and the end of what the command wrote. Both are untrusted."""
+
+    block: str
+    output: str
+
+
+class TrialJournal:
+    """The files of a trial: its design, and its finished cells."""
+
+    def __init__(self, directory: Path) -> None:
+        self._cells, self._design = directory / "cells.jsonl", directory / "trial.json"
+        self._runs = directory / "runs"
+
+    def begin(self, design: Mapping[str, Any]) -> None:
+        """Write the design down, or compare it with that of the trial that was begun here.
+
+        Raises:
+            InvalidInput: They differ.
+        """
+        text = json.dumps(design, ensure_ascii=False, indent=1, sort_keys=True)
+        if not self._design.exists():
+            replace_durably(self._design, text)
+            return
+        begun = json.loads(self._design.read_text(encoding="utf-8"))
+        if differing := sorted(name for name in {*begun, *design} if begun.get(name) != json.loads(text).get(name)):
+            raise InvalidInput(
+                f"a trial with another design was begun in {self._design.parent}: its {', '.join(differing)} differ; "
+                "name another directory, or go on with the same options"
+            )
+
+    def add(self, cell: FinishedCell) -> None:
+        """Write a cell down, durably."""
+        append_durably(self._cells, json.dumps(asdict(cell), ensure_ascii=False) + "\n")
+
+    def trace(self, cell: Cell) -> RunTrace:
+        """Return the trace of a cell. Its texts are empty where its files were deleted."""
+        texts = (_end_of(self._runs / cell.directory / name) for name in ("block.txt", "output.txt"))
+        return RunTrace(block=next(texts), output=next(texts))
+
+    def read(self) -> list[FinishedCell]:
+        """Return the finished cells. A line that a kill cut off is none."""
+        if not self._cells.exists():
+            return []
+        found = []
+        for line in self._cells.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                encoded = json.loads(line)
+            except ValueError:
+                continue
+            found.append(decode(FinishedCell, encoded, "cell"))
+        return found
+
+
+def _end_of(file: Path) -> str:
+    text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+    return text[-TRACE_CHARACTERS:]

@@ -1,0 +1,109 @@
+"""The report of a trial as text for a terminal, as Markdown and as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from atlas.core.statistics import Interval
+from atlas.evaluation.report import Grid, aligned, table
+from atlas.evaluation.trial.figures import ArmComparison, ArmFigures, PairFigure, RateFigure, TrialReport
+
+NONE = "–"
+
+NOTES = (
+    "Success rates have 95 % intervals by task. Seen tasks are those of which the memory had an attempt before.",
+    "Each comparison is over tasks: difference in points, its 95 % bootstrap interval, tasks won and lost, and how "
+    "often chance alone splits them at least as unevenly (exact sign test; McNemar's where no task was repeated).",
+    "Figures hold for this command, these tasks and this store. With many comparisons, one in twenty is below 0.05 by "
+    "chance alone.",
+)
+
+
+def as_json(report: TrialReport) -> str:
+    """Return everything known as one JSON object."""
+    return json.dumps(asdict(report), ensure_ascii=False, indent=1)
+
+
+def as_text(report: TrialReport) -> str:
+    """Return the report as aligned columns."""
+    tables = [aligned(arms_grid(report)), aligned(comparisons_grid(report))]
+    return "\n".join([head(report), "", *tables[0], "", *tables[1], "", *NOTES])
+
+
+def as_markdown(report: TrialReport) -> str:
+    """Return the report as tables."""
+    tables = [table(arms_grid(report)), table(comparisons_grid(report))]
+    return "\n".join([head(report), "", *tables[0], "", *tables[1], "", *(f"- {note}" for note in NOTES)])
+
+
+def head(report: TrialReport) -> str:
+    """Return what was run, and the hashes by which another can repeat it."""
+    design = report.design
+    ended = f"; ended by its limit of {report.stopped_by}" if report.stopped_by else ""
+    return (
+        f"{report.n_done:,} of {report.n_cells:,} runs of {design['command'][0]} at {len(design['tasks']):,} tasks"
+        f"{ended}; seed {design['seed']}, store {design['store_hash'][:12]}, code {design['code_hash'][:12]}, "
+        f"embedding model {design['embedding_model'] or 'none'}, ATLAS {design['atlas']}"
+    )
+
+
+def arms_grid(report: TrialReport) -> Grid:
+    """Return the table of arms."""
+    heads = [
+        "arm",
+        "runs",
+        "succeeded",
+        "seen tasks",
+        "new tasks",
+        "errors",
+        "block tokens",
+        "tokens",
+        "cost",
+        "seconds",
+    ]
+    return [heads, *map(_arm_row, report.arms)]
+
+
+def comparisons_grid(report: TrialReport) -> Grid:
+    """Return the table of comparisons."""
+    heads = ["comparison", "tasks", "difference", "won", "lost", "chance", "seen tasks", "new tasks"]
+    return [heads, *map(_comparison_row, report.comparisons)]
+
+
+def _arm_row(arm: ArmFigures) -> list[str]:
+    return [
+        arm.name,
+        f"{arm.every.n:,}",
+        *map(_rate, (arm.every, arm.seen, arm.new)),
+        f"{arm.n_errors:,}",
+        f"{arm.block_tokens:,.0f}",
+        f"{arm.tokens:,.0f}",
+        f"{arm.cost:.4f}",
+        f"{arm.seconds:.1f}",
+    ]
+
+
+def _comparison_row(comparison: ArmComparison) -> list[str]:
+    pair = comparison.every
+    name = f"{comparison.first} − {comparison.second}"
+    if pair is None:
+        return [name, "0", *[NONE] * 6]
+    counts = [f"{pair.n_won:,}", f"{pair.n_lost:,}", f"{pair.chance:.3f}"]
+    return [name, f"{pair.n_tasks:,}", _pair(pair), *counts, _pair(comparison.seen), _pair(comparison.new)]
+
+
+def _rate(rate: RateFigure) -> str:
+    if rate.share is None or rate.interval is None:
+        return NONE
+    return f"{rate.share:.0%} {_range(rate.interval, '.0f')} of {rate.n:,}"
+
+
+def _pair(pair: PairFigure | None) -> str:
+    if pair is None:
+        return NONE
+    return f"{100 * pair.difference:+.0f}" + (f" {_range(pair.interval, '+.0f')}" if pair.interval else "")
+
+
+def _range(interval: Interval, form: str) -> str:
+    return f"[{100 * interval.low:{form}}, {100 * interval.high:{form}}]"

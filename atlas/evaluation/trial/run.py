@@ -1,0 +1,207 @@
+"""Running a trial: every cell once, in an order that a seed gives, and on from where it was after a kill."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.imports.distribution import __version__
+from atlas.core.settings import Settings
+from atlas.core.types import Outcome, Step, Task, Trajectory
+from atlas.evaluation.trial.agents import run_command
+from atlas.evaluation.trial.design import Arm, Cell, ordered_cells, own_tasks
+from atlas.evaluation.trial.figures import TrialReport, report_of
+from atlas.evaluation.trial.forks import block_of, fork_of_arm, freeze, is_seen, opened, store_hash
+from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import Embedder, Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Limits of a trial. It ends before the first task and repeat that begins beyond one."""
+
+    tokens: int | None = None
+    cost: float | None = None
+    """In the currency of the command."""
+
+    seconds: float | None = None
+    """Time of all runs together."""
+
+    def exceeded(self, cells: Sequence[FinishedCell]) -> str:
+        """Return which limit the finished cells have reached, or an empty string."""
+        for name, most in asdict(self).items():
+            if most is not None and sum(getattr(cell.result, name) for cell in cells) >= most:
+                return name
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialPlan:
+    """All that is chosen of a trial."""
+
+    command: tuple[str, ...]
+    """The program and its arguments. No shell reads them."""
+
+    arms: tuple[Arm, ...]
+    tasks: tuple[Task, ...] = ()
+    """Tasks to work on. If empty, those of the store's attempts."""
+
+    judge: tuple[str, ...] = ()
+    n_repeats: int = 1
+    seed: int = 0
+    timeout_seconds: float = 600.0
+    is_stream: bool = False
+    """True to store each attempt into its arm's fork, so that later ones find it."""
+
+    budget: Budget = Budget()
+
+
+def run_trial(
+    plan: TrialPlan,
+    source: Settings,
+    directory: Path,
+    *,
+    embedder: Embedder | None = None,
+    on_progress: Progress | None = None,
+) -> TrialReport:
+    """Run a trial, or go on with the one that was begun in a directory, and return its report.
+
+    The store is copied there once, and copied again for each arm. Nothing is written to the store itself.
+
+    Args:
+        source: Settings of the store.
+        embedder: For all copies. The store's own model if it is None.
+        on_progress: Called after each cell with the number done and the number of all.
+
+    Raises:
+        InvalidInput: The plan cannot be carried out, or another one was begun in the directory.
+    """
+    _check(plan)
+    directory = directory.absolute()
+    frozen = freeze(source, directory / "frozen", source)
+    with opened(frozen, source, embedder) as memory:
+        tasks = list(plan.tasks or own_tasks(memory.experience))
+        seen = {number for number, task in enumerate(tasks) if is_seen(memory, task)}
+        design = _design(plan, tasks, memory)
+    journal = TrialJournal(directory)
+    journal.begin(design)
+    with ExitStack() as stack:
+        memories = dict[str, MemorySystem]()
+        for number, arm in enumerate(plan.arms):
+            fork = fork_of_arm(arm, frozen, directory / "forks" / str(number), source, embedder)
+            memories[arm.name] = stack.enter_context(opened(fork, source, embedder))
+        running = _Running(plan, tasks, seen, memories, journal, directory)
+        stopped_by = running.run(on_progress)
+    return report_of(
+        design, [arm.name for arm in plan.arms], tasks, list(running.done.values()), running.n_cells, stopped_by
+    )
+
+
+class _Running:
+    def __init__(
+        self,
+        plan: TrialPlan,
+        tasks: Sequence[Task],
+        seen: set[int],
+        memories: Mapping[str, MemorySystem],
+        journal: TrialJournal,
+        directory: Path,
+    ) -> None:
+        self._plan, self._tasks, self._seen = plan, tasks, seen
+        self._memories, self._journal, self._directory = memories, journal, directory
+        self._arms = {arm.name: arm for arm in plan.arms}
+        self.n_cells = len(tasks) * plan.n_repeats * len(plan.arms)
+        self.done = {cell.cell.key: cell for cell in journal.read()}
+        for cell in self.done.values():
+            self._remember(cell)  # which a kill may have come before
+
+    def run(self, on_progress: Progress | None) -> str:
+        """Run what is not done yet, and return the limit that ended it, or an empty string."""
+        names = list(self._arms)
+        for cells in ordered_cells(len(self._tasks), names, self._plan.n_repeats, self._plan.seed):
+            waiting = [cell for cell in cells if cell.key not in self.done]
+            if waiting and (limit := self._plan.budget.exceeded(list(self.done.values()))):
+                return limit
+            for cell in waiting:
+                finished = self._run(cell)
+                self._journal.add(finished)
+                self.done[cell.key] = finished
+                self._remember(finished)
+                if on_progress:
+                    on_progress(len(self.done), self.n_cells)
+        return ""
+
+    def _run(self, cell: Cell) -> FinishedCell:
+        task, plan = self._tasks[cell.task], self._plan
+        block = block_of(self._memories[cell.arm], self._arms[cell.arm], task, f"{plan.seed} {cell.task}.{cell.repeat}")
+        directory = self._directory / "runs" / cell.directory
+        return FinishedCell(
+            cell=cell,
+            is_seen=cell.task in self._seen or (plan.is_stream and cell.repeat > 0),
+            block_tokens=block.n_tokens,
+            shown=block.credited,
+            result=run_command(plan.command, plan.judge, directory, task, block.text, plan.timeout_seconds),
+        )
+
+    def _remember(self, finished: FinishedCell) -> None:
+        """Store an attempt into its arm's fork, once, if the trial is a stream."""
+        if not self._plan.is_stream:
+            return
+        result, task = finished.result, self._tasks[finished.cell.task]
+        steps = tuple(map(_step, result.steps))
+        outcome = Outcome(result.success, error_info=result.error or None)
+        metadata = {"solution": result.solution, "used": finished.shown}
+        attempt = Trajectory(task, steps, outcome, metadata=metadata, id=f"trial {finished.cell.key}")
+        self._memories[finished.cell.arm].store_once(attempt)
+
+
+def _step(reported: Mapping[str, Any]) -> Step:
+    thought, action, observation = (str(reported.get(name, "")) for name in ("thought", "action", "observation"))
+    return Step(thought, action, observation)
+
+
+def _check(plan: TrialPlan) -> None:
+    names = [arm.name for arm in plan.arms]
+    if len(set(names)) < 2 or len(set(names)) < len(names):
+        raise InvalidInput(f"a trial compares two arms or more, each once, but got {', '.join(names) or 'none'}")
+    if not plan.command:
+        raise InvalidInput("a trial needs the command that works on a task; give it after --")
+    if plan.n_repeats < 1 or plan.timeout_seconds <= 0:
+        raise InvalidInput("repeats should be 1 or more, and the timeout longer than 0 seconds")
+
+
+def _design(plan: TrialPlan, tasks: Sequence[Task], memory: MemorySystem) -> dict[str, Any]:
+    """Return what another needs to repeat the trial, and what must stay the same to go on with it."""
+    model = memory.storage.model
+    return {
+        "command": list(plan.command),
+        "judge": list(plan.judge),
+        "arms": [arm.name for arm in plan.arms],
+        "repeats": plan.n_repeats,
+        "seed": plan.seed,
+        "timeout_seconds": plan.timeout_seconds,
+        "is_stream": plan.is_stream,
+        "tasks": [asdict(task) for task in tasks],
+        "store_hash": store_hash(memory),
+        "embedding_model": model.name if model else "",
+        "code_hash": _code_hash([*plan.command, *plan.judge]),
+        "atlas": __version__,
+        "python": platform.python_version(),
+    }
+
+
+def _code_hash(words: Sequence[str]) -> str:
+    """Return a hash of the files that a command names."""
+    digest = hashlib.sha256()
+    for word in words:
+        digest.update(word.encode() + b"\x1f")
+        if Path(word).is_file():
+            digest.update(Path(word).read_bytes())
+    return digest.hexdigest()
