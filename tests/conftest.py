@@ -22,6 +22,7 @@ settings.register_profile("atlas", deadline=None)  # a busy machine is no fault 
 settings.load_profile("atlas")
 pytest.register_assert_rewrite("tests.support")  # a helper's failed assertion says as much as a test's
 
+from tests.support.lacking import lacking  # noqa: E402, its assertions rewritten
 from tests.support.storage import chroma_server as chroma_servers  # noqa: E402, its assertions rewritten
 from tests.support.storage.postgres import Server, running  # noqa: E402, likewise
 
@@ -44,12 +45,9 @@ def pytest_collection() -> Iterator[None]:
 def real_data(pytestconfig: pytest.Config) -> Path:
     """The directory of real agent runs; its tests are skipped if it is absent, but not in CI."""
     directory = Path(os.environ.get("ATLAS_REAL_DATA") or pytestconfig.rootpath.parent / "shared" / "data")
-    if directory.is_dir():
-        return directory
-    message = f"no real agent runs at {directory}; set ATLAS_REAL_DATA to their directory"
-    if os.environ.get("CI"):
-        pytest.fail(message)
-    pytest.skip(message)
+    if not directory.is_dir():
+        lacking(f"no real agent runs at {directory}; set ATLAS_REAL_DATA to their directory")
+    return directory
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any
 
 from atlas.core.errors import AtlasError
-from atlas.core.imports.distribution import __version__, extra
+from atlas.core.imports.distribution import EVERY, __version__, extra
 from atlas.core.imports.plugins import COMMANDS, log_fault, plugins
 from atlas.core.settings import Settings
 
@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = _parser(given).parse_args(given)
         settings = _settings(options)
-        with extra("all", "this command"):
+        with extra(EVERY, "this command"):
             status: int = options.run(options, settings)
     except AtlasError as error:
         print(f"atlas: {error}", file=sys.stderr)

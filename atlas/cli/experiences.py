@@ -27,10 +27,10 @@ from atlas.cli.common import (
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import Hit
 from atlas.core.settings import Settings
-from atlas.core.types import Experience, Task
+from atlas.core.types import Experience
 from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.ranking import explain
-from atlas.memory.context import BUDGET_TOKENS, EACH, omission_line
+from atlas.memory.context import BUDGET_TOKENS, EACH, omission_line, task_to_ask
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.profiles import profile_problems
 from atlas.views.shared.wording import attempts_text, hidden_text
@@ -81,6 +81,13 @@ def _add_context(commands: Any) -> None:
         "--budget", type=int, default=BUDGET_TOKENS, metavar="N", help=f"maximum tokens (default: {BUDGET_TOKENS})"
     )
     command.add_argument("-k", type=limit, default=EACH, help=f"hits of each memory to choose from (default: {EACH})")
+    command.add_argument(
+        "--tool",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="name of a tool that the agent has; may be repeated. Code that needs other tools comes last",
+    )
     command.add_argument("--json", action="store_true", help="print all fields as JSON, not the text alone")
 
 
@@ -156,7 +163,7 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
 
 def _context(options: argparse.Namespace, settings: Settings) -> int:
     with reached(settings) as memory:
-        block = memory.build_context(Task("", "", options.text), options.budget, options.k)
+        block = memory.build_context(task_to_ask(options.text, tools=options.tool), options.budget, options.k)
     if options.json:
         print(json.dumps(asdict(block), ensure_ascii=False, indent=1))
         return 0

@@ -19,6 +19,9 @@ MEMBERS = ("model_name", "dimension", "encode_batch")
 WITH_TOKENS = ("encode_with_tokens", "query_tokens")
 """Members of an embedder that gives the vectors of word pieces."""
 
+REMEMBERED_QUERIES = 256
+"""Vectors of the last questions that an embedder keeps."""
+
 KNOWN = "known_texts"
 """Member of an embedder that has the vectors of some texts already."""
 

@@ -36,6 +36,7 @@ from atlas.embedding.late_interaction import (
     join,
     measured_projection,
 )
+from atlas.embedding.plain import REMEMBERED_QUERIES
 from atlas.embedding.prompts import NO_PROMPTS, Prompts, model_prompts
 from atlas.embedding.scale import Scale, scale_of
 from atlas.infra.locks import lock_of
@@ -61,9 +62,6 @@ logger = logging.getLogger(__name__)
 
 ON_PROCESSOR = ("auto", "cpu")
 """Devices for which onnxruntime serves. Any other is asked of torch."""
-
-REMEMBERED_QUERIES = 256
-"""Vectors of the last questions that an embedder keeps."""
 
 _DIMENSIONS = {BUNDLED: 384, PREFERRED: 768, "BAAI/bge-small-en-v1.5": 384, "BAAI/bge-large-en-v1.5": 1024}
 _TEXTS_BETWEEN_PROGRESS = 512
@@ -220,7 +218,7 @@ class SentenceTransformerEmbedder:
         return self._remembered_tokens(text) if self.prompts.query else self._remembered(text)[1]
 
     def remember_queries(self, texts: list[str]) -> None:
-        """Keep the vectors and word pieces of at most `REMEMBERED_QUERIES` short questions as of the last ones.
+        """Keep the vectors and word pieces of short questions, of which no more are kept than `REMEMBERED_QUERIES`.
 
         Those of the bundled model's calibration queries come with ATLAS, and it embeds the others together. Any other
         model embeds each question when it is asked for.
@@ -229,6 +227,7 @@ class SentenceTransformerEmbedder:
             return
         from atlas.embedding.minilm.queries import known_queries  # other models do without
 
+        texts = texts[-REMEMBERED_QUERIES:]
         known = known_queries(texts)
         others = [text for text in texts if text not in known and _is_short(text)]
         vectors, tokens = self._with_tokens(others)

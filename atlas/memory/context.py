@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, MemoryQueryResult
+from atlas.core.types import Task
 from atlas.core.unseen import shown_id
 from atlas.llm.budget import CHARACTERS_PER_TOKEN
 from atlas.memory.query import error_text, joined
 
 if TYPE_CHECKING:
-    from atlas.core.types import Task
     from atlas.memory.kinds.record_text import RecordText, Section
 
 logger = logging.getLogger(__name__)
@@ -212,6 +212,11 @@ def counter_of(embedder: object) -> TokenCounter:
     )
 
 
+def task_to_ask(description: str, *, domain: str = "", tools: Sequence[str] = ()) -> Task:
+    """Return a task that is asked about, in whose context `tools_of` finds the names of the agent's tools, if any."""
+    return Task("", domain, description, {"tools": list(tools)} if tools else {})
+
+
 def tools_of(task: Task) -> frozenset[str] | None:
     """Return the names under `tools` in a task's context, or None if there is no such list.
 
@@ -246,24 +251,24 @@ def build_context(
 
     Args:
         by_words: Whether the hits were found by keywords only, which the block states.
-        sections: Sections of the block, by memory. None for those of ATLAS.
+        sections: Sections of the block, by memory. Those of all known kinds if it is None.
         tools: Tools of the agent, or None if unknown. Concepts that need other tools rank lower.
 
     Raises:
         InvalidInput: The budget is negative.
     """
     _check_budget(budget_tokens)
-    from atlas.memory.kinds.sections import SECTIONS  # late: opening a memory shows nothing
+    from atlas.memory.kinds.sections import known_sections  # late: opening a memory shows nothing
 
-    sections = SECTIONS if sections is None else sections
+    sections = known_sections() if sections is None else sections
     parts, errors = _parts(result, sections, tools)
     draft = _Draft(counter, budget_tokens, {name: section.heading for name, section in sections.items()})
     ordered = _best_first(parts)
     draft.take([part for part in ordered if not part.full.is_warning])
     draft.take([part for part in ordered if part.full.is_warning])
     draft.deepen()
-    while (text := draft.text()) and counter.count(text) > budget_tokens:
-        draft.drop_last()
+    while (text := draft.text()) and (n_over := counter.count(text) - budget_tokens) > 0:
+        draft.drop_last(n_over)
     return ContextBlock(
         text=text,
         n_tokens=counter.count(text) if text else 0,
@@ -329,10 +334,14 @@ class _Draft:
             if text is not part.full and self._over(part, part.full) <= 0:
                 self._texts[part] = part.full
 
-    def drop_last(self) -> None:
-        """Drop the least relevant part, for when the whole has more tokens than the sum of its pieces."""
+    def drop_last(self, n_tokens_over: int) -> None:
+        """Drop the least relevant part, for when the whole has more tokens than the sum of its pieces.
+
+        Args:
+            n_tokens_over: Tokens by which the block exceeds its budget with it.
+        """
         part, text = self._texts.popitem()
-        self._omit(part, "failing" if text.is_warning else "too long", n_tokens_over=1)
+        self._omit(part, "failing" if text.is_warning else "too long", n_tokens_over=n_tokens_over)
 
     def text(self) -> str:
         return "".join(self._pieces(self._texts))
@@ -404,13 +413,17 @@ def _parts(
 
     parts, errors = list[_Part](), dict[str, str]()
     for name, section in sections.items():
-        failed = list[Exception]()
-        for hit in sorted(result.hits.get(name, ()), key=lambda hit: not _is_usable(hit, tools)):
+        failed, unusable = list[Exception](), list[_Part]()
+        for hit in result.hits.get(name, ()):
             try:
-                relevance = hit.relevance if _is_usable(hit, tools) else hit.relevance * WITHOUT_TOOLS
-                parts.append(_part(name, hit.item.id, relevance, section.text(hit.item)))
+                text = section.text(hit.item)
+                if _is_usable(hit, tools):
+                    parts.append(_part(name, hit.item.id, hit.relevance, text))
+                else:
+                    unusable.append(_part(name, hit.item.id, hit.relevance * WITHOUT_TOOLS, text))
             except Exception as error:  # noqa: BLE001 - one record, in which somebody else may have put anything
                 failed.append(error)
+        parts += unusable
         if failed:
             reason = one_line(defanged(error_text(failed[0])))
             errors[name] = f"{len(failed)} of its records cannot be shown: {reason}"

@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     from atlas.memory.experience.memory import ChromaExperienceMemory
     from atlas.memory.journal import Journal
     from atlas.memory.journal.conversations import Conversations
-    from atlas.memory.kinds.record_text import Section
     from atlas.memory.strategies.memory import ChromaStrategyBank
 else:
     asyncio = LazyModule("asyncio")
@@ -211,15 +210,6 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, StrictMemories, Undoab
         names = ["experience", "concepts", "strategies", "journal", *(FURTHER if self._storage is not None else ())]
         memories = {name: self._memory(name) for name in names}
         return {name: memory for name, memory in memories.items() if memory is not None}
-
-    @property
-    def _sections(self) -> dict[str, Section]:
-        """The sections of a context block, by memory."""
-        from atlas.memory.kinds.kind import FURTHER
-        from atlas.memory.kinds.sections import SECTIONS
-
-        further = {name: kind.section for name, kind in FURTHER.items() if kind.section is not None}
-        return {**SECTIONS, **further}
 
     def _make_later(self, makers: Mapping[str, Callable[[], Any]]) -> None:
         """Register makers of memories, each called when its memory is first used."""
@@ -365,9 +355,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, StrictMemories, Undoab
             self._attribution.note(task, {}, coin)
             return held_out(coin, counter, budget_tokens)
         result = result_of(search(self._memories, self._storage, task, k))
-        block = build_context(
-            result, counter, budget_tokens, by_words=by_words, sections=self._sections, tools=tools_of(task)
-        )
+        block = build_context(result, counter, budget_tokens, by_words=by_words, tools=tools_of(task))
         self._attribution.note(task, block.credited, coin)
         return replace(block, coin=coin)
 

@@ -19,6 +19,7 @@ from atlas.embedding.sentence_transformers import BUNDLED
 from atlas.memory.concepts.automatic import RESULT
 from atlas.testing import HashEmbedder
 from tests.support.messages_server import call, message, serving
+from tests.support.records import needing
 
 TASKS = ("sort a list", "parse a date", "draw a chart", "rotate a grid")
 
@@ -199,6 +200,14 @@ def test_show_prints_an_experience_step_by_step(store, capsys):
     assert "task: sort a list" in said
     assert "thought: think first\naction: do: sort a list\nobservation: done" in said
     assert "no experience has an id that begins with 'zz'" in run(capsys, "show", "zz", status=1)
+
+
+@pytest.mark.parametrize("tool", ["get_order", "find_order"])
+def test_context_prefers_code_whose_tools_the_agent_has(store, capsys, tool):
+    with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
+        memory.concepts.add_many([needing(name) for name in ("get_order", "find_order")])
+    block = run(capsys, "context", "look the order up", "--tool", tool)
+    assert block.index(f"Needs: the tools {tool}") == block.index("Needs: the tools")
 
 
 def test_context_prints_the_block_and_why_each_other_hit_is_left_out(store, capsys):

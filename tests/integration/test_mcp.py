@@ -19,11 +19,11 @@ from atlas.access.keys import KeyRing
 from atlas.access.server_token import make_token
 from atlas.infra.actor import Role
 from atlas.memory.context import counter_of
-from atlas.server.mcp.reading import recall
+from atlas.server.mcp.reading import recall, recall_by_words
 from atlas.server.mcp.server import make_server
 from atlas.testing import HashEmbedder
 from tests.support.mcp_clients import VERSIONS, Connection, refused, said
-from tests.support.records import attempts
+from tests.support.records import attempts, needing
 from tests.support.serving import serving
 
 TASK = "rotate the logs of the crawler before the disk is full"
@@ -67,6 +67,14 @@ def memory(tmp_path):
     """A memory in this process, which embeds by hashing."""
     with atlas.open_memory(tmp_path / "hashed", embedder=HashEmbedder(), settings=SETTINGS) as opened:
         yield opened
+
+
+@pytest.mark.parametrize("asked", [recall, recall_by_words])
+@pytest.mark.parametrize("tool", ["get_order", "find_order"])
+def test_recall_prefers_code_whose_tools_the_agent_names_as_its_own(memory, asked, tool):
+    memory.concepts.add_many([needing(name) for name in ("get_order", "find_order")])
+    needed = re.findall("Needs: the tools (.*)", asked(memory, "look the order up", tools=[tool]))
+    assert (needed[0], len(needed)) == (tool, 2)
 
 
 def test_recall_names_what_its_block_leaves_out(memory):

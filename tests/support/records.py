@@ -75,6 +75,12 @@ def concept(number: int = 0, **given: Any) -> atlas.CodeConcept:
     )
 
 
+def needing(tool: str) -> atlas.CodeConcept:
+    """A concept whose code calls a tool of the agent."""
+    code = f"def by_{tool}(key):\n    return {tool}(key)\n"
+    return concept(name=f"by_{tool}", code=code, description="Look the order up.", metadata={"tools": [tool]})
+
+
 def entry(number: int = 0, **given) -> JournalEntry:
     """An entry of its own generation; whatever is not given does not matter."""
     content = given.pop("content", f"The worker of customer {number} read page {number * 37 % 101} of the report")

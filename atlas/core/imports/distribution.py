@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
+from traceback import walk_tb
 
 from atlas.core.errors import ExtraMissing
 
@@ -16,6 +18,12 @@ valid."""
 
 __version__ = "0.2.0"
 """Version of ATLAS. The build reads it here."""
+
+EVERY = "all"
+"""The extra with all others."""
+
+OURS = ("atlas", "pages")
+"""Top-level modules whose imports are ATLAS's."""
 
 _MAP = ("sklearn", "scipy", "umap")
 _DASHBOARD = ("streamlit", "plotly", *_MAP)
@@ -42,7 +50,7 @@ def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Ite
     """Import optional packages in a block. Where one is missing, its error names the line that installs it.
 
     Args:
-        name: The extra of the distribution that contains them.
+        name: The extra of the distribution that contains them. `EVERY` for a block that runs plug-ins too.
         feature: Subject of the sentence: what needs them, as in "a store in PostgreSQL".
         error: Class of the error.
 
@@ -53,9 +61,23 @@ def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Ite
         yield
     except ModuleNotFoundError as missing:
         package = str(missing.name).partition(".")[0]
-        if package in ("atlas", "pages"):  # a bug of ours, which no installation mends
+        if package in OURS:  # a bug of ours, which no installation mends
             raise
+        if name == EVERY and (stranger := _stranger(missing)):
+            raise error(
+                f"{stranger} needs the package {package}, which is not installed; neither is part of ATLAS, so install "
+                f"{stranger} again with all that it needs"
+            ) from missing
         raise error(_sentence(name, feature, package)) from missing
+
+
+def _stranger(missing: ModuleNotFoundError) -> str:
+    """Return the package, such as a plug-in's, that ATLAS called and that misses another, or empty if it is ours."""
+    modules = (str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(missing.__traceback__))
+    packages = (module.partition(".")[0] for module in modules)
+    of_others = (name for name in packages if name not in OURS and name not in sys.stdlib_module_names)
+    first = next(of_others, "")
+    return "" if any(first in names for names in EXTRAS.values()) else first
 
 
 def require(name: str, feature: str, error: type[Exception] = ExtraMissing) -> None:

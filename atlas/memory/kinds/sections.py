@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
 from atlas.memory.base.success_rates import credible_interval
+from atlas.memory.kinds.kind import FURTHER
 from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.strategies.records import is_warning
 
@@ -84,3 +85,8 @@ SECTIONS: Mapping[str, Section] = {
     "journal": Section("## Journal: what was noted on the way", _entry_text),
 }
 """The sections, by memory. Equally relevant hits are shown in this order."""
+
+
+def known_sections() -> dict[str, Section]:
+    """Return the sections of all known kinds, those of plug-ins last, by memory."""
+    return {**SECTIONS, **{name: kind.section for name, kind in FURTHER.items() if kind.section is not None}}

@@ -13,9 +13,9 @@ from pydantic import Field
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, Retrieval
 from atlas.core.operations import ANY_OPERATION, Operation, Operations
-from atlas.core.types import Experience, Task
+from atlas.core.types import Experience
 from atlas.core.unseen import shown_id
-from atlas.memory.context import omission_line
+from atlas.memory.context import omission_line, task_to_ask
 from atlas.memory.kinds.table import known_kinds
 from atlas.server.mcp.ids import Place, place_of
 from atlas.server.names import MemoryName
@@ -44,15 +44,25 @@ NOT_READY = "(Found by words alone: the embedding model is still being made read
 
 
 def recall(
-    memory: MemorySystem, task: str, budget_tokens: Annotated[int, Field(ge=0, le=20_000)] = 1500, domain: str = ""
+    memory: MemorySystem,
+    task: str,
+    budget_tokens: Annotated[int, Field(ge=0, le=20_000)] = 1500,
+    domain: str = "",
+    tools: Sequence[str] = (),
 ) -> str:
-    """Call before you begin a task: what earlier attempts, strategies, code and notes say about it."""
-    return _block_text(memory.build_context(Task("", domain, task), budget_tokens))
+    """Call before you begin a task: what earlier attempts, strategies, code and notes say about it.
+
+    `tools` names yours, so that code which needs others comes last.
+    """
+    return _block_text(memory.build_context(task_to_ask(task, domain=domain, tools=tools), budget_tokens))
 
 
-def recall_by_words(memory: MemorySystem, task: str, budget_tokens: int = 1500, domain: str = "") -> str:
+def recall_by_words(
+    memory: MemorySystem, task: str, budget_tokens: int = 1500, domain: str = "", tools: Sequence[str] = ()
+) -> str:
     """Do as `recall` does, by words alone."""
-    return f"{_block_text(memory.build_context(Task('', domain, task), budget_tokens, by_words=True))}\n\n{NOT_READY}"
+    asked = task_to_ask(task, domain=domain, tools=tools)
+    return f"{_block_text(memory.build_context(asked, budget_tokens, by_words=True))}\n\n{NOT_READY}"
 
 
 def search(

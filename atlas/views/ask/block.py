@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atlas.memory.context import END, ContextBlock
-from atlas.memory.kinds.sections import SECTIONS
+from atlas.memory.kinds.sections import known_sections
 
 Key = tuple[str, str]
 """A memory and the id of a record in it."""
@@ -34,7 +34,7 @@ def pieces_of(block: ContextBlock) -> tuple[BlockPiece, ...]:
 
     No stored text can begin a line with a bracket, or be a heading of ours, so the lines alone tell records apart.
     """
-    memories = {section.heading: name for name, section in SECTIONS.items()}
+    memories = {section.heading: name for name, section in known_sections().items()}
     left = {name: list(ids) for name, ids in block.shown.items()}
     pieces: list[tuple[Key, list[str]]] = []
     memory = ""

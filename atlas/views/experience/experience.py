@@ -128,8 +128,9 @@ def experience_detail(
 
 def _attempts(memory: MemorySystem, experience: Experience) -> tuple[tuple[Attempt, ...], int]:
     """Return the attempts at an experience's task, oldest first, and how many more there are."""
-    same = {"task_id": experience.task.id}
-    n_attempts = memory.experience.count(same) if experience.task.id else 0
+    task = experience.task
+    same = {"task_id": task.id, **({"domain": task.domain} if task.domain else {})}
+    n_attempts = memory.experience.count(same) if task.id else 0
     if n_attempts < 2:
         return (), 0
     rows = memory.experience.browse(same, order_by="created_at", descending=False, limit=ATTEMPTS_SHOWN)

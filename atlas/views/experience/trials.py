@@ -18,6 +18,9 @@ from atlas.views.shared.wording import counted
 
 UNKNOWN = "unknown"
 
+TaskKey = tuple[str, str]
+"""A task's domain and id: two benchmarks may number their tasks alike."""
+
 
 def task_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[ExperienceRow]:
     """Return one page of the list of tasks, counted from 1. A line shows the task's first attempt in the list's order.
@@ -44,31 +47,40 @@ def first_attempts(memory: MemorySystem, where: Mapping[str, Any], order: Order)
     An experience without a task id is a task of its own.
     """
     experiences = memory.experience
-    tasks, keys = experiences.column("task_id", where), experiences.column(order.key, where)
+    tasks, domains = experiences.column("task_id", where), experiences.column("domain", where)
+    keys = experiences.column(order.key, where)
     ids = experiences.ids(where)
     with_key = sorted((each for each in ids if each in keys), key=keys.__getitem__, reverse=order.is_descending)
-    first: dict[str, str] = {}
+    first: dict[TaskKey, str] = {}
     for each in [*with_key, *(each for each in ids if each not in keys)]:
-        first.setdefault(tasks.get(each) or each, each)
+        task = (domains.get(each, ""), tasks[each]) if tasks.get(each) else ("", each)
+        first.setdefault(task, each)
     return list(first.values())
 
 
 def _rows_of(memory: MemorySystem, where: Mapping[str, Any], ids: Sequence[str]) -> tuple[ExperienceRow, ...]:
     stored = memory.experience.browse({"id": {"$in": list(ids)}})
     rows = {row.id: row for row in stored_rows(memory, stored)}
-    tasks = {row["id"]: row["metadata"].get("task_id") for row in stored}
-    attempts = _attempts(memory, where, sorted({task_id for task_id in tasks.values() if task_id}))
-    return tuple(_with_attempts(rows[each], attempts.get(tasks[each] or "", {})) for each in ids if each in rows)
+    tasks = {row["id"]: _key_of(row["metadata"]) for row in stored if row["metadata"].get("task_id")}
+    attempts = _attempts(memory, where, sorted({task_id for _, task_id in tasks.values()}))
+    of_row = {record_id: attempts[key] for record_id, key in tasks.items()}
+    return tuple(_with_attempts(rows[each], of_row.get(each, {})) for each in ids if each in rows)
 
 
-def _attempts(memory: MemorySystem, where: Mapping[str, Any], task_ids: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return the outcomes of the attempts at some tasks, oldest first: by task, then by id."""
+def _key_of(metadata: Mapping[str, Any]) -> TaskKey:
+    return metadata.get("domain", ""), metadata["task_id"]
+
+
+def _attempts(
+    memory: MemorySystem, where: Mapping[str, Any], task_ids: Sequence[str]
+) -> Mapping[TaskKey, Mapping[str, str]]:
+    """Return the outcomes of the attempts at tasks of some ids, oldest first: by task, then by id."""
     at_tasks = {"task_id": {"$in": list(task_ids)}}
     found = memory.experience.browse({"$and": [dict(where), at_tasks]} if where else at_tasks, descending=False)
-    attempts: dict[str, dict[str, str]] = defaultdict(dict)
+    attempts: dict[TaskKey, dict[str, str]] = defaultdict(dict)
     for row in found:
         outcome = row["metadata"].get("outcome")
-        attempts[row["metadata"]["task_id"]][row["id"]] = outcome if outcome in OUTCOMES else UNKNOWN
+        attempts[_key_of(row["metadata"])][row["id"]] = outcome if outcome in OUTCOMES else UNKNOWN
     return attempts
 
 

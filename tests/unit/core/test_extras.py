@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import re
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 from packaging.utils import canonicalize_name
 
 import atlas
+from atlas.cli import main, profiles
 from atlas.core.errors import EmbeddingUnavailable, ExtraMissing, LLMUnavailable
 from atlas.core.imports.distribution import EXTRAS, NAME, absence, extra, installed_extras
 from atlas.core.index_address import read_index_address
@@ -209,6 +211,19 @@ def test_a_command_without_its_packages_prints_the_line_that_installs_them(name,
     done = command_without_extras(tmp_path, arguments)
     assert done.returncode == 1
     assert re.fullmatch(rf"atlas: .*pip install '{NAME}\[{name}\]'\n", done.stderr)
+
+
+def test_a_plug_in_that_misses_a_package_is_named_instead_of_an_extra(tmp_path, monkeypatch, capsys):
+    """A module that a command calls stands for a plug-in, and one that it misses for a dependency of the plug-in."""
+    (tmp_path / "some_plug_in.py").write_text("def greet(options, settings):\n    import greeting_cards\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    greet = importlib.import_module("some_plug_in").greet
+    monkeypatch.setattr(profiles, "_list", greet)
+    assert main(["profiles"]) == 1
+    assert capsys.readouterr().err == (
+        "atlas: some_plug_in needs the package greeting_cards, which is not installed; neither is part of ATLAS, so "
+        "install some_plug_in again with all that it needs\n"
+    )
 
 
 def command_without_extras(directory: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:

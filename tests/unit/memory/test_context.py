@@ -469,6 +469,27 @@ def test_concepts_whose_tools_the_agent_has_are_preferred():
     assert block.shown["concepts"] == ("c2",)
 
 
+def test_a_record_whose_tools_cannot_be_read_costs_only_itself():
+    odd, plain = CodeConcept(id="odd", name="odd", description="x", code="x = 1"), needing("plain", "get_order")
+    object.__setattr__(odd, "metadata", None)
+    result = MemoryQueryResult(concept_hits=(hit(odd, 0.9), hit(plain, 0.8)))
+    block = build_context(result, BY_WORDS, 5_000, tools=frozenset({"get_order"}))
+    assert block.shown["concepts"] == ("plain",)
+    assert "1 of its records cannot be shown" in block.errors["concepts"]
+
+
+WHOLE = TokenCounter(count=lambda text: len(text.split()) + 4 * (BEGIN in text and END in text), name="whole")
+"""A counter that finds more tokens in a whole block than in its pieces, as a tokenizer may."""
+
+
+def test_a_record_that_is_dropped_since_the_whole_has_more_tokens_reports_how_many():
+    result = MemoryQueryResult(strategy_hits=(hit(strategy("s1", "one thing"), 0.9), hit(strategy("s2", "two"), 0.8)))
+    whole = build_context(result, WHOLE, 5_000)
+    block = build_context(result, WHOLE, whole.n_tokens - 3)
+    assert block.shown["strategies"] == ("s1",)
+    assert [(omission.id, omission.n_tokens_over) for omission in block.omitted] == [("s2", 3)]
+
+
 @pytest.mark.parametrize(
     ("listed", "names"),
     [

@@ -16,6 +16,8 @@ from atlas.importers.sink import MemorySink
 from atlas.server.mcp.server import make_server
 from atlas.storage.marks.files import TABLE
 from atlas.testing import HashEmbedder
+from atlas.views.ask.answer import Configuration, block_of, hits_for
+from atlas.views.ask.block import places_of
 from atlas.views.kinds.filters import options_of
 from atlas.views.lists.listing import found_page, listed_ids, listed_page, similar_rows
 from atlas.views.lists.queries import query_of, search
@@ -93,6 +95,12 @@ def test_it_is_found_for_a_task_and_counted_as_used(memory):
     assert recipe_book(memory).usage([PASTA.id])[PASTA.id].n_successes == 1
     memory.undo(memory.history(1)[0].id)
     assert recipe_book(memory).usage([PASTA.id])[PASTA.id].n_uses == 0
+
+
+def test_the_block_that_a_question_on_a_page_shows_has_it_in_its_place(memory):
+    block = block_of(memory, hits_for(memory, "boil the pasta", Configuration()), 1_500)
+    assert block.text == memory.build_context(atlas.Task("", "", "boil the pasta")).text
+    assert ("recipes", PASTA.id) in places_of(block)
 
 
 def test_it_is_exported_with_its_marks_and_imported_into_another_store(memory, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 import atlas
 from atlas.testing import HashEmbedder
+from atlas.views.experience.experience import experience_detail
 from atlas.views.experience.kind import EXPERIENCES
 from atlas.views.experience.list import outcome_labels
 from atlas.views.lists.listing import listed_page
@@ -41,6 +43,20 @@ def test_attempts_at_a_task_are_one_line_with_all_of_their_outcomes_oldest_first
     ]
     assert (listing.n, listing.n_records) == (2, 4)
     assert listing.caption.startswith("4 experiences at 2 tasks · 67 % succeeded")
+
+
+def test_tasks_of_one_id_in_two_domains_are_two_lines(memory):
+    flight, retail, again = memory.experience.store_many(
+        replace(made, task=replace(made.task, domain=domain))
+        for domain, made in (
+            (domain, attempt(f"{domain} {n}", task_id="7", success=True, agent=str(n), at=START + timedelta(hours=n)))
+            for n, domain in enumerate(("flight", "retail", "flight"))
+        )
+    )
+    listing = listed_page(memory, EXPERIENCES, Query(distinct=True))
+    assert [row.ids for row in listing.rows] == [(flight, again), (retail,)]
+    assert listing.caption.startswith("3 experiences at 2 tasks")
+    assert [attempt.id for attempt in experience_detail(memory, flight).attempts] == [flight, again]
 
 
 def test_a_line_stands_where_the_first_of_its_attempts_would(memory):

@@ -28,6 +28,7 @@ from atlas.core.ranking.tuned import (
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.foreign_queries import calibration_queries_in
+from atlas.embedding.plain import REMEMBERED_QUERIES
 from atlas.embedding.prompts import NO_PROMPTS, prompts_of
 from atlas.infra.duck_typing import get_offered
 from atlas.infra.locks import SharedLock, lock_of
@@ -246,12 +247,15 @@ class LiveCalibration:
         of_queries = tuple(language for language, queries in foreign.items() for _ in queries)
         queries = [query for of_language in foreign.values() for query in of_language]
         queries += map(first_sentence, texts.values())
-        try:
-            vectors = self._query_vectors(queries)
-        except Exception as error:  # noqa: BLE001 - an embedder of anybody's, which may take one query but not many
-            logger.warning("the level of the store is the usual one, as no foreign query was embedded: %r", error)
-            return {}
-        found = list(map(self._found, queries, vectors))
+        found: list[dict[str, tuple[float, float]]] = []
+        for start in range(0, len(queries), REMEMBERED_QUERIES):
+            batch = queries[start : start + REMEMBERED_QUERIES]
+            try:
+                vectors = self._query_vectors(batch)
+            except Exception as error:  # noqa: BLE001 - an embedder of anybody's, which may take one query but not many
+                logger.warning("the level of the store is the usual one, as no foreign query was embedded: %r", error)
+                return {}
+            found += map(self._found, batch, vectors)
         own_answers = found[len(of_queries) :]
         itself = tuple(
             answers.pop(record_id, (0.0, 0.0)) for record_id, answers in zip(texts, own_answers, strict=True)
@@ -267,7 +271,7 @@ class LiveCalibration:
     def _query_vectors(self, texts: list[str]) -> Sequence[Vector] | Vectors:
         """Return the vectors of queries. Where word pieces are compared, one run of the model gives a query's of both.
 
-        The embedder remembers those for the comparison, and for the other memories of the store.
+        The embedder remembers those of a batch for the comparison.
         """
         encode_query = get_offered(self.embedder, "encode_query")
         if self.store.keeps_tokens and encode_query:

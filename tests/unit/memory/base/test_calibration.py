@@ -8,16 +8,19 @@ import numpy as np
 import pytest
 
 import atlas
+from atlas.core.ranking.languages import ENGLISH
 from atlas.core.ranking.tuned import HIGHEST_LEVEL, LOWEST_LEVEL, NEAR_BEST, SMALL, SMALL_LEVEL, TELLING
 from atlas.core.settings import RankingWeights, Settings
-from atlas.embedding.foreign_queries import evaluation_queries
+from atlas.embedding.foreign_queries import OTHERS, calibration_queries_in, evaluation_queries
+from atlas.embedding.plain import REMEMBERED_QUERIES
+from atlas.memory.base.calibration import live as live_calibration
 from atlas.memory.base.calibration.encoding import VERSION
 from atlas.memory.base.calibration.live import LiveCalibration
 from atlas.memory.base.calibration.measurement import Cut, LevelMeasurement
 from atlas.memory.base.calibration.scale import USUAL, calibrate
 from atlas.memory.base.scoring import Calibration
 from atlas.storage.records import DERIVED
-from atlas.testing import HashEmbedder
+from atlas.testing import HashEmbedder, HashTokenEmbedder
 
 SUBJECTS = ("flight", "hotel", "refund", "luggage", "visa", "seat", "meal", "voucher")
 
@@ -49,6 +52,39 @@ def settled(memory: atlas.MemorySystem) -> LiveCalibration:
     """The calibration of the memory itself, once it has kept what it measured."""
     memory.experience.calibrate()
     return memory.experience._retriever._calibration
+
+
+class RememberingEmbedder(HashTokenEmbedder):
+    """An embedder that keeps the queries that it is told of, up to its limit, and counts those that it has to embed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[str] = []
+        self.n_embedded = 0
+
+    def remember_queries(self, texts: list[str]) -> None:
+        self.kept = [*self.kept, *texts][-REMEMBERED_QUERIES:]
+
+    def encode_query(self, text):
+        self.n_embedded += text not in self.kept
+        return super().encode_query(text)
+
+    def query_tokens(self, text):
+        self.n_embedded += text not in self.kept
+        return super().query_tokens(text)
+
+
+def test_more_queries_than_an_embedder_remembers_are_asked_without_embedding_any_twice(tmp_path, monkeypatch):
+    embedder = RememberingEmbedder()
+    with opened(tmp_path, embedder=embedder) as memory:
+        memory.experience.store_many(attempts(SMALL))
+        every_language = calibration_queries_in([ENGLISH, *OTHERS])
+        monkeypatch.setattr(live_calibration, "calibration_queries_in", lambda languages: every_language)
+        embedder.n_embedded = 0
+        measured = settled(memory)
+    assert sum(map(len, every_language.values())) > REMEMBERED_QUERIES
+    assert measured is not None
+    assert embedder.n_embedded == 0
 
 
 def test_a_store_sets_its_own_scale_once_it_has_records():

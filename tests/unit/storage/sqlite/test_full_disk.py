@@ -14,6 +14,7 @@ from atlas.core.errors import StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.storage.records import Record
 from atlas.storage.store import Store
+from tests.support.lacking import lacking
 from tests.support.storage.ledgers import MODEL, THINGS, Opened, vector_of, without_privileges
 
 
@@ -24,8 +25,7 @@ def small_disk(tmp_path) -> Iterator[Path]:
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)], capture_output=True)
     if mounted.returncode:
-        refuse = pytest.fail if os.environ.get("CI") else pytest.skip
-        refuse(f"no disk can be mounted here: {mounted.stderr.decode().strip()}")
+        lacking(f"no disk can be mounted here: {mounted.stderr.decode().strip()}")
     yield disk
     subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
