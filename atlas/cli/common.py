@@ -169,7 +169,7 @@ def full_ids(
 
 def _full_id(memory: MemorySystem, records: Memory[Any], beginning: str, deleted: bool) -> str:
     if not beginning:
-        raise InvalidInput(f"expected the id of a {records.noun}, or a beginning of one, got an empty text")
+        raise InvalidInput(f"expected the id of a {records.noun}, or a prefix of one, got an empty string")
     ids = memory.storage.ledger.ids_beginning(records.collection_name, beginning, deleted=deleted)
     if len(ids) != 1:
         noun = f"deleted {records.noun}" if deleted else records.noun

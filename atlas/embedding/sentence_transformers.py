@@ -372,7 +372,7 @@ class SentenceTransformerEmbedder:
     def _is_bundled(self) -> bool:
         """Return whether the model's graph comes with ATLAS, or raise `MissingExport` if no graph is of use."""
         if self._device not in ON_PROCESSOR:
-            raise MissingExport(f"the device {self._device} was asked for")
+            raise MissingExport(f"the device {self._device} was requested")
         return self.model_name == BUNDLED
 
     def _files(self) -> Path:

@@ -139,7 +139,7 @@ def ablate(
     moments = list(first_of(moments, limit)) if limit is not None else moments
     trajectories = [trajectory for moment in moments for trajectory in moment]
     if not moments:
-        raise InvalidInput("there is no attempt to replay; give files that hold some")
+        raise InvalidInput("there is no attempt to replay; give files with attempts")
     remembering, counter = CachedEmbedder(embedder), counter_of(embedder)
     rows: list[AblationRow] = []
     for name in names:

@@ -235,7 +235,7 @@ def _run_retriever(
 def _ask(retriever: Retriever, text: str, without: frozenset[str], counter: _QueryCounter) -> Ranking:
     ranking = retriever.rank(text, without, DEPTH)
     if len(set(ranking.ids)) < len(ranking.ids) or without & set(ranking.ids):
-        raise InvalidInput(f"{retriever.name!r} ranked a record twice, or one that was to be left out, for {text!r}")
+        raise InvalidInput(f"{retriever.name!r} ranked a record twice, or an excluded one, for {text!r}")
     counter.count()
     return ranking
 

@@ -56,7 +56,7 @@ def read_head(path: Path, limits: Limits) -> bytes:
     with path.open("rb") as handle:
         head = handle.read(HEAD_BYTES)
     if not head.removeprefix(BOM).strip():
-        raise ImportFailed("the file is empty" if len(head) < HEAD_BYTES else "the file begins with nothing but blanks")
+        raise ImportFailed("the file is empty" if len(head) < HEAD_BYTES else "the file begins with whitespace only")
     if head.startswith(_UTF_16_OR_32) or (b"\x00" in head[:4] and head[:4].strip(b"\x00")[:1] in (b"[", b"{")):
         raise ImportFailed("the file is not UTF-8, but seems to be UTF-16 or UTF-32; save it as UTF-8")
     return head.removeprefix(BOM)
@@ -82,7 +82,7 @@ def parse_json(raw: bytes) -> Any:
             f"is not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1} of the row"
         ) from error
     except ValueError as error:  # Python's limit on the digits of a number
-        raise InvalidInput("holds a number of too many digits; write it as a string") from error
+        raise InvalidInput("contains a number with too many digits; write it as a string") from error
     except RecursionError as error:
         raise InvalidInput("nests too deeply; flatten it") from error
 

@@ -176,7 +176,7 @@ def load_artefact(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, 
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             if damaged := archive.testzip():  # numpy would read on, and fail in many ways
-                raise zipfile.BadZipFile(f"{damaged} in it is damaged")
+                raise zipfile.BadZipFile(f"its part {damaged} is damaged")
             arrays = {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
         header = json.loads(arrays.pop("header").tobytes())
         if header.pop("version") != VERSION:

@@ -64,7 +64,7 @@ def foreign_problem(foreign: list[str]) -> str:
     """Return the message about foreign objects in a schema."""
     rest = f" and {len(foreign) - MAX_NAMED} more" if len(foreign) > MAX_NAMED else ""
     return (
-        f"the ledger's schema holds what ATLAS has not made: {', '.join(foreign[:MAX_NAMED])}{rest}. Writes may run "
+        f"the ledger's schema contains foreign objects: {', '.join(foreign[:MAX_NAMED])}{rest}. Writes may run "
         "it. If you made it yourself, drop it. Else restore a backup of before it was there"
     )
 

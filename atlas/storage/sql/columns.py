@@ -221,7 +221,7 @@ class _Names(dict[int, str]):
     """The ids of records by number."""
 
     def __missing__(self, seq: int) -> str:
-        raise UnreadableRow(f"an index names the record of number {seq}, which is not there")
+        raise UnreadableRow(f"an index names the record number {seq}, which does not exist")
 
 
 def _names(connection: Connection, collection: str, seqs: Sequence[int]) -> _Names:

@@ -78,7 +78,7 @@ def begin_copy(source: Connection, target: Connection) -> None:
     """
     state, begun = _state(source), read_texts(target, BEGUN).get("")
     if begun is None and target.execute("SELECT 1 FROM operations UNION ALL SELECT 1 FROM records LIMIT 1").fetchone():
-        raise InvalidInput("the store that is copied to holds something already; give one that is not there yet")
+        raise InvalidInput("the target store is not empty; give the address of a new one")
     if begun not in (None, state):
         empty(target)
     write_texts(target, BEGUN, {"": state})

@@ -259,7 +259,7 @@ class SqlLedger:
             # At once, in half the time of one by one.
             metadatas = parsed(f'{{"rows":[{",".join(str(metadata) for *_, metadata in rows)}]}}')["rows"]
             if len(metadatas) != len(rows) or not all(isinstance(metadata, dict) for metadata in metadatas):
-                raise UnreadableRow("a text of a row is not a JSON object")
+                raise UnreadableRow("a row should contain a JSON object")
             return {
                 seq: RecordDescription(held_id, metadata)
                 for (seq, held_id, _), metadata in zip(rows, metadatas, strict=True)

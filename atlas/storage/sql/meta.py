@@ -171,7 +171,7 @@ def refuse_purged(connection: Connection, collection: str, record_id: str) -> No
     """Raise `InvalidInput` if a record of this id was purged."""
     if purged_by(connection, collection, record_id):
         raise InvalidInput(
-            f"the record {record_id!r} of {collection!r} was purged, and its id is not used again; give another id"
+            f"the record {record_id!r} of {collection!r} was purged, and its id cannot be reused; give another id"
         )
 
 
@@ -210,7 +210,7 @@ class SqlNotes:
                 refuse_purged(connection, collection, record_id)
             before = {name: _read_text(connection, name) for name in texts}
             if expected is not None and before != expected:
-                raise PlanOutdated("it was changed again since; nothing was done. Look at it again")
+                raise PlanOutdated("it was changed again since; nothing was done. Reload it")
             gone = [(name,) for name, text in texts.items() if text is None]
             connection.executemany("DELETE FROM meta WHERE name = ?", gone)
             connection.executemany(_SET, [(name, text) for name, text in texts.items() if text is not None])

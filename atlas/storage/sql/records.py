@@ -94,7 +94,7 @@ class LedgerWriter:
             ).fetchone()
             if row or read_moment(self.connection).ledger_id != moment.ledger_id:
                 raise RecordChanged(
-                    f"{record_id!r} has changed since it was read; nothing was done. Read it again, and edit that"
+                    f"{record_id!r} has changed since it was read; nothing was done. Read it again, and repeat the edit"
                 )
 
     def exists(self, collection: str, record_id: str) -> bool:
@@ -342,7 +342,7 @@ def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) 
             vectors=np.frombuffer(vectors, FLOAT).reshape(image["n_vectors"], -1) if vectors else _no_vectors(),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise UnreadableRow(f"what the history keeps of {record_id!r} lacks a part: {error}") from error
+        raise UnreadableRow(f"a state of {record_id!r} in the history is incomplete: {error}") from error
 
 
 LIGHT_COLUMNS = "r.id, r.metadata, r.document, '', '', r.content_hash, r.stored_at"
@@ -367,7 +367,7 @@ def read_record(row: tuple[Any, ...], vectors: Vectors | None = None) -> Record:
 def numbered(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]:
     """Return the records that an index names, in its order."""
     if missing := set(seqs) - records.keys():
-        raise UnreadableRow(f"an index names the record of number {min(missing)}, which is not there")
+        raise UnreadableRow(f"an index names the record number {min(missing)}, which does not exist")
     return [records[seq] for seq in seqs]
 
 
@@ -424,7 +424,7 @@ def join_vectors(stored: Sequence[bytes]) -> Vectors:
     except (TypeError, ValueError) as error:
         raise UnreadableRow(f"vectors differ in length: {error}") from error
     if not np.isfinite(np.einsum("ij,ij->i", stacked, stacked)).all():
-        raise UnreadableRow("a vector is not of finite length")
+        raise UnreadableRow("a vector is not finite")
     return stacked
 
 

@@ -202,7 +202,7 @@ def _check_schema(source: Path, ledger: Path, version: int) -> None:
         foreign = foreign_objects(connection, version)
     if foreign:
         raise InvalidInput(
-            f"the ledger in {source} holds what ATLAS has not made: {', '.join(foreign[:5])}. Somebody may have "
+            f"the ledger in {source} contains foreign objects: {', '.join(foreign[:5])}. Somebody may have "
             "changed the backup, so use another one; the store is unchanged"
         )
 

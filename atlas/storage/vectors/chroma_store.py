@@ -87,7 +87,7 @@ class ChromaVectorStore:
         """
         existing = [row["id"] for row in await self.get(ids)]
         if existing:
-            raise InvalidInput(f"the record {existing[0]!r} is there already; delete it first")
+            raise InvalidInput(f"the record {existing[0]!r} exists already; delete it first")
         await asyncio.to_thread(_write, self._collection.add, ids, embeddings, metadatas, documents)
 
     async def update(

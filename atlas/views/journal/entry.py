@@ -122,7 +122,7 @@ def metadata_in(text: str) -> dict[str, Any]:
     try:
         metadata = json.loads(text) if text.strip() else {}
     except ValueError as error:
-        raise InvalidInput(f'the metadata should be JSON such as {{"file": "a.py"}}, but are not: {error}') from error
+        raise InvalidInput(f'the metadata should be JSON such as {{"file": "a.py"}}: {error}') from error
     if not isinstance(metadata, dict):
         raise InvalidInput(f'the metadata should be a JSON object such as {{"file": "a.py"}}, but are {text[:80]!r}')
     return metadata

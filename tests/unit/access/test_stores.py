@@ -172,7 +172,7 @@ def test_a_group_of_several_words_stands_in_quotes(said, group):
 
 
 def test_a_quotation_mark_without_a_second_one_is_refused():
-    with pytest.raises(InvalidInput, match="quotation mark without a second one"):
+    with pytest.raises(InvalidInput, match="unclosed quotation mark"):
         roles_from_environment({"ATLAS_ROLES": 'admins=admin "ML Team=curator'})
 
 

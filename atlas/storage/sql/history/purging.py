@@ -189,7 +189,7 @@ def _images_of(connection: Connection, collection: str = "") -> Iterator[tuple[i
 def _found(connection: Connection, beginning: str, collection: str) -> list[tuple[str, str]]:
     """Return the records of an id, or of the one id that begins so."""
     if not beginning:
-        raise InvalidInput("an id of a record, or a beginning of one, should not be empty; take one from: atlas search")
+        raise InvalidInput("an id of a record, or a prefix of one, should not be empty; take one from: atlas search")
     select = "SELECT collection, id FROM records WHERE ? IN ('', collection) AND"
     rows = connection.execute(f"{select} id = ?", (collection, beginning)).fetchall()
     rows = (
@@ -197,7 +197,7 @@ def _found(connection: Connection, beginning: str, collection: str) -> list[tupl
     )
     there = [row for row in rows if not purged_by(connection, *row)]
     if rows and not there:
-        raise NotFound(f"the record {rows[0][1]!r} was purged already: nothing of it is left here")
+        raise NotFound(f"the record {rows[0][1]!r} was purged already")
     if len({record_id for _, record_id in there}) != 1:
         raise NotFound(
             f"{'no record, live or deleted,' if not there else 'more than one record'} has an id that begins with "

@@ -79,7 +79,7 @@ def _grave(connection: Connection, collection: str, record_id: str) -> tuple[str
         (collection, record_id, RECORD),
     ).fetchone()
     if purged_by(connection, collection, record_id):
-        raise NotFound(f"the record {record_id!r} of {collection!r} was purged: it is in no trash, and gone for good")
+        raise NotFound(f"the record {record_id!r} of {collection!r} was purged and cannot be restored")
     if row is None or row[0] is None:
         raise NotFound(f"there is no deleted record {record_id!r} in {collection!r}; see: atlas trash")
     return row[0], row[1] or b"", int(row[2])
@@ -93,7 +93,7 @@ def _last_change(connection: Connection, seq: int) -> tuple[Any, ...]:
         (RECORD, seq),
     ).fetchone()
     if row is None:
-        raise UnreadableRow("the history does not know who deleted a record")
+        raise UnreadableRow("the history lacks the deletion of a record")
     return row
 
 

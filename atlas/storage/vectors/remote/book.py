@@ -221,7 +221,7 @@ class IndexBook:
             self._ledger.notes.write({self._lease_name: lease, **texts}, expected=expected)
         except PlanOutdated as error:
             self.distrust()
-            raise IndexUnreachable("another process took over writing it, as this one stood still") from error
+            raise IndexUnreachable("another process took over the lock, because this one stalled") from error
         self._lease, self._written = lease, texts.get(self._name, self._written)
 
     def _new_lease(self, holder: str = "") -> str:

@@ -230,7 +230,7 @@ class RemoteIndex:
         """
         note = self._note()
         if seal is not None and seal not in [waiting.seal for waiting in note.seals]:
-            raise IndexUnreachable("it was cleared, or written anew, since its seal was read")
+            raise IndexUnreachable("it was cleared or rebuilt since its seal was read")
         if k <= 0 or not note.is_made:
             return []
         wanted = min(k, self.most_hits)
@@ -239,7 +239,7 @@ class RemoteIndex:
         except IndexUnreachable:
             raise
         except IndexUnusable as error:
-            raise IndexUnreachable(f"it is to be built again: {error}") from error
+            raise IndexUnreachable(f"it must be rebuilt: {error}") from error
         self._positions_shown[note.namespace] = answer.sees_up_to
         if seal is not None:
             self._check(answer, note, seal, wanted)
@@ -292,7 +292,7 @@ class RemoteIndex:
         """Yield the note of an index that has a namespace, while all others wait."""
         with self.locked() as is_held:
             if not is_held:
-                raise IndexUnreachable(self.fault or "somebody else is writing it, or the store is for reading only")
+                raise IndexUnreachable(self.fault or "another process is writing it, or the store is read-only")
             try:
                 self._book.renew_lease()
                 self._hear()
@@ -387,11 +387,11 @@ class RemoteIndex:
         position = max(waiting.position for waiting in note.seals if waiting.seal == seal)
         if not answer.hits and not self.count():
             self._distrusted.add(note.namespace)
-            raise IndexUnreachable("it is to be built again: somebody has emptied it")
+            raise IndexUnreachable("it must be rebuilt, because it was emptied")
         if answer.sees_up_to < position:
-            raise IndexBehind("its answer does not show yet all that was written")
+            raise IndexBehind("its answer lacks recent writes")
         if not all(_KEY.fullmatch(key) for key, _ in answer.hits):
-            raise IndexUnreachable("it answered with keys that are none of this index")
+            raise IndexUnreachable("its answer has keys of another index")
         # How many there are at a seal over a part of the way is not known. There should be as many as are wanted then.
         if len(answer.hits) < (min(wanted, seal.n_keys) if seal.n_keys else wanted):
             raise IndexUnreachable(f"it answered with {len(answer.hits)} hits instead of {wanted}")

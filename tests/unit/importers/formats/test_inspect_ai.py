@@ -189,7 +189,7 @@ def test_a_field_of_the_wrong_type_is_named_and_costs_its_sample_only(files, ins
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"version": 1, "status": ', "header cannot be read: the file ends too early"),
+        ('{"version": 1, "status": ', "header cannot be read: the file ends in the middle"),
         ('{"version": 1, "status": "success"}', "header cannot be read: eval should be an object, but is missing"),
         ('{"version": 1, "status": "success", "eval": {"task": 5}}', "eval.task should be a string"),
         ('{"version": 1, "status": "x", "eval": {"task": "t", "created": "x"}}', "eval.created should be an ISO 8601"),
