@@ -1,4 +1,4 @@
-"""Evaluating a store on its own attempts, as a job for the process that does long work."""
+"""Evaluation of a store on its own attempts, as a job of the worker process."""
 
 from __future__ import annotations
 
@@ -96,10 +96,10 @@ def usable_profiles(memory: MemorySystem) -> dict[str, dict[str, float]]:
 
 
 class LiveEvaluation(LiveResult[OwnEvaluation]):
-    """The latest measurement of one store, shared by all who look at it. The worker measures."""
+    """The latest measurement of a store, made by the worker."""
 
     def ask(self) -> None:
-        """Let the worker measure."""
+        """Ask the worker for a measurement."""
         self._submit(EvaluationJob(**self._place))
 
     def file(self, directory: Path) -> EvaluationFile:

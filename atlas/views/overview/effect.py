@@ -12,7 +12,7 @@ from atlas.views.shared.wording import counted, percent
 COMPARED = "Tasks that were attempted both with memory and without it:"
 
 SURELY, LIKELY = 0.05, 0.2
-"""How seldom chance alone may split the tasks so unevenly for the verdict to be sure, or to be likely."""
+"""Significance levels of the verdicts."""
 
 NOT_CAUSED = "These are not randomised trials. A task may have gone better for another reason."
 
@@ -44,7 +44,7 @@ class TaskRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectView:
-    """The effect of memory, in words of our own."""
+    """Sentences on the effect of memory. Trusted text."""
 
     better: str
     """`11 of 18`, tasks that went better, or a dash if no task can be compared."""

@@ -43,7 +43,7 @@ def embedding_facts(memory: MemorySystem) -> dict[str, str]:
 
 
 def level_text(costs: LevelCosts | None) -> str:
-    """Return from which relevance on experiences are shown, and what that costs on either side.
+    """Return a sentence on the relevance threshold and its error rates.
 
     Args:
         costs: None before they were measured.
