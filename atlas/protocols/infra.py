@@ -145,7 +145,7 @@ class VectorIndex(Protocol):
         ...
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete all vectors."""
         ...
 
 

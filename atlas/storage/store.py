@@ -189,7 +189,7 @@ class Store:
 
     @property
     def read_only(self) -> bool:
-        """True if it was opened for reading only, or the present actor is a viewer."""
+        """True if it was opened for reading only, or the current actor is a viewer."""
         return self.ledger.read_only
 
     @property

@@ -38,7 +38,7 @@ ForeignObjects = Callable[[Connection], list[str]]
 
 
 def checks_of(database: Database, find_foreign: ForeignObjects) -> tuple[Check, ...]:
-    """Return the checks, in the order in which they are to be made."""
+    """Return the checks, in order."""
     return (
         Check("ledger file", partial(_check_file, database), is_last=True),
         Check("schema", partial(_check_schema, database, find_foreign), is_last=True),

@@ -43,7 +43,7 @@ class SqlColumns:
         self._database = database
 
     def ids(self, collection: str, where: Where | None = None) -> list[str]:
-        """Return the ids of the live records that pass a filter, as they were added."""
+        """Return the ids of the live records that pass a filter, in the order of insertion."""
         with self._database.read() as connection:  # one state of the store for both
             seqs = np.sort(read_matching(connection, collection, where)).tolist()
             names = _names(connection, collection, seqs)
@@ -66,7 +66,7 @@ class SqlColumns:
             return column if len(column) == len(rows) else _gathered((names[seq], value) for seq, value in rows)
 
     def keys(self, collection: str) -> set[str]:
-        """Return the metadata keys that some live record has."""
+        """Return the metadata keys of live records."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT name FROM attribute_keys k "
@@ -95,7 +95,7 @@ class SqlColumns:
         return {seq: [int(number) for number in (found or "").split(",") if number] for seq, found in rows}
 
     def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
-        """Return the titles of the records that are live, by id."""
+        """Return the titles of live records, by id."""
         if len(ids) > FEW:
             titles = self.column(collection, "title")
         else:

@@ -80,10 +80,10 @@ class Connection(Protocol):
         """Run a statement."""
 
     def stream(self, statement: str, /) -> Stream:
-        """Run a statement whose rows are read some at a time."""
+        """Run a statement with a cursor that fetches rows in batches."""
 
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]], /) -> object:
-        """Run a statement once for each set of parameters."""
+        """Run a statement for each set of parameters."""
 
 
 class Database(Protocol):
@@ -105,7 +105,7 @@ class Database(Protocol):
         """The directory of the store that it belongs to."""
 
     def read(self) -> AbstractContextManager[Connection]:
-        """Return a block whose statements all see one state of the store."""
+        """Return a context manager whose statements read one snapshot of the store."""
 
     def session(self) -> AbstractContextManager[Connection]:
         """Return a block in which each statement is a transaction of its own."""
@@ -114,7 +114,7 @@ class Database(Protocol):
         """Return a write transaction: committed at the block's end, rolled back on any error."""
 
     def close(self) -> None:
-        """Close every connection. A later use opens a new one."""
+        """Close every connection. They are reopened on demand."""
 
     def rewrite(self) -> None:
         """Release the pages that still contain deleted data."""
@@ -145,10 +145,10 @@ class Words(Protocol):
     """The tables of words: one for each collection, so that a word is as rare as it is among its like."""
 
     def word_table(self, connection: Connection, collection: str, /) -> str | None:
-        """Return the name of a collection's table. None before anything was written into the collection."""
+        """Return the name of a collection's table, or None before its first write."""
 
     def make_word_table(self, connection: Connection, collection: str, /) -> None:
-        """Make the word table of a collection, with the words of its records, unless it has one."""
+        """Create and fill the keyword index of a collection, unless it exists."""
 
     def rebuild_word_table(self, connection: Connection, collection: str, /) -> None:
         """Build a collection's table from its records, under another name."""
@@ -169,7 +169,7 @@ class Words(Protocol):
         """
 
     def check_word_table(self, connection: Connection, collection: str, /) -> str:
-        """Return how a collection's table differs from its records, or an empty string."""
+        """Return how a collection's keyword index differs from its records, or an empty string."""
 
     def is_token(self, word: str, /) -> bool:
         """Return whether the table has the word unchanged, as a single token."""
@@ -181,21 +181,21 @@ class Words(Protocol):
         """Return the postings of each word. Words that occur too often are left out."""
 
     def read_lengths(self, connection: Connection, table: str, seqs: Seqs, /) -> Lengths:
-        """Return how many tokens each of these records has, of both fields."""
+        """Return the number of tokens in both fields of each record."""
 
     def read_bm25(
         self, connection: Connection, table: str, terms: Sequence[Term], scope: Scope, /
     ) -> list[tuple[int, float]]:
-        """Return the records within a scope that hold any of some terms, each with its BM25."""
+        """Return the BM25 scores of a scope's records that contain any of the terms."""
 
     def count_holding(self, connection: Connection, table: str, terms: Sequence[Term], most: int, /) -> list[int]:
-        """Return how many records hold each term. Counting stops at `most`."""
+        """Return the document frequency of each term, counting up to `most`."""
 
     def read_holding(self, connection: Connection, table: str, phrases: Sequence[Term], /) -> Seqs:
-        """Return the records that hold every one of some phrases."""
+        """Return the records that contain all phrases."""
 
     def words_in(self, connection: Connection, table: str, words: Sequence[str], seqs: Seqs, /) -> set[str]:
-        """Return the words that any of these records holds."""
+        """Return the words that occur in any of these records."""
 
 
 class Dialect(Protocol):

@@ -387,7 +387,7 @@ Parameters: collection, hashes as JSON, name of whoever asks.
 
 
 def read_known_hashes(connection: Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-    """Return the content hashes of live records and of those merged into them, with the id of one of each."""
+    """Return the content hashes that exist, merged records included, each with the id of a live record."""
     rows = connection.execute(
         f"SELECT said.content_hash, records.id FROM ({_SAYING}) AS said JOIN records USING (seq)",
         (collection, Texts(hashes), actor_name("")),
@@ -396,7 +396,7 @@ def read_known_hashes(connection: Connection, collection: str, hashes: Sequence[
 
 
 def read_collections(connection: Connection) -> list[str]:
-    """Return the collections that hold, or held, any record."""
+    """Return the collections that have or had records."""
     rows = connection.execute("SELECT DISTINCT collection FROM records ORDER BY collection").fetchall()
     return [row[0] for row in rows]
 

@@ -125,7 +125,7 @@ class SqlUsage:
             )
 
     def retrieved_since(self, collection: str, since: str) -> dict[str, str]:
-        """Return when a search last returned each record, of those that one returned after a time."""
+        """Return the time of the last retrieval of each record retrieved after a time."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT record_id, last_retrieved_at FROM usage WHERE collection = ? AND last_retrieved_at > ?",

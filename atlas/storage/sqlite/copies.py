@@ -44,7 +44,7 @@ class SqliteCopies:
         self._clock = clock
 
     def write(self, target: Path) -> int:
-        """Write a copy of the ledger as it is at one instant, and return how many records it holds.
+        """Write a consistent copy of the ledger, and return its number of records.
 
         Raises:
             StoreDamaged: The copy could not be restored.
@@ -65,7 +65,7 @@ class SqliteCopies:
         return count
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
-        """Remove deleted and waiting records from a copy, and return how many that was.
+        """Remove deleted and waiting records from a copy, and return their number.
 
         Args:
             copy: A ledger's file without other connections.
@@ -87,7 +87,7 @@ class SqliteCopies:
         return len(hidden)
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
-        """Refuse a copy that cannot be used, and bring one of an older schema up to this one.
+        """Validate a copy, and migrate one of an older schema.
 
         Args:
             source: The backup that it comes from, for errors.
@@ -124,11 +124,11 @@ class SqliteCopies:
         return CopyContents(counts=counts, model=bound[0] if bound else "")
 
     def revived(self, copy: Path) -> tuple[str, ...]:
-        """Return the ids of purged records that a copy still holds, live or in its history."""
+        """Return the ids of purged records that a copy still contains, live or in its history."""
         return revived(self._database, copy)
 
     def restore(self, copy: Path) -> None:
-        """Replace the ledger by a copy, in one transaction that every other process sees as a whole.
+        """Replace the ledger by a copy, in one transaction.
 
         It gets a new identity, so that every follower begins again. What purges of the store have left to do in its
         files stays to be done.

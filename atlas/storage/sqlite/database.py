@@ -128,7 +128,7 @@ class SqliteConnection(sqlite3.Connection):
     dialect: Dialect = SqliteDialect()
 
     def stream(self, statement: str) -> sqlite3.Cursor:
-        """Run a statement whose rows are read some at a time."""
+        """Run a statement with a cursor that fetches rows in batches."""
         return self.execute(statement)
 
 
@@ -152,7 +152,7 @@ class SqliteDatabase:
 
     @contextmanager
     def read(self) -> Iterator[SqliteConnection]:
-        """Yield a connection whose statements inside the block all see one state of the store."""
+        """Yield a connection whose statements read one snapshot of the store."""
         outer = self._connections.in_use()
         if outer is not None and outer.in_transaction:
             with self._translated():

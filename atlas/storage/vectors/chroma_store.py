@@ -147,7 +147,7 @@ class ChromaVectorStore:
         return [rows[record_id] for record_id in ids if record_id in rows]
 
     async def count(self, where: Where | None = None) -> int:
-        """Return how many records pass a filter."""
+        """Return the number of records that pass a filter."""
         if where is None:
             return int(await asyncio.to_thread(self._collection.count))
         found = await asyncio.to_thread(self._collection.get, where=_in_chroma(where), include=[])

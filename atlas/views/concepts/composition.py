@@ -55,7 +55,7 @@ def composed(memory: MemorySystem, ids: Sequence[str]) -> Composition:
 
     Raises:
         InvalidInput: Fewer than two, or the library has no strategy.
-        NotFound: One of them does not exist.
+        NotFound: A record does not exist.
     """
     concepts = memory.concepts.composable(ids)
     outcome = memory.concepts.explain_composition(ids)

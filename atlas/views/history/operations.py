@@ -196,7 +196,7 @@ def operation_row(memory: MemorySystem, operation: Operation) -> OperationRow:
 
 
 def actors_of(memory: MemorySystem) -> list[str]:
-    """Return all actors of operations, the latest first. Untrusted texts."""
+    """Return all actors, the most recent first. Untrusted texts."""
     return memory.actors()
 
 

@@ -18,7 +18,7 @@ _COLUMNS = f"id, kind, actor, created_at, reason, undoes, undone_by, {', '.join(
 
 
 def read_operation(connection: Connection, operation_id: str) -> Operation:
-    """Return one operation, by its id or by a beginning of it that no other shares.
+    """Return an operation by its id or a unique prefix.
 
     Raises:
         NotFound: No operation, or several, begin so.
@@ -45,14 +45,14 @@ def read_operations(connection: Connection, wanted: Operations, limit: int, offs
 
 
 def count_operations(connection: Connection, wanted: Operations) -> int:
-    """Return how many operations there are."""
+    """Return the number of operations."""
     condition, values = _condition(wanted)
     row = connection.execute(f"SELECT count(*) FROM operations WHERE {condition}", values).fetchone()
     return int(row[0])
 
 
 def read_actors(connection: Connection) -> list[str]:
-    """Return all actors of operations, the latest first."""
+    """Return all actors, the most recent first."""
     rows = connection.execute("SELECT actor FROM operations GROUP BY actor ORDER BY max(seq) DESC")
     return [actor for (actor,) in rows]
 

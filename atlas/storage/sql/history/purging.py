@@ -108,7 +108,7 @@ class SqlPurges:
             note_unfinished(connection, {operation.id: left})
 
     def unfinished(self) -> dict[str, Left]:
-        """Return the purges that are not done yet, by operation."""
+        """Return the unfinished purges, by operation."""
         with self._database.read() as connection:
             texts = read_texts(connection, _UNFINISHED)
         return {operation_id: _left(json.loads(text)) for operation_id, text in texts.items()}
@@ -126,14 +126,14 @@ class SqlPurges:
             )
 
     def rewrite(self, collections: Iterable[str]) -> None:
-        """Rebuild the tables of words, and write the file again, without free pages."""
+        """Rebuild the keyword indexes, and vacuum the file."""
         with self._database.write() as connection:
             for name in collections:
                 connection.dialect.words.rebuild_word_table(connection, name)
         self._database.rewrite()
 
     def empty_journal(self) -> bool:
-        """Cut off the file of recent writes. Return False while a reader needs it."""
+        """Empty the WAL, or return False while a reader needs it."""
         return self._database.empty_journal()
 
 

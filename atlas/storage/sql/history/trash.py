@@ -24,7 +24,7 @@ _COLUMNS = "c.record_id, c.before, o.created_at, o.id, o.kind, o.actor, o.reason
 
 
 def read_trash(database: Database, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
-    """Return deleted records, the last deleted first."""
+    """Return deleted records, most recently deleted first."""
     with database.read() as connection:
         rows = connection.execute(
             f"SELECT r.seq {_DEAD} ORDER BY r.revision DESC LIMIT ? OFFSET ?",
@@ -34,7 +34,7 @@ def read_trash(database: Database, collection: str, limit: int, offset: int) -> 
 
 
 def count_trash(database: Database, collection: str) -> int:
-    """Return how many deleted records there are."""
+    """Return the number of deleted records."""
     with database.read() as connection:
         row = connection.execute(
             "SELECT (SELECT count(*) FROM records WHERE collection = ?1) "

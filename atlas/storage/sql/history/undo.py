@@ -49,7 +49,7 @@ class _Change:
 
 
 def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, reason: str = "") -> Operation:
-    """Undo an operation as one new operation. Undoing that one does it again.
+    """Undo an operation as a new operation, which can be undone too.
 
     Args:
         operation_id: Its id, or a beginning of it that no other operation shares.

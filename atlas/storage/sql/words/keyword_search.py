@@ -59,7 +59,7 @@ class SqlWords:
     def find(
         self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
     ) -> Matches:
-        """Return the n records with the most distinctive words of a text, and those of some others that hold any.
+        """Return the n best records by keywords, and the scores of some other records.
 
         Any text is literal. Equal values are in the order of their records.
 
@@ -88,7 +88,7 @@ class SqlWords:
         return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
 
     def merge_parts(self, collections: Sequence[str]) -> None:
-        """Merge the postings that many small writes have scattered, which makes searches faster."""
+        """Merge postings fragmented by small writes, to speed up searches."""
         with self._database.read() as connection:
             scattered = [name for name in collections if connection.dialect.words.is_scattered(connection, name)]
         for name in scattered:
@@ -209,7 +209,7 @@ def _other_values(
 
 
 def _counts(connection: Connection, table: str, terms: Sequence[Term], most: int) -> dict[Term, int]:
-    """Return how many records hold each term. Counting stops at `most`."""
+    """Return the document frequency of each term, counting up to `most`."""
     return dict(zip(terms, connection.dialect.words.count_holding(connection, table, terms, most), strict=True))
 
 

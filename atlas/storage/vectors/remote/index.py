@@ -91,7 +91,7 @@ class RemoteIndex:
 
     @property
     def most_hits(self) -> int:
-        """The most hits of a query."""
+        """Maximum number of hits of a query."""
         return self._service.most_hits
 
     @property
@@ -115,7 +115,7 @@ class RemoteIndex:
 
     @contextmanager
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
-        """Keep others from writing it. Gives False if another process kept it for longer than the timeout.
+        """Lock the index for writing. Yields False after a timeout.
 
         False as well while the service is left alone, as it has just failed, and in a store that is for reading only.
         Readers need no lock.
@@ -199,7 +199,7 @@ class RemoteIndex:
             self._book.write(replace(waiting, shown=position_shown, is_finished=n_keys is not None))
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Write vectors under these keys, in place of the present ones."""
+        """Insert or replace vectors by key."""
         if not keys:
             return
         with self._writing() as note:
@@ -209,7 +209,7 @@ class RemoteIndex:
                 self._positions[note.namespace] = max(self._positions.get(note.namespace, 0), written)
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Remove the vectors of these keys. Unknown ones are ignored.
+        """Remove vectors by key, ignoring unknown keys.
 
         They may show for a while, which does no harm: the ledger has no vector for them.
         """
@@ -246,12 +246,12 @@ class RemoteIndex:
         return answer.hits
 
     def count(self) -> int:
-        """Return how many keys it holds. A service may be late with that, too."""
+        """Return the number of keys. A service may be late with that, too."""
         note = self._note()
         return self._ask(lambda: self._service.count(note.namespace or NO_NAMESPACE), 2 * self._seconds)
 
     def clear(self) -> bool:
-        """Forget everything. Return False if the service still has it, or somebody else may be writing it."""
+        """Delete all vectors. Return False if the service still has it, or somebody else may be writing it."""
         note = self._book.read()
         if not note.is_made and not note.dropped:
             return True

@@ -100,7 +100,7 @@ class PineconeService:
         return written.response_info.lsn_committed
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
-        """Remove the vectors of these keys. Unknown ones are ignored."""
+        """Remove vectors by key, ignoring unknown keys."""
 
         def delete(index: Index) -> None:
             index.delete(ids=list(keys), namespace=namespace)
