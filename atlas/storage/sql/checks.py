@@ -1,4 +1,4 @@
-"""Checks of a ledger's tables, and mending derived data from the records."""
+"""Checks of a ledger's tables, and repair of derived data."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _DAMAGED = (
     "FILE), or see: sqlite3 … .recover"
 )
 MAX_NAMED = 5
-"""Foreign objects that a message names."""
+"""Maximum number of foreign objects in a message."""
 
 _WRONG_DIMENSION = "SELECT count(*) FROM vectors WHERE length(vector) <> 4 * ?"
 
 
 ForeignObjects = Callable[[Connection], list[str]]
-"""Finds foreign objects in a ledger's schema."""
+"""Function that returns foreign objects in a ledger's schema."""
 
 
 def checks_of(database: Database, find_foreign: ForeignObjects) -> tuple[Check, ...]:

@@ -1,7 +1,7 @@
 """The ledger: every record, its text, its vectors and its history, in one database.
 
-A write is acknowledged when its transaction has committed. Revisions count up with every written row, so whoever
-remembers the last one it has seen can ask for what came after.
+A write is acknowledged when its transaction has committed. Revisions increase with every written row, so a reader can
+follow changes after the last revision it has seen.
 """
 
 from __future__ import annotations
@@ -126,11 +126,11 @@ class SqlLedger:
     def copy_into(self, target: SqlLedger, on_progress: Progress | None = None) -> int:
         """Copy the ledger into an empty one, and return the number of rows.
 
-        It goes on where an earlier copy of the same state was cut off.
+        An interrupted copy of the same state is resumed.
 
         Raises:
             InvalidInput: The target is not empty, or a schema has foreign objects.
-            StoreError: What arrived differs from what was copied, and the copy was discarded.
+            StoreError: The copy differs from the original, and was discarded.
         """
         with self.database.read() as source:
             self._refuse_foreign(source)
@@ -388,8 +388,8 @@ class SqlLedger:
             alone_in: A metadata key of which no other record may have the value that one of these has.
 
         Raises:
-            InvalidInput: A live record has one of the ids, or one id comes twice, and `skip_known` is not set.
-            EmbeddingModelMismatch: The store's vectors are of another model.
+            InvalidInput: An id exists or is repeated, and `skip_known` is False.
+            EmbeddingModelMismatch: The store has vectors of another model.
             PlanOutdated: Another record has the same value of `alone_in`; the store was not changed.
         """
         with writing(self.database, self.clock, operation) as writer:
@@ -434,7 +434,7 @@ class SqlLedger:
         Raises:
             NotFound: A record does not exist.
             PlanOutdated: A record has changed.
-            EmbeddingModelMismatch: The store's vectors are of another model.
+            EmbeddingModelMismatch: The store has vectors of another model.
         """
         ids = [*(record.id for record in records), *dropped]
         with writing(self.database, self.clock, operation) as writer:

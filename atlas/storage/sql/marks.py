@@ -1,4 +1,4 @@
-"""The marks of a ledger: a row a value, so that an index finds it."""
+"""The marks of a ledger, one indexed row per value."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ GONE = "null"
 
 
 def note_purged(connection: Connection, collection: str, record_id: str, operation_id: str) -> None:
-    """Keep from now on that an operation purged a record."""
+    """Record that an operation purged a record."""
     connection.execute("INSERT INTO meta VALUES (?, ?)", (f"{PURGED}{collection}:{record_id}", operation_id))
 
 
@@ -176,7 +176,7 @@ def refuse_purged(connection: Connection, collection: str, record_id: str) -> No
 
 
 class SqlNotes:
-    """Texts by name. So a backup holds them, and every process that has the store open sees them."""
+    """Named texts in the ledger, shared by all processes and part of backups."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -202,7 +202,7 @@ class SqlNotes:
             moves: Whether the store's revision moves, as results of searches that are kept under it are void then.
 
         Raises:
-            PlanOutdated: Something else than expected is kept; the store was not changed.
+            PlanOutdated: A current value differs from the expected one; the store was not changed.
             InvalidInput: One of the records was purged; the store was not changed.
         """
         with self._database.write() as connection:

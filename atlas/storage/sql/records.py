@@ -1,4 +1,4 @@
-"""Records of the ledger: one row a record, written with its before-image, read back whole.
+"""Records of the ledger, one row per record, written with before-images.
 
 Every writing transaction names its operation; the first change creates the operation's row and later ones add to it, so
 that an import of many batches is one operation, and what was committed before a crash can still be undone.
@@ -68,7 +68,7 @@ class LedgerWriter:
         """The number of the newest record. Nobody else writes meanwhile."""
 
     def check_vectors(self, records: Sequence[Record], model: str) -> None:
-        """Refuse vectors of another model, which no query could compare with the store's own."""
+        """Raise `EmbeddingModelMismatch` for vectors of another model."""
         bound = read_model(self.connection)
         for record in records:
             if bound is not None and record.vectors is not None and (model, record.vectors.shape[1]) != bound:
@@ -103,7 +103,7 @@ class LedgerWriter:
         return row is not None and not row.deleted
 
     def known_ids(self, collection: str, records: Sequence[Record]) -> set[str]:
-        """Return the ids of records whose id was purged, or whose content another operation's record has.
+        """Return the ids of records with a purged id, or with the content of another operation's record.
 
         A record's merged attempts are compared as well.
         """
@@ -171,7 +171,7 @@ class LedgerWriter:
         is_new: bool = False,
         state_after: int | None = None,
     ) -> None:
-        """Keep a before-image in the history, and count it.
+        """Add a before-image to the history, and count it.
 
         Args:
             count: One of `COUNTS`.
@@ -212,7 +212,7 @@ class LedgerWriter:
         )
 
     def look_up(self, collection: str, ids: Sequence[str]) -> None:
-        """Look up many records at once, before they are asked for one by one."""
+        """Load many records into the cache."""
         rows = self.connection.execute(
             "SELECT id, seq, deleted, n_windows, stored_at FROM records WHERE collection = ? "
             "AND id IN (SELECT value FROM json_each(?))",

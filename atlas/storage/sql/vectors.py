@@ -19,7 +19,7 @@ from atlas.storage.sql.records import FLOAT, join_vectors, write_vectors
 from atlas.storage.sql.token_vectors import forget_tokens, text_hash, write_tokens
 
 AT_ONCE = 500
-"""Texts that one statement looks up."""
+"""Batch size of looked up texts."""
 
 _IS_IMAGE = f"aspect = 'record' AND before <> '{GONE}'"
 

@@ -1,4 +1,4 @@
-"""Copies of a ledger's file: made at one instant, looked into before they are trusted, and put in its place."""
+"""Copies of a ledger's file: creation, validation and restoration."""
 
 from __future__ import annotations
 
@@ -130,8 +130,7 @@ class SqliteCopies:
     def restore(self, copy: Path) -> None:
         """Replace the ledger by a copy, in one transaction.
 
-        It gets a new identity, so that every follower begins again. What purges of the store have left to do in its
-        files stays to be done.
+        It gets a new id, so that every follower starts over. Pending purges of files stay pending.
         """
         with closing(_connect(copy)) as connection, connection:
             renew_ledger_id(connection)

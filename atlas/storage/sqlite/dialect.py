@@ -1,4 +1,4 @@
-"""SQLite's own spelling: a column that holds texts and numbers alike, in one order."""
+"""SQLite's dialect: a column holds strings and numbers in one order."""
 
 from __future__ import annotations
 

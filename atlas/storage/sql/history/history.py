@@ -1,4 +1,4 @@
-"""The history of a ledger: operations, their changes, and taking them back."""
+"""The history of a ledger: operations, changes and undo."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from atlas.storage.sql.review import accept
 
 
 class SqlHistory:
-    """The operations on the records of every collection, and the ways to take them back."""
+    """The history of all collections."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -72,7 +72,7 @@ class SqlHistory:
 
         Raises:
             NotFound: No such operation.
-            UndoRefused: It was undone already, or something that it touched has changed since, or was purged.
+            UndoRefused: It was undone already, or a record that it touched has changed or was purged since.
         """
         return undo(self._database, self._clock, operation_id, actor=actor, reason=reason)
 
@@ -103,10 +103,10 @@ class SqlHistory:
         unchanged_since: Moment,
         dropped: Sequence[str] = (),
     ) -> None:
-        """Make one record of several, as often as is asked. Either all of it happens, or it fails.
+        """Merge groups of records, atomically.
 
         Args:
-            records: The remaining records, as they are after it.
+            records: New rows of the remaining records.
             unchanged_since: A moment; refuse if one of the records, or its marks, has changed since.
             dropped: Further records to delete, which are not replaced.
 

@@ -1,4 +1,4 @@
-"""Operations on a store as the history lists them, and changes since a moment."""
+"""Operations of the history, and checks for changes since a moment."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def read_actors(connection: Connection) -> list[str]:
 
 
 def _condition(wanted: Operations) -> tuple[str, list[Any]]:
-    """Return the condition on a row, and the values in it."""
+    """Return the SQL condition and its parameters."""
     values = {
         "actor = ?": wanted.actor,
         "kind = ?": wanted.kind,

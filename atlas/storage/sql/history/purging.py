@@ -1,6 +1,6 @@
-"""Forgetting for good: records leave the ledger's tables and its history, in one transaction.
+"""Purges in the ledger: records are erased from tables and history in one transaction.
 
-What is left to do then, in files and free pages, is a row of the ledger until it is done.
+Pending work on files and free pages is a row of the ledger until it is done.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from atlas.storage.sql.token_vectors import forget_tokens, text_hash, write_toke
 from atlas.storage.sql.vectors import read_texts_embedded, replace_image
 
 REASON_GONE = "(purged)"
-"""Replacement for a person's reason of an operation that quotes a purged record."""
+"""Replacement for the reason of an operation that quotes a purged record."""
 
 _UNFINISHED = "unfinished_purge:"
-"""Before the operation of each purge that is not done, in the ledger's `meta` table."""
+"""Prefix of unfinished purges in the ledger's `meta` table. The operation's id follows."""
 
 
 class SqlPurges:
@@ -152,7 +152,7 @@ def _erase(writer: LedgerWriter, collection: str, record_id: str) -> None:
 
 
 def _left(encoded: Mapping[str, Any]) -> Left:
-    """Return the rest of a purge. An older version did not write whether copies may be there."""
+    """Decode the unfinished steps of a purge. Older versions lack `has_copies`."""
     return Left(collections=encoded.get("collections", ()), has_copies=encoded.get("has_copies", True))
 
 
@@ -187,7 +187,7 @@ def _images_of(connection: Connection, collection: str = "") -> Iterator[tuple[i
 
 
 def _found(connection: Connection, beginning: str, collection: str) -> list[tuple[str, str]]:
-    """Return the records of an id, or of the one id that begins so."""
+    """Return the records with an id or a unique prefix."""
     if not beginning:
         raise InvalidInput("an id of a record, or a prefix of one, should not be empty; take one from: atlas search")
     select = "SELECT collection, id FROM records WHERE ? IN ('', collection) AND"

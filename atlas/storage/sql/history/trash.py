@@ -1,4 +1,4 @@
-"""The trash: deleted records as the history holds them, and bringing some back."""
+"""The trash: deleted records in the history, and their restoration."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def restore(database: Database, clock: Clock, collection: str, ids: Sequence[str
     """Bring deleted records back as they were, and return their number. Those that exist stay as they are.
 
     Raises:
-        NotFound: There never was a record of one of the ids, or it was purged; the store was not changed.
+        NotFound: An id never had a record, or it was purged; the store was not changed.
     """
     n_restored = 0
     with writing(database, clock, operation) as writer:
@@ -72,7 +72,7 @@ def restore(database: Database, clock: Clock, collection: str, ids: Sequence[str
 
 
 def _grave(connection: Connection, collection: str, record_id: str) -> tuple[str, bytes, int]:
-    """Return a deleted record as it was, its vectors, and the name of the state that it was in."""
+    """Return a deleted record with its vectors and state."""
     row = connection.execute(
         "SELECT before, vectors, state_before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
         "ORDER BY seq DESC LIMIT 1",
