@@ -1,4 +1,4 @@
-"""The bar at the top of the next page with what was done, and a button that undoes it."""
+"""The bar with the last action and its undo button."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def set_problem(sentence: str) -> None:
 
 
 def draw_act(memory: MemorySystem) -> None:
-    """Draw what was done last until it is undone or put away, or why it was not done."""
+    """Draw the last action until undone or dismissed, or its error."""
     problem: str | None = st.session_state.get(_PROBLEM)
     if problem:
         with _bar("act_problem_close", _PROBLEM):
@@ -119,7 +119,7 @@ def undo_and_announce(memory: MemorySystem, operation_id: str, sentence: str, st
 
 
 def _turn(memory: MemorySystem, act: Act) -> None:
-    """Undo or redo the act of the bar, once however often it is clicked."""
+    """Undo or redo the action of the bar. Idempotent for repeated clicks."""
     if st.session_state.get(_DONE) is not act or act.turn is None:
         return
     with announcing_problems():
