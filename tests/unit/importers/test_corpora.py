@@ -61,7 +61,7 @@ def test_an_instruction_asks_for_its_trials_which_do_not_hold_it(tau_file):
 
 def test_a_run_that_its_customer_does_not_begin_is_refused(files, tau_row):
     spoken_first = tau_row(traj=[{"role": "assistant", "content": "How may I help?"}])
-    with pytest.raises(ImportFailed, match="a run of tau-bench/airline/3 does not begin with a message of its cust"):
+    with pytest.raises(ImportFailed, match="a run of tau-bench/airline/3 does not begin with a user message"):
         corpora(files.json("airline.json", [spoken_first]))
 
 

@@ -79,7 +79,7 @@ def test_rows_before_a_cut_are_kept(files, sink, tau_row):
     report = run(sink, files.raw("airline.json", text[:-50]))
     assert (report.added, report.rejected) == (2, 1)
     assert report.rejections[0].row == 3
-    assert "cut off" in report.rejections[0].reason
+    assert "truncated" in report.rejections[0].reason
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ def test_a_composition(fields, reason):
 )
 def test_functions_that_programs_repeat(function):
     corpus = Corpus(terms=(term_of("def a(x):\n    return x + 1"),) * 2, tasks=("a", "b"))
-    with pytest.raises(LLMReplyInvalid, match="answered twice"):
+    with pytest.raises(LLMReplyInvalid, match="gave two invalid answers"):
         ModelEngine(ScriptedLLM([{"functions": [function]}] * 2)).abstractions(corpus, Limits())
 
 
