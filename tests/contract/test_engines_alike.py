@@ -134,7 +134,7 @@ def test_a_store_is_copied_there_and_back_and_what_was_done_before_is_undone_the
         store.undo(undone.id)
         assert Opened(store).contents() == Opened(here).contents()
         Opened(store).add("new after the copy")
-    with pytest.raises(InvalidInput, match="holds something already"):
+    with pytest.raises(InvalidInput, match="is not empty"):
         copy_store(here, there)
     for store in (there, back):
         store.ledger.close()

@@ -552,7 +552,7 @@ def test_a_profile_that_cannot_be_kept_or_used_is_told_why(store, capsys):
     assert "strictness should be from 0 to 1000" in run(
         capsys, "profiles", "save", "x", "--strictness", "2e9", status=1
     )
-    assert "names the built-in profile" in run(capsys, "profiles", "save", "default", status=1)
+    assert "is the built-in profile" in run(capsys, "profiles", "save", "default", status=1)
     assert "there is no profile 'x'; see: atlas profiles" in run(capsys, "profiles", "use", "x", status=1)
 
 

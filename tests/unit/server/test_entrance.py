@@ -154,7 +154,7 @@ def test_whoever_has_a_link_that_leads_nowhere_is_told_to_ask_whoever_gave_it(cl
     for path, said in ((link, "this link was ended on"), ("/link/guessed", "this link is unknown")):
         refused = client.get(path)
         assert (refused.status_code, said in refused.text) == (401, True)
-        assert "ask whoever gave it to you" in refused.text
+        assert "ask its sender for a new one" in refused.text
         assert not re.search("atlas keys add|<form|enter a key", refused.text)
 
 

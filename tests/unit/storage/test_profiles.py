@@ -143,7 +143,7 @@ def test_the_built_in_profile_stays_as_it_is(book):
     with pytest.raises(atlas.InvalidInput, match="built in and cannot be deleted"):
         book.delete(DEFAULT)
     for name in (DEFAULT, " Default "):
-        with pytest.raises(atlas.InvalidInput, match="names the built-in profile"):
+        with pytest.raises(atlas.InvalidInput, match="is the built-in profile"):
             book.save(name, WORDY)
     book.save("wordy", WORDY)
     book.use("wordy")

@@ -344,7 +344,7 @@ def test_no_key_is_ever_shown_or_kept(open_store, pinecone, caplog, store_place,
     ("index", "said"),
     [
         ({"dimension": 3}, "it is made for 3 dimensions, but the store's embedding model gives 8; make an index of 8"),
-        ({"dimension": 8, "metric": "euclidean"}, "it measures by 'euclidean'; make an index of the metric cosine"),
+        ({"dimension": 8, "metric": "euclidean"}, "its metric is 'euclidean'; make an index of the metric cosine"),
     ],
 )
 def test_an_index_of_another_kind_is_refused_with_what_to_do(open_store, pinecone, index, said):
