@@ -104,7 +104,7 @@ def print_scrubbed(found: Mapping[str, int]) -> None:
 
 
 def calibrate(memory: MemorySystem) -> None:
-    """Measure the memories that a search may be asked of next, so that it need not."""
+    """Measure the level of the searchable memories, so that the next search need not."""
     if not memory.storage.read_only:
         from atlas.memory.kinds.table import searchable_kinds
 

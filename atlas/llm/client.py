@@ -105,7 +105,7 @@ class ModelClient:
 
     @property
     def concurrency(self) -> int:
-        """Number of questions that it takes at once."""
+        """Maximum number of concurrent requests."""
         return self._settings.llm_concurrency
 
     @property

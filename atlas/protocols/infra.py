@@ -27,7 +27,7 @@ class Clock(Protocol):
     """A source of the time."""
 
     def now(self) -> datetime:
-        """Return the present, in UTC."""
+        """Return the current time in UTC."""
         ...
 
 

@@ -223,7 +223,7 @@ def _profile(name: str, value: str | None) -> Profile:
 
 
 def _decoded(value: str | None) -> RankingWeights:
-    """Read weights from JSON. An earlier version did not know all of them, and those are as they are built in."""
+    """Read weights from JSON. Weights missing in earlier versions get their defaults."""
     if value is None:
         raise ValueError("it was deleted")
     encoded = json.loads(value)

@@ -65,7 +65,7 @@ class EffectView:
     """Advice on what to record, or empty if there are enough tasks."""
 
     rows: tuple[TaskRow, ...]
-    """The largest gain first."""
+    """Rows, the largest gain first."""
 
 
 def effect_view(memory: MemorySystem) -> EffectView:
