@@ -80,7 +80,7 @@ def _draw(snapshot: Snapshot, page: st.Page) -> None:
     begin_run(memory)
     draw_sidebar(snapshot.opened, page.url_path)
     with st.container():  # a place of its own: a bar that comes or goes would make the page forget its open tab
-        draw_act(memory)
+        draw_act(memory, "u" if page.url_path == "curate" else None)
     follow_click()
     page.run()
     draw_tray(memory, page.url_path, ROOMS)

@@ -18,7 +18,7 @@ import numpy as np
 from atlas.core.types import Trajectory
 from atlas.importers import Limits as ReadingLimits
 from atlas.importers import detect
-from atlas.learning.compression import Abstraction, Compression, Verify, compress
+from atlas.learning.compression import Abstraction, Compression, compress
 from atlas.learning.extraction import programs_of
 from atlas.learning.reuse import evaluate_held_out
 from atlas.learning.rewrite.gates import operations
@@ -32,6 +32,7 @@ from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.parsing import parse
 from atlas.learning.terms.programs import Program
+from atlas.learning.whole_definitions import Verify
 from benchmarks.baselines.anti_unifying import anti_unify
 from benchmarks.measuring import Figure
 

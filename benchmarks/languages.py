@@ -29,7 +29,7 @@ from atlas.core.ranking.languages import ENGLISH
 from atlas.embedding.cached import CachedEmbedder
 from atlas.embedding.foreign_queries import calibration_queries_in
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
-from atlas.memory.base.calibration import LevelMeasurement
+from atlas.memory.base.calibration.measurement import LevelMeasurement
 from atlas.memory.base.scoring import Values
 from benchmarks.measuring import Figure
 

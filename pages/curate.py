@@ -1,4 +1,4 @@
-"""Curate: queues to look through, pruning, refining and compressing. All but a purge can be undone."""
+"""Curate: an inbox of cases to decide, its queues, pruning, refining and compressing. All but a purge can be undone."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate.health import DUPLICATES, FAILING
-from atlas.views.curate.queues import COMPRESS, MEANINGS, REFINE, REVIEW, RULE, groups_within, queue_counts, tabs
+from atlas.views.curate.cases import Cases
+from atlas.views.curate.health import DUPLICATES, FAILING, Health
+from atlas.views.curate.queues import COMPRESS, INBOX, MEANINGS, REFINE, REVIEW, RULE, DuplicatesResult, tabs
 from atlas.views.curate.review import n_waiting
 from pages.components.concepts.compression import draw_compression
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
+from pages.components.curate.inbox import draw_inbox, page_cases
 from pages.components.curate.queues import (
     draw_criteria,
     draw_domains,
     draw_groups,
     draw_queue,
-    ids_in_scope,
-    page_queues,
 )
 from pages.components.curate.review import draw_review
 from pages.components.experience.refinement import draw_refinement
@@ -57,24 +57,32 @@ def draw(memory: MemorySystem) -> None:
         return
     found, duplicates = page_health(memory), page_duplicates(memory)
     scope = current_where(memory)
-    inside, queues = ids_in_scope(memory, scope), page_queues(memory, found, scope)
-    groups = groups_within(duplicates.groups, inside)
-    queue = ask(tabs(queue_counts(queues, found, groups), n_waiting(memory)))
+    cases = page_cases(memory, found, duplicates, scope)
+    queue = ask(tabs(cases.counts()))
     st.caption(MEANINGS[queue])
-    if queue == REVIEW:
-        draw_review(memory)
-    elif queue == RULE:
+    if queue == RULE:
         draw_criteria(memory, scope)
     elif queue == REFINE:
         draw_refinement(memory, scope)
     elif queue == COMPRESS:
         draw_compression(memory, scope)
+    else:
+        draw_inbox(memory, cases.of(queue), queue)
+        draw_whole_queue(memory, cases, queue, found, duplicates)
+
+
+def draw_whole_queue(
+    memory: MemorySystem, cases: Cases, queue: str, found: Health, duplicates: DuplicatesResult
+) -> None:
+    """Draw all that is in the queue that is open, and what can be done with all of it."""
+    if queue == REVIEW:
+        draw_review(memory)
     elif queue == DUPLICATES:
-        draw_groups(memory, duplicates, groups, groups_within(duplicates.repeated, inside))
+        draw_groups(memory, duplicates, cases.groups(repeated=False), cases.groups(repeated=True))
     elif queue == FAILING:
         draw_domains(memory, found)
-    else:
-        draw_queue(memory, queue, queues[queue])
+    elif queue != INBOX:
+        draw_queue(memory, queue, tuple(case.ids[0] for case in cases.of(queue)))
 
 
 memory = page_memory()

@@ -6,7 +6,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.map.colours import COLOURED_BY, DOMAIN
-from atlas.views.map.page import FEWEST, QUALITY_HELP, quality_text
+from atlas.views.map.page import FEWEST, quality_help, quality_text
 from atlas.views.map.sheet import Colours, Sheet, colours_of, map_fingerprint, sheet_of
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.state import StoreState
@@ -41,7 +41,7 @@ def draw(memory: MemorySystem, sheet: Sheet) -> None:
             persist_state="session",
             wrap=True,
         )
-        st.caption(quality_text(sheet.map), help=f"{ABOUT} {QUALITY_HELP}", width="content")
+        st.caption(quality_text(sheet.map), help=f"{ABOUT} {quality_help(sheet.map)}", width="content")
     beside, panel = st.columns([7, 3], gap=None)
     with beside, st.container(key="map_stage"):
         marks = draw_map(memory, sheet, coloured(memory, sheet, by or DOMAIN))

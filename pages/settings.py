@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atlas import MemorySystem
+from atlas.views.settings.parts import settings_parts
 from atlas.views.settings.roles import may_administer
 from pages.components.importing.box import draw_import_box
 from pages.components.lists.heading import draw_heading
@@ -26,7 +27,7 @@ def draw_backups(memory: MemorySystem) -> None:
         draw_restoring(memory)
 
 
-PARTS = {
+DRAW = {
     "Store": draw_store,
     "Import": draw_import_box,
     "Export and backup": draw_backups,
@@ -37,8 +38,8 @@ PARTS = {
     "Links": draw_links,
     "Audit": draw_audit,
 }
-"""Parts of the page, by their names."""
+"""Functions that draw the parts of the page, by their names."""
 
 memory = page_memory()
 draw_heading("Settings", "What this store holds, its copies, and the models that it uses.")
-PARTS[choose_part(list(PARTS), key="settings_tab")](memory)
+DRAW[choose_part(settings_parts(), key="settings_tab")](memory)

@@ -9,6 +9,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read by huggingface_hub when it 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, where further threads only wait for others
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["ATLAS_COMPRESS_EVERY"] = "0"  # no test starts a process that outlives it
+os.environ["ATLAS_EVALUATE_GROWTH"] = "0"
 os.environ["ATLAS_LLM_FORBIDDEN"] = "1"  # no test asks a model that costs money
 
 from collections.abc import Iterator

@@ -84,6 +84,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "profiles": {
         "profiles": "list, save, choose or delete ranking profiles",
+        "level": "show how relevant hits must be and what that costs, or make searches stricter or laxer",
     },
     "evaluate": {
         "evaluate": "measure how well each search method finds relevant records, compared with chance",

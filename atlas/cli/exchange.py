@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from atlas.cli.common import (
     safe,
 )
 from atlas.core.errors import InvalidInput
+from atlas.core.exchange import ExportedStrategy
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings, for_bulk
 from atlas.importers.logs import LogOptions, SuccessRule
@@ -25,14 +27,20 @@ from atlas.importers.marks import import_marks, is_marks_file, plan_marks
 from atlas.importers.registry import all_formats
 from atlas.importers.run import ImportReport, Sink, import_paths
 from atlas.importers.sink import CountingSink, MemorySink
+from atlas.infra.durable_files import replace_whole
 from atlas.memory.kinds.table import known_kinds
+from atlas.memory.system import MemorySystem
 from atlas.storage.store import LABEL, LEDGER
 from atlas.views.settings.copies import SOURCES, Export
+from atlas.views.settings.skills import OVERVIEW, RECORD, SKILL, decode_skill, files_of, overview, read_skills
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.wording import counted, in_words
 
 NOUNS = {"entry": "journal line", "turn": "conversation turn"}
 """Words for records that mean little without the name of their memory."""
+
+MAX_NAMES = 5
+"""Edited skills that an error names."""
 
 MAX_CHANGES = 20
 """Changes of marks that are printed."""
@@ -53,7 +61,10 @@ def add_commands(commands: Any) -> None:
     command.epilog = (
         f"Records that are exported: {in_words([kind.page for kind in KINDS.values() if kind.is_exported])}."
     )
-    command.add_argument("file", type=Path, help="a new file, or - for the terminal")
+    target = command.add_mutually_exclusive_group(required=True)
+    target.add_argument("file", nargs="?", type=Path, help="a new file, or - for the terminal")
+    skills_help = "write strategies and concepts as Agent Skills into this directory instead"
+    target.add_argument("--skills", type=Path, metavar="DIR", help=skills_help)
     command.add_argument("--vectors", action="store_true", help="include the vectors of experiences")
     without = f"leave out concepts from this source ({', '.join(SOURCES)}); may be repeated"
     command.add_argument("--without", action="append", default=[], choices=SOURCES, metavar="SOURCE", help=without)
@@ -144,7 +155,7 @@ def _run(sink: Sink, options: argparse.Namespace, settings: Settings) -> ImportR
 
 
 def _status(report: ImportReport) -> int:
-    return 0 if report.read or not report.rejected else 1
+    return 0 if report.read or not (report.rejected or report.unclaimed) else 1
 
 
 def _print_report(report: ImportReport, done: str) -> None:
@@ -156,6 +167,8 @@ def _print_report(report: ImportReport, done: str) -> None:
         f"{report.read} read, {report.added} {done}{of_what}, {report.skipped} skipped as duplicates, "
         f"{report.rejected} rejected"
     )
+    if report.unclaimed:
+        print(f"{counted(report.unclaimed, 'file')} empty or in no known format, and skipped")
     if report.purged:
         print(f"{report.purged} of those skipped had been purged here, and are not taken again")
     for rule, n in report.judged.items():
@@ -175,6 +188,8 @@ def _of_what(report: ImportReport) -> str:
 
 
 def _export(options: argparse.Namespace, settings: Settings) -> int:
+    if options.skills:
+        return _export_skills(options.skills, settings)
     with opened(settings, read_only=True) as memory, new_file(options.file) as write:
         export = Export(memory, with_vectors=options.vectors, without=options.without)
         from tqdm import tqdm
@@ -183,3 +198,80 @@ def _export(options: argparse.Namespace, settings: Settings) -> int:
             write(line)
     print(export.sentence, file=sys.stderr)
     return 0
+
+
+def _export_skills(directory: Path, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory:
+        try:
+            exported = export_skills(memory, directory)
+        except OSError as error:
+            raise InvalidInput(f"the skills should be written to {directory}, but {error.strerror or error}") from error
+    print(exported.sentence, file=sys.stderr)
+    if exported.unknown:
+        print(
+            f"{directory} also holds skills of records that are no longer exported: "
+            f"{safe(', '.join(exported.unknown[:MAX_CHANGES]))}; remove their directories if nobody needs them",
+            file=sys.stderr,
+        )
+    return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillExport:
+    """The result of an export."""
+
+    n_strategies: int
+    n_concepts: int
+    unknown: tuple[str, ...]
+    """Names of skills that an earlier export wrote, and whose records are not among those exported now."""
+
+    @property
+    def sentence(self) -> str:
+        """`Exported 3 strategies and 1 concept as skills.`."""
+        counts = [counted(self.n_strategies, "strategy"), counted(self.n_concepts, "concept")]
+        return f"Exported {in_words(counts)} as skills."
+
+
+def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
+    """Write the strategies in use and all concepts but primitives as skills.
+
+    Args:
+        directory: Where to. It is created if missing, and files of an earlier export are replaced.
+
+    Raises:
+        InvalidInput: A `SKILL.md` was edited since it was exported. Nothing is written.
+        OSError: A file cannot be written.
+    """
+    skills = read_skills(memory)
+    before = {path.parent.name: path for path in directory.glob(f"*/{RECORD}")}
+    edited = sorted(name for name, path in before.items() if name in skills and _is_edited(path))
+    if edited:
+        raise InvalidInput(
+            f"{in_words([f'{name}/{SKILL}' for name in edited[:MAX_NAMES]])} should be as exported, but "
+            f"{'was' if len(edited) == 1 else 'were'} edited; move your version away, then export again"
+        )
+    for name, skill in skills.items():
+        for path, text in files_of(skill).items():
+            target = directory / name / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            replace_whole(target, text)
+    directory.mkdir(parents=True, exist_ok=True)
+    replace_whole(directory / OVERVIEW, overview(skills))
+    n_strategies = sum(isinstance(skill, ExportedStrategy) for skill in skills.values())
+    return SkillExport(
+        n_strategies=n_strategies,
+        n_concepts=len(skills) - n_strategies,
+        unknown=tuple(sorted(before.keys() - skills.keys())),
+    )
+
+
+def _is_edited(record: Path) -> bool:
+    """Return whether a skill's file differs from what its record was exported as."""
+    skill_file = record.with_name(SKILL)
+    if not skill_file.exists():
+        return False
+    try:
+        skill = decode_skill(record.read_text(encoding="utf-8"))
+    except InvalidInput as error:
+        raise InvalidInput(f"{record}: {error}; move it away, then export again") from error
+    return skill_file.read_text(encoding="utf-8") != files_of(skill)[SKILL]

@@ -1,4 +1,4 @@
-"""The command on ranking profiles: named weights, one set of which the store's searches use."""
+"""The commands on ranking: profiles of weights, one of which a store's searches use, and how strict they are."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import argparse
 from dataclasses import fields, replace
 from typing import Any
 
-from atlas.cli.common import add_command, add_part, safe
+from atlas.cli.common import UNTOUCHED, add_command, add_part, how_to_undo, opened, reached, safe
 from atlas.core.settings import RankingWeights, Settings
 from atlas.memory.open import open_storage
 from atlas.storage.profiles import Profile, ProfileBook, problem_in_use
 
+SHOWN = 10
+"""Changed queries that are printed without --all."""
+
 
 def add_commands(commands: Any) -> None:
-    """Declare the command `profiles`, with its parts."""
+    """Declare the command `profiles`, with its parts, and `level`."""
     command = add_command(commands, "profiles", _list)
     acts = command.add_subparsers(metavar="ACT")
     add_part(acts, "list", _list, "list all profiles, with * before the one in use (the default)")
@@ -27,6 +30,16 @@ def add_commands(commands: Any) -> None:
     use.add_argument("name", help="name of the profile; `default` is the built-in one")
     delete = add_part(acts, "delete", _delete, "delete a profile; if it was in use, the built-in one is used")
     delete.add_argument("name", help="name of the profile")
+    command = add_command(commands, "level", _level)
+    command.add_argument(
+        "strictness",
+        nargs="?",
+        type=_strictness,
+        metavar="STRICTNESS",
+        help="how many times the measured level: above 1 less is shown, at 0 all is; `calibrated` is 1",
+    )
+    command.add_argument("--dry-run", action="store_true", help="only print what would change")
+    command.add_argument("--all", action="store_true", help=f"print all queries that change, not {SHOWN}")
 
 
 def _list(options: argparse.Namespace, settings: Settings) -> int:
@@ -78,3 +91,32 @@ def _line(profile: Profile) -> str:
         f"{option.name} {getattr(profile.weights, option.name):g}" for option in fields(profile.weights)
     )
     return f"{safe(profile.name)}: {weights}; nudges add at most {profile.weights.nudges:g}"
+
+
+def _strictness(text: str) -> float:
+    return 1.0 if text == "calibrated" else float(text)
+
+
+def _level(options: argparse.Namespace, settings: Settings) -> int:
+    is_change = options.strictness is not None and not options.dry_run
+    from atlas.views.evaluation.strictness import (
+        change_line,
+        cost_lines,
+        plan_sentence,
+    )  # the other command does without
+
+    with reached(settings) if settings.server else opened(settings, read_only=not is_change) as memory:
+        now = memory.strictness()
+        plan = memory.plan_strictness(now if options.strictness is None else options.strictness)
+        print(plan_sentence(plan))
+        for line in cost_lines(plan.costs):
+            print(f"  {line}")
+        for query in plan.changed if options.all else plan.changed[:SHOWN]:
+            print(f"  {safe(change_line(query))}")
+        if len(plan.changed) > SHOWN and not options.all:
+            print(f"  … and {len(plan.changed) - SHOWN} more (--all prints them)")
+        if options.dry_run:
+            print(UNTOUCHED)
+        elif plan.after != plan.before:
+            print(f"Changed. {how_to_undo(memory.apply_strictness(plan).id)}")
+    return 0

@@ -13,6 +13,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Strategy
 from atlas.memory.base.ranking import explain
 from atlas.memory.strategies.outcomes import StrategyRate
+from atlas.memory.strategies.writing import REASON
 from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.strategies.list import tried_line, without_text
@@ -51,7 +52,8 @@ def _strategies(options: argparse.Namespace, settings: Settings) -> int:
 
 def _write(memory: MemorySystem, *, is_dry: bool) -> None:
     proposal = propose_writing(memory)
-    print("\n".join([proposal.view.headline, *proposal.view.notes, *map(safe, proposal.plan.problems[:1])]))
+    details = (*proposal.plan.problems[:1], *proposal.plan.unmerged)
+    print("\n".join([proposal.view.headline, *proposal.view.notes, *map(safe, details)]))
     for row in proposal.rows:
         print(f"  {row.what:17} {row.n_sources:3}  {safe(row.title)}"[:160])
     if is_dry:
@@ -104,6 +106,7 @@ def _head(memory: MemorySystem, strategy: Strategy) -> dict[str, str]:
         "same tasks without it": without_text(without),
         "estimate": f"{rate.rate:.2f}, by {type(memory.strategies.success_updater).__name__}" if rate.n else "",
         "derived by": str(strategy.metadata.get("derived_by", "")),
+        "kept apart because": str(strategy.metadata.get(REASON, "")),
         "sources": ", ".join(strategy.sources),
     }
 

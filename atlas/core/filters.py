@@ -9,7 +9,6 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from typing import Any
 
 from atlas.core.errors import InvalidInput
@@ -174,6 +173,8 @@ def nearest_name(name: str, existing: Iterable[str]) -> str | None:
     if len(bare) < MIN_CHARACTERS:
         return None
     similar = [other for other in by_bare if sorted(other) == sorted(bare)]
+    from difflib import get_close_matches
+
     similar += get_close_matches(bare, by_bare, n=3, cutoff=NEAR)
     return next((by_bare[other] for other in similar if _without_digits(other) != _without_digits(bare)), None)
 

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -51,6 +50,7 @@ class RankingWeights:
 
     strictness: float = 1.0
     """How many times the level of its store the best hit needs for any to be shown. At 0 all hits are shown.
+    The strictness of the store itself multiplies it.
 
     The level is the relevance that 97 of 100 queries about other subjects do not reach in this store, or less where
     that would hide too many answers.
@@ -190,6 +190,14 @@ class Settings:
     compress_every: int = 20
     """ATLAS_COMPRESS_EVERY: number of new successes with programs after which concepts are looked for. 0 for never."""
 
+    evaluate_growth: float = 0.2
+    """ATLAS_EVALUATE_GROWTH: share of the experiences that may be added or changed before the dashboard measures again,
+    in the background, how well searches work. 0 for never."""
+
+    holdout: float = 0.0
+    """ATLAS_HOLDOUT: share of attempts, from 0 to below 1, that a coin gives an empty context block, so that it can be
+    measured whether memory helps. 0 for none."""
+
     program_path: tuple[Path, ...] = ()
     """ATLAS_PROGRAM_PATH: directories of modules that programs import, separated as in PATH. Learning reads them."""
 
@@ -234,7 +242,19 @@ class Settings:
         }
         if values.get("index"):
             values["index"] = str(read_index_address(values["index"]))
+        check_share("ATLAS_HOLDOUT", values.get("holdout", 0.0))
         return cls(**values)
+
+
+def check_share(name: str, share: float) -> float:
+    """Return a share of attempts.
+
+    Raises:
+        InvalidInput: It is no number from 0 to below 1.
+    """
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+        raise InvalidInput(f"{name} should be a share of attempts, from 0 to below 1, but is {share!r:.80}")
+    return float(share)
 
 
 def _check_names(environ: Mapping[str, str], options: set[str]) -> None:
@@ -242,6 +262,8 @@ def _check_names(environ: Mapping[str, str], options: set[str]) -> None:
     names = options - {"ATLAS_SERVER", "ATLAS_ADDRESS", "ATLAS_RANKING"} | _READ_ELSEWHERE
     for name in sorted(environ):
         if name.startswith("ATLAS_") and name not in names:
+            from difflib import get_close_matches
+
             near = get_close_matches(name, names, n=1)
             meant = f"did you mean {near[0]}?" if near else f"the variables are: {', '.join(sorted(names))}"
             raise InvalidInput(f"there is no variable {name}; {meant} To go on without it: unset {name}")
@@ -277,7 +299,7 @@ _READ_ELSEWHERE = frozenset(
         *("ATLAS_OIDC_ISSUER", "ATLAS_OIDC_CLIENT", "ATLAS_OIDC_SECRET", "ATLAS_OIDC_SECRET_FILE"),
         *("ATLAS_OIDC_SCOPE", "ATLAS_OIDC_CLAIM"),
         *("ATLAS_PROXY", "ATLAS_PROXY_USER", "ATLAS_PROXY_NAME", "ATLAS_PROXY_GROUPS"),
-        *("ATLAS_REAL_DATA", "ATLAS_RENEW_SNAPSHOTS", "ATLAS_BENCH_DATA", "ATLAS_MANUALS"),
+        *("ATLAS_REAL_DATA", "ATLAS_RENEW_SNAPSHOTS", "ATLAS_BENCH_DATA", "ATLAS_MANUALS", "ATLAS_SHOTS"),
         *(f"ATLAS_BENCHMARK_{what}" for what in ("SIZES", "PROGRAMS", "COPIES", "SEEDS")),
     ]
 )
@@ -315,7 +337,10 @@ def _text(value: Any) -> str:
     return str(int(value) if isinstance(value, bool) else value)
 
 
-_MAY_BE_ZERO = ("ATLAS_COMPRESS_EVERY", "ATLAS_LLM_RETRIES", "ATLAS_LLM_THINKING_TOKENS")
+_MAY_BE_ZERO = (
+    *("ATLAS_COMPRESS_EVERY", "ATLAS_EVALUATE_GROWTH", "ATLAS_HOLDOUT"),
+    *("ATLAS_LLM_RETRIES", "ATLAS_LLM_THINKING_TOKENS"),
+)
 
 
 def _parse(name: str, text: str, kind: Any) -> Any:

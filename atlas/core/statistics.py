@@ -145,6 +145,74 @@ def _beta_fraction(x: float, alpha: float, beta: float) -> float:
     return value
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusteredRate:
+    """A share of successes among attempts of which several belong to one task."""
+
+    mean: float
+    n_effective: float
+    """Number of independent attempts that would be known as exactly. At most the number of attempts."""
+
+    @property
+    def interval(self) -> Interval:
+        """The 95 % interval, exact but for the effective number."""
+        n, k = self.n_effective, self.mean * self.n_effective
+        low = beta_quantile(0.025, k, n - k + 1) if k > 0 else 0.0
+        return Interval(low, beta_quantile(0.975, k + 1, n - k) if k < n else 1.0)
+
+    def times(self, factor: float) -> ClusteredRate:
+        """Return the same rate, of so many times the attempts."""
+        return ClusteredRate(mean=self.mean, n_effective=factor * self.n_effective)
+
+
+def clustered_rate(
+    successes: Sequence[bool], groups: Sequence[str], weights: Sequence[float] | None = None
+) -> ClusteredRate:
+    """Return the rate of attempts, of which those of one group are not independent.
+
+    The effective number comes from the spread of the groups' sums. Where that cannot be known, as all attempts went
+    alike, it is the number of groups.
+
+    Args:
+        successes: At least one.
+        groups: The group of each, such as its task.
+        weights: Positive. All the same if it is None.
+
+    Source:
+        Korn & Graubard, Survey Methodology 1998: the exact interval of Clopper and Pearson for clustered samples.
+    """
+    ones, of = np.asarray(successes, dtype=float), np.ones(len(successes)) if weights is None else np.asarray(weights)
+    mean = float((ones * of).sum() / of.sum())
+    members = np.unique(np.asarray(groups), return_inverse=True)[1]
+    n_groups = int(members.max()) + 1
+    n_most = float(of.sum() ** 2 / (of**2).sum())
+    spread = float((np.bincount(members, of * (ones - mean)) ** 2).sum())
+    if n_groups == 1 or not spread:
+        return ClusteredRate(mean=mean, n_effective=min(float(n_groups), n_most))
+    variance = n_groups / (n_groups - 1) * spread / of.sum() ** 2
+    independent = mean * (1 - mean) / (len(ones) - 1) * len(ones)
+    n_effective = independent / variance * _t_squared(len(ones) - 1) / _t_squared(n_groups - 1)
+    return ClusteredRate(mean=mean, n_effective=float(min(n_effective, n_most)))
+
+
+def difference_interval(first: ClusteredRate, second: ClusteredRate) -> tuple[float, float]:
+    """Return the 95 % interval of how much higher the first of two rates is, in [-1, 1].
+
+    Source:
+        Zou & Donner, Statistics in Medicine 2008: both intervals combined by the distances of their ends.
+    """
+    one, other, difference = first.interval, second.interval, first.mean - second.mean
+    low = math.hypot(first.mean - one.low, other.high - second.mean)
+    high = math.hypot(one.high - first.mean, second.mean - other.low)
+    return max(-1.0, difference - low), min(1.0, difference + high)
+
+
+def _t_squared(degrees: int) -> float:
+    """Return the square of Student's t that 95 % of its distribution do not exceed to either side."""
+    x = beta_quantile(0.95, 0.5, degrees / 2)
+    return degrees * x / (1 - x)
+
+
 def sign_test(n_up: int, n_down: int) -> float:
     """Return how often chance alone splits pairs at least as unevenly, in [0, 1]: the two-sided p-value.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.late_interaction import TokenVectors, join
+from atlas.embedding.late_interaction import Projection, join
+from atlas.embedding.plain import KNOWN
+from atlas.infra.duck_typing import get_offered
 from atlas.protocols.infra import WholeEmbedder
 
 logger = logging.getLogger(__name__)
@@ -36,10 +38,6 @@ _SPARE = 1 / 32
 _SHIFT = 1 / 16
 """Share of a window by which a cut may move to the end of a word. In a longer word it stays between two pieces."""
 
-
-Pack = Callable[[TokenVectors], bytes]
-"""Packs token vectors in stored form."""
-
 _TEXTS_AT_ONCE = 256
 """Texts whose token vectors are held before they are packed: some 20 MB."""
 
@@ -59,29 +57,38 @@ class EncodedText:
         return np.asarray(self.vectors, dtype)
 
 
-def encode_texts(embedder: WholeEmbedder, texts: Sequence[str], pack: Pack | None = None) -> list[EncodedText]:
+def encode_texts(
+    embedder: WholeEmbedder, texts: Sequence[str], projection: Projection | None = None
+) -> list[EncodedText]:
     """Return the vectors of each text, as `encode_documents` does, with packed token vectors of the same run.
 
     Args:
-        pack: None to make none.
+        projection: Packs the token vectors. None to make none.
     """
-    if pack is None:
+    find = get_offered(embedder, KNOWN)
+    known: dict[str, EncodedText] = find(texts, projection) if find else {}
+    encoded = iter(_encoded([text for text in texts if text not in known], embedder, projection))
+    return [known[text] if text in known else next(encoded) for text in texts]
+
+
+def _encoded(texts: Sequence[str], embedder: WholeEmbedder, projection: Projection | None) -> list[EncodedText]:
+    if projection is None:
         return [EncodedText(vectors) for vectors in encode_documents(embedder, texts)]
     starts = range(0, len(texts), _TEXTS_AT_ONCE)
-    parts = [_with_tokens(embedder, texts[start : start + _TEXTS_AT_ONCE], pack) for start in starts]
+    parts = [_with_tokens(embedder, texts[start : start + _TEXTS_AT_ONCE], projection) for start in starts]
     return list(chain.from_iterable(parts))
 
 
-def _with_tokens(embedder: WholeEmbedder, texts: Sequence[str], pack: Pack) -> list[EncodedText]:
+def _with_tokens(embedder: WholeEmbedder, texts: Sequence[str], projection: Projection) -> list[EncodedText]:
     passages = _passages(embedder, texts)
     windows = list(dict.fromkeys(chain.from_iterable(passages)))
-    vectors, tokens = embedder.encode_with_tokens(windows)  # type: ignore[attr-defined]  # or there were no `pack`
+    vectors, tokens = embedder.encode_with_tokens(windows)  # type: ignore[attr-defined]  # or there were no projection
     by_window = dict(zip(windows, zip(vectors, tokens, strict=True), strict=True))
     encoded = []
     for text, cut in zip(texts, passages, strict=True):
         pieces = join([by_window[passage][1] for passage in cut])
         # Without any, they can still be made, unless there is nothing to make them of.
-        packed = pack(pieces) if len(pieces.ids) or not text.strip() else None
+        packed = projection.packed(pieces) if len(pieces.ids) or not text.strip() else None
         encoded.append(EncodedText(_with_whole(np.stack([by_window[passage][0] for passage in cut])), packed))
     return encoded
 

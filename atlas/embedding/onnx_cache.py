@@ -15,7 +15,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -231,6 +230,8 @@ def _acquire(lock: FileLock, announce: Callable[[str], None]) -> AbstractContext
 
 def _run_exporter(model: str, directory: Path, announce: Callable[[str], None]) -> None:
     """Export a model in a process of its own, which takes torch and its memory with it when it ends."""
+    import subprocess  # most models are exported already, or come with their graph
+
     command = module_command("atlas.embedding.onnx_export", model, str(directory))
     environment = {**import_environment(), "PYTHONIOENCODING": "utf-8"}
     problem = ""

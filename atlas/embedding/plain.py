@@ -19,10 +19,13 @@ MEMBERS = ("model_name", "dimension", "encode_batch")
 WITH_TOKENS = ("encode_with_tokens", "query_tokens")
 """Members of an embedder that gives the vectors of word pieces."""
 
+KNOWN = "known_texts"
+"""Member of an embedder that has the vectors of some texts already."""
+
 WORDS = "word_vectors"
 """Member of an embedder that returns the words of a text."""
 
-OPTIONAL = (WORDS, "windows", "count_tokens", "checksum", *WITH_TOKENS)
+OPTIONAL = (KNOWN, WORDS, "windows", "count_tokens", "checksum", *WITH_TOKENS)
 """Optional members of an embedder that have no substitute."""
 
 MEASURED = "dimension"

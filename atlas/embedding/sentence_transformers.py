@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.core.imports.distribution import absence
+from atlas.core.imports.lazy import LazyModule
 from atlas.core.settings import user_cache
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.choice import (
@@ -23,7 +25,7 @@ from atlas.embedding.choice import (
     choose_model,
     model_files,
 )
-from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Cutter, Span, mean_direction
+from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Cutter, EncodedText, Span, mean_direction
 from atlas.embedding.encoder import Encoder
 from atlas.embedding.late_interaction import (
     NO_TOKENS,
@@ -34,11 +36,15 @@ from atlas.embedding.late_interaction import (
     join,
     measured_projection,
 )
-from atlas.embedding.onnx_cache import MissingExport, OnnxCache
 from atlas.embedding.prompts import NO_PROMPTS, Prompts, model_prompts
 from atlas.embedding.scale import Scale, scale_of
 from atlas.infra.locks import lock_of
 from atlas.protocols.infra import Embedder, Progress
+
+if TYPE_CHECKING:
+    from atlas.embedding import onnx_cache
+else:
+    onnx_cache = LazyModule("atlas.embedding.onnx_cache")  # the bundled model needs none
 
 __all__ = [
     "BUNDLED",
@@ -99,7 +105,7 @@ class SentenceTransformerEmbedder:
         self.model_name = canonical_name(model)
         self._device = device
         self._batch_size = batch_size
-        self._cache = OnnxCache(cache or user_cache())
+        self._cache_path = cache
         self._prompts = prompts
         self._scale: Scale | None = None
         self._encoder: Encoder | None = None
@@ -110,6 +116,10 @@ class SentenceTransformerEmbedder:
         self._ahead: dict[str, tuple[Vector, TokenVectors]] = {}
         self._remembered_tokens = lru_cache(REMEMBERED_QUERIES)(self._query_tokens)
         self._remembered_words = lru_cache(REMEMBERED_QUERIES)(self._words)
+
+    @cached_property
+    def _cache(self) -> onnx_cache.OnnxCache:
+        return onnx_cache.OnnxCache(self._cache_path or user_cache())
 
     @property
     def dimension(self) -> int:
@@ -157,7 +167,7 @@ class SentenceTransformerEmbedder:
             is_there = self._is_bundled() or self._cache.has(self._files())
         except EmbeddingUnavailable as error:
             return f"nothing: {error}"
-        except MissingExport as error:
+        except onnx_cache.MissingExport as error:
             missing = absence("models", f"the embedding model {self.model_name!r}")
             return f"nothing: {missing}" if missing else f"sentence-transformers, because {error}"
         return "onnxruntime" if is_there else "onnxruntime, once the first text or `atlas init` has exported the model"
@@ -278,6 +288,18 @@ class SentenceTransformerEmbedder:
                 on_progress(start + len(part), len(texts))
         return np.concatenate(parts) if parts else np.zeros((0, self.dimension), np.float32)
 
+    def known_texts(self, texts: Sequence[str], projection: Projection | None) -> dict[str, EncodedText]:
+        """Return those of some documents whose vectors come with ATLAS: the sample data's, for the bundled model.
+
+        Args:
+            projection: Packs their token vectors. None for none.
+        """
+        if self.model_name != BUNDLED or self.prompts.document:
+            return {}
+        from atlas.embedding.minilm.sample import known_sample  # other models do without
+
+        return known_sample(texts, projection)
+
     def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
         """Return the vectors of documents, shape (n, dim), and those of each one's word pieces, from one run.
 
@@ -360,7 +382,7 @@ class SentenceTransformerEmbedder:
 
                 return bundled_encoder(self._batch_size)
             return self._cache.load(self.model_name, self._files(), self._batch_size, announce)
-        except MissingExport as error:
+        except onnx_cache.MissingExport as error:
             self._problem = str(error)
         logger.info("%s runs in sentence-transformers, because %s", self.model_name, self._problem)
         announce("loading the model with sentence-transformers")
@@ -372,14 +394,14 @@ class SentenceTransformerEmbedder:
     def _is_bundled(self) -> bool:
         """Return whether the model's graph comes with ATLAS, or raise `MissingExport` if no graph is of use."""
         if self._device not in ON_PROCESSOR:
-            raise MissingExport(f"the device {self._device} was requested")
+            raise onnx_cache.MissingExport(f"the device {self._device} was asked for")
         return self.model_name == BUNDLED
 
     def _files(self) -> Path:
         """Return the directory of the model's files, or raise `MissingExport` if they are not on this machine."""
         files = model_files(self.model_name)
         if files is None:
-            raise MissingExport("the model has no local files of sentence-transformers to export")
+            raise onnx_cache.MissingExport("the model has no local files of sentence-transformers to export")
         return files
 
 

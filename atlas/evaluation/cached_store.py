@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.hits import Candidates, Worth
-from atlas.memory.base.calibration import every
+from atlas.memory.base.calibration.live import every
 from atlas.memory.base.ranking import overfetch
 from atlas.memory.base.scoring import Values
 from atlas.protocols.infra import Where

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from operator import attrgetter
@@ -21,9 +23,15 @@ from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.live import LiveResult
 from atlas.jobs.memory_job import MemoryJob
 from atlas.maps.map import OnProgress
+from atlas.maps.snapshot import n_changed
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Progress
+
+LEAST = 20
+"""Experiences below which nothing is measured in the background: the figures would mean little."""
+
+NICENESS = 19
 
 
 class EvaluationFile(ArtefactFile[OwnEvaluation]):
@@ -53,6 +61,8 @@ class EvaluationJob(MemoryJob):
     """A trial of all ways to search a store, profiles included, on its own attempts, saved as an `EvaluationFile`."""
 
     seed: int = 0
+    is_background: bool = False
+    """True if nobody waits for it, so that whatever else runs on the machine goes first."""
 
     def file(self) -> EvaluationFile:
         """Return the file that the measurement is kept in."""
@@ -60,6 +70,9 @@ class EvaluationJob(MemoryJob):
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> OwnEvaluation:
         """Evaluate the store."""
+        if self.is_background:
+            with suppress(OSError):
+                os.nice(NICENESS)
         with self.opened(on_progress) as memory:
             return evaluate_now(memory, seed=self.seed, on_progress=on_progress)
 
@@ -98,9 +111,35 @@ def usable_profiles(memory: MemorySystem) -> dict[str, dict[str, float]]:
 class LiveEvaluation(LiveResult[OwnEvaluation]):
     """The latest measurement of a store, made by the worker."""
 
+    _n_at_begin: int | None = None
+    """Number of experiences when it began by itself last. A measurement that failed or was cancelled is not repeated
+    before the store has grown again."""
+
     def ask(self) -> None:
         """Ask the worker for a measurement."""
         self._submit(EvaluationJob(**self._place))
+
+    def keep_up(self) -> None:
+        """Let the worker measure in the background, if so much has changed that the settings want it."""
+        growth, n = self.memory.storage.settings.evaluate_growth, self.memory.experience.count()
+        if not growth or self.memory.storage.read_only or n < LEAST:
+            return
+        with self._lock:
+            is_repeated = self._n_at_begin is not None and n < (1 + growth) * self._n_at_begin
+            if not is_repeated and not self._is_working() and self._has_outgrown(growth, n):
+                self._n_at_begin = n
+                self._submit(EvaluationJob(**self._place, is_background=True))
+
+    def _is_working(self) -> bool:
+        status = self.status()
+        return status is not None and status.state in ("queued", "running")
+
+    def _has_outgrown(self, growth: float, n: int) -> bool:
+        """Return whether the store was never measured, or this share of it has been added or changed since."""
+        latest, collection = self.current(), self.memory.experience.collection_name
+        if latest is None or latest.ledger_id != self.memory.storage.ledger.position(collection).ledger_id:
+            return True
+        return n_changed(self.memory.storage, collection, latest.revision) > growth * n / (1 + growth)
 
     def file(self, directory: Path) -> EvaluationFile:
         """Return the file of the evaluation."""

@@ -18,6 +18,10 @@ BOM = b"\xef\xbb\xbf"
 _UTF_16_OR_32 = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
+class NothingToImport(ImportFailed):
+    """A file that is empty, or in no format that ATLAS reads."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One line of JSONL or one element of a JSON list, still as bytes."""
@@ -45,7 +49,8 @@ def read_head(path: Path, limits: Limits) -> bytes:
     """Return the first 64 KiB of a file, without a byte order mark.
 
     Raises:
-        ImportFailed: The file is empty, too large, or its text is not UTF-8 but a wider encoding.
+        NothingToImport: The file is empty.
+        ImportFailed: It is too large, or its text is not UTF-8 but a wider encoding.
     """
     size = path.stat().st_size
     if size > limits.max_file_bytes:
@@ -56,7 +61,8 @@ def read_head(path: Path, limits: Limits) -> bytes:
     with path.open("rb") as handle:
         head = handle.read(HEAD_BYTES)
     if not head.removeprefix(BOM).strip():
-        raise ImportFailed("the file is empty" if len(head) < HEAD_BYTES else "the file begins with whitespace only")
+        is_short = len(head) < HEAD_BYTES
+        raise NothingToImport("the file is empty" if is_short else "the file begins with nothing but blanks")
     if head.startswith(_UTF_16_OR_32) or (b"\x00" in head[:4] and head[:4].strip(b"\x00")[:1] in (b"[", b"{")):
         raise ImportFailed("the file is not UTF-8, but seems to be UTF-16 or UTF-32; save it as UTF-8")
     return head.removeprefix(BOM)

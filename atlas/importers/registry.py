@@ -10,18 +10,29 @@ from pathlib import Path
 from atlas.core.errors import ImportFailed
 from atlas.core.imports.plugins import IMPORTERS, log_fault, made_by_plugins, plugin_named
 from atlas.core.types import Trajectory
-from atlas.importers.files import read_head
+from atlas.importers.files import NothingToImport, read_head
 from atlas.importers.formats import (
     atlas_jsonl,
     inspect_ai,
     inspect_scores,
+    messages,
     protea,
     reflexion,
     swe_agent,
     tau_bench,
     voyager,
 )
-from atlas.importers.formats.agents import atif, claude_code, codex, langfuse, otlp
+from atlas.importers.formats.agents import (
+    atif,
+    claude_code,
+    codex,
+    copilot,
+    langfuse,
+    mini_swe_agent,
+    openhands,
+    otlp,
+    vscode_chat,
+)
 from atlas.importers.rows import Limits, Row
 
 
@@ -61,6 +72,14 @@ _OWN = (
     Format("tau-bench", "τ-bench runs", tau_bench.matches, tau_bench.read, judged_by=tau_bench.judged_by),
     Format("reflexion", "Reflexion logs", reflexion.matches, reflexion.read),
     Format("swe-agent", "SWE-agent trajectories", swe_agent.matches, swe_agent.read),
+    Format(
+        "mini-swe-agent",
+        "mini-SWE-agent trajectories",
+        mini_swe_agent.matches,
+        mini_swe_agent.read,
+        is_log=True,
+        why_unknown="a run does not say whether it solved its task",
+    ),
     Format("inspect", "Inspect logs", inspect_ai.matches, inspect_ai.read, judged_by=inspect_scores.judged_by),
     Format("voyager", "Voyager skills", voyager.matches, voyager.read),
     Format(
@@ -78,6 +97,30 @@ _OWN = (
         codex.read,
         is_log=True,
         why_unknown="a rollout does not say whether a request was met",
+    ),
+    Format(
+        "copilot",
+        "Copilot CLI sessions",
+        copilot.matches,
+        copilot.read,
+        is_log=True,
+        why_unknown="a session does not say whether a request was met",
+    ),
+    Format(
+        "vscode-chat",
+        "VS Code chats",
+        vscode_chat.matches,
+        vscode_chat.read,
+        is_log=True,
+        why_unknown="nobody voted on the answer",
+    ),
+    Format(
+        "openhands",
+        "OpenHands trajectories",
+        openhands.matches,
+        openhands.read,
+        is_log=True,
+        why_unknown="a trajectory does not say whether a request was met",
     ),
     Format(
         "atif",
@@ -105,6 +148,14 @@ _OWN = (
         why_unknown="no score of the trace was named as success",
     ),
     Format("protea", "Protea memories", protea.matches, protea.read),
+    Format(
+        "messages",
+        "chat messages",
+        messages.matches,
+        messages.read,
+        is_log=True,
+        why_unknown="messages do not say whether the task was done",
+    ),
 )
 """ATLAS's own formats, in the order in which they are tried."""
 
@@ -121,7 +172,8 @@ def detect(path: Path, limits: Limits | None = None) -> Format:
     """Return the format of a file, recognised by its content.
 
     Raises:
-        ImportFailed: The file cannot be read, is empty or too large, or has an unknown format.
+        NothingToImport: The file is empty, or has an unknown format.
+        ImportFailed: It cannot be read, or is too large.
     """
     try:
         head = read_head(path, limits or Limits())
@@ -130,7 +182,7 @@ def detect(path: Path, limits: Limits | None = None) -> Format:
     for format in all_formats().values():
         if _matches(format, path, head):
             return format
-    raise ImportFailed(
+    raise NothingToImport(
         f"{path.name} is not in a format that ATLAS knows; known: {', '.join(all_formats())}; give --format"
     )
 

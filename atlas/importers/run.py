@@ -13,6 +13,7 @@ from atlas.core.errors import ImportFailed
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings
 from atlas.core.types import Experience, Trajectory
+from atlas.importers.files import NothingToImport
 from atlas.importers.logs import LogOptions, prepare
 from atlas.importers.registry import Format, all_formats, detect
 from atlas.importers.rows import MEGABYTE, Item, Limits, Row, one_line
@@ -87,6 +88,11 @@ class ImportReport:
     """The first 100 of those refused."""
 
     files: int
+    """Files that were looked at."""
+
+    unclaimed: int = 0
+    """Number of those that lie in directories and are empty or in no known format, and so were skipped."""
+
     scrubbed: Mapping[str, int] = field(default_factory=dict)
     """Number of secrets that were taken out, by kind."""
 
@@ -161,7 +167,7 @@ def import_paths(
         sink, strict=strict, log_options=log_options or LogOptions(), on_progress=on_progress, total_bytes=total_bytes
     )
     for file in files:
-        run.take_file(file.path, file.size, _rows(file.path, chosen_format, limits))
+        run.take_file(file, _rows(file, chosen_format, limits))
     run.flush()
     return run.report(len(files))
 
@@ -186,23 +192,14 @@ class _Attempts:
 def read_attempts(paths: Sequence[Path], *, format: str = "auto", settings: Settings) -> list[Trajectory]:
     """Return the attempts in files and in the files under directories, in their order.
 
-    What is not an attempt is passed over, as is what lies in a directory and is of no known format.
+    Other records are skipped.
 
     Raises:
         ImportFailed: As `import_paths` with `strict`: figures over a part of the data would look like those over all.
     """
-    sink, limits = _Attempts(), Limits.of(settings)
-    files = [file.path for file in source_files(paths) if file.path in paths or _is_known(file.path, limits)]
-    import_paths(sink, files, format=format, strict=True, settings=settings)
+    sink = _Attempts()
+    import_paths(sink, paths, format=format, strict=True, settings=settings)
     return sink.trajectories
-
-
-def _is_known(path: Path, limits: Limits) -> bool:
-    try:
-        detect(path, limits)
-    except (ImportFailed, OSError):
-        return False
-    return True
 
 
 class SourceFile(NamedTuple):
@@ -211,6 +208,9 @@ class SourceFile(NamedTuple):
     path: Path
     size: int
     """Size in bytes."""
+
+    is_listed: bool
+    """True if it was named itself, false if a directory that it lies in was."""
 
 
 class _SourcedRow(NamedTuple):
@@ -233,24 +233,27 @@ class _Run:
         self._on_progress = on_progress
         self._total_bytes = total_bytes
         self._done_bytes = 0
-        self._n_read = self._n_skipped = self._n_rejected = self._n_purged = 0
+        self._n_read = self._n_skipped = self._n_rejected = self._n_purged = self._n_unclaimed = 0
         self._added: Counter[str] = Counter()
         self._rejections: list[Rejection] = []
         self._items: list[Item] = []
         self._items_bytes = 0
         self._source = ""
 
-    def take_file(self, path: Path, size: int, rows: Iterator[_SourcedRow]) -> None:
+    def take_file(self, file: SourceFile, rows: Iterator[_SourcedRow]) -> None:
         """Hand a file's rows on, and note what was refused."""
         start = self._done_bytes
-        for source, row in rows:
-            self._done_bytes = start + min(row.offset, size)
-            self._n_read += row.position > 0
-            if row.item is None:
-                self._reject(Rejection(path, row.position, row.reason))
-            else:
-                self._take(row.item, row.n_bytes, source)
-        self._done_bytes = start + size
+        try:
+            for source, row in rows:
+                self._done_bytes = start + min(row.offset, file.size)
+                self._n_read += row.position > 0
+                if row.item is None:
+                    self._reject(Rejection(file.path, row.position, row.reason))
+                else:
+                    self._take(row.item, row.n_bytes, source)
+        except NothingToImport:
+            self._n_unclaimed += 1
+        self._done_bytes = start + file.size
         self._tell_progress()
 
     def flush(self) -> None:
@@ -275,6 +278,7 @@ class _Run:
             rejected=self._n_rejected,
             rejections=tuple(self._rejections),
             files=n_files,
+            unclaimed=self._n_unclaimed,
             scrubbed=dict(self._scrubbed),
             unknown=dict(self._unknown),
             judged=dict(self._judged),
@@ -323,13 +327,19 @@ def _is_unknown(item: Item) -> bool:
     return isinstance(attempt, Trajectory | Experience) and attempt.outcome.success is None
 
 
-def _rows(path: Path, chosen_format: Format | None, limits: Limits) -> Iterator[_SourcedRow]:
-    """Yield a file's rows with its format's name. Row 0 has the reason why a file cannot be read completely."""
+def _rows(file: SourceFile, chosen_format: Format | None, limits: Limits) -> Iterator[_SourcedRow]:
+    """Yield a file's rows with its format's name. Row 0 has the reason why a file cannot be read completely.
+
+    Raises:
+        NothingToImport: The file lies in a directory, and is empty or in no known format.
+    """
     try:
-        reader = chosen_format or detect(path, limits)
-        for row in reader.read(path, limits):
+        reader = chosen_format or detect(file.path, limits)
+        for row in reader.read(file.path, limits):
             yield _SourcedRow(reader.name, row)
     except ImportFailed as error:
+        if isinstance(error, NothingToImport) and not file.is_listed:
+            raise
         yield _SourcedRow("", Row(0, None, one_line(str(error))))
     except OSError as error:
         yield _SourcedRow("", Row(0, None, one_line(f"the file cannot be read: {error.strerror or error}")))
@@ -354,7 +364,7 @@ def source_files(paths: Sequence[Path]) -> list[SourceFile]:
         if path.is_dir():
             files += _walk(path)
         elif path.is_file():
-            files.append(SourceFile(path, _size(path)))
+            files.append(SourceFile(path, _size(path), is_listed=True))
         else:
             exists = path.exists()
             raise ImportFailed(f"{path} {'is neither a file nor a directory' if exists else 'does not exist'}")
@@ -367,7 +377,11 @@ def _walk(directory: Path) -> list[SourceFile]:
 
     walked = os.walk(directory, onerror=refuse)
     paths = sorted(Path(parent, name) for parent, _, names in walked for name in names)
-    return [SourceFile(path, _size(path)) for path in paths if path.is_file() and not _belongs_to_database(path)]
+    return [
+        SourceFile(path, _size(path), is_listed=False)
+        for path in paths
+        if path.is_file() and not _belongs_to_database(path)
+    ]
 
 
 def _belongs_to_database(path: Path) -> bool:

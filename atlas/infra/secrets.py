@@ -82,7 +82,9 @@ class Kind:
     cues: tuple[str, ...]
     """Lower-case texts, one of which stands in each text that holds such a secret. They are looked for first."""
 
-    pattern: re.Pattern[str]
+    pattern: str
+    """Compiled, and kept by `re`, when a text first holds a cue."""
+
     placeholder: str
 
 
@@ -90,7 +92,7 @@ KINDS = (
     Kind(
         "private keys",
         ("private key",),
-        re.compile(
+        (
             r"-----BEGIN (?P<of>[A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?)-----"
             r"(?:(?:[^-]|-(?!----)){1,20000}-----END (?P=of)-----"
             r"|(?:\s|\\[nr]){0,9}(?:[A-Za-z0-9+/=]{40,100}(?:\s|\\[nr]){0,9}){1,400})"
@@ -100,86 +102,79 @@ KINDS = (
     Kind(
         "passwords in addresses",
         ("://",),
-        re.compile(
-            r"\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'<>]{0,200}):(?!\[password\])[^\s/@\"'<>]{1,500}@", re.IGNORECASE
-        ),
+        r"(?i)\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'<>]{0,200}):(?!\[password\])[^\s/@\"'<>]{1,500}@",
         r"\1:[password]@",
     ),
     Kind(
         "bearer headers",
         ("bearer", "authorization"),
-        re.compile(
-            rf"\b(Authorization{_SEPARATOR}(?:Bearer|Basic|Token)"
+        (
+            rf"(?i)\b(Authorization{_SEPARATOR}(?:Bearer|Basic|Token)"
             r"|Bearer(?=\s{1,5}+(?:[A-Za-z._~+/=-]{0,200}\d|[A-Za-z0-9]{24})))"
-            r"\s{1,5}(?!\[)[A-Za-z0-9._~+/=-]{8,8000}",
-            re.IGNORECASE,
+            r"\s{1,5}(?!\[)[A-Za-z0-9._~+/=-]{8,8000}"
         ),
         r"\1 [token]",
     ),
     Kind(
         "API keys",
         ("sk-", "k-lf-", "k_live_", "k_test_", "akia", "asia", "aiza", "gsk_", "xai-", "sg.", "atlas_"),
-        re.compile(r"(?<![A-Za-z0-9_-])(?:" + "|".join(_KEY_SHAPES) + r")"),
+        r"(?<![A-Za-z0-9_-])(?:" + "|".join(_KEY_SHAPES) + r")",
         "[API key]",
     ),
     Kind(
         "addresses with secrets",
         ("hooks.slack.com",),
-        re.compile(r"(https://hooks\.slack\.com/(?:services|workflows|triggers)/)(?!\[)[A-Za-z0-9_/-]{10,200}"),
+        r"(https://hooks\.slack\.com/(?:services|workflows|triggers)/)(?!\[)[A-Za-z0-9_/-]{10,200}",
         r"\1[secret]",
     ),
     Kind(
         "tokens",
         ("gh", "glpat-", "xox", "hf_", "npm_", "pypi-", "ya29.", "eyj"),
-        re.compile(r"(?<![A-Za-z0-9_-])(?:" + "|".join(_TOKEN_SHAPES) + r")"),
+        r"(?<![A-Za-z0-9_-])(?:" + "|".join(_TOKEN_SHAPES) + r")",
         "[token]",
     ),
-    Kind("tokens", (":aa",), re.compile(r"(?<!\d)\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"), "[token]"),
+    Kind("tokens", (":aa",), r"(?<!\d)\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])", "[token]"),
     Kind(
         "Azure keys",
         ("key",),
-        re.compile(r"(" + _AZURE_NAMES + r"[\\\"' ]{0,4}[:=]?[\\\"' ]{0,4})[A-Za-z0-9+/]{40,120}={0,2}", re.IGNORECASE),
+        r"(?i)(" + _AZURE_NAMES + r"[\\\"' ]{0,4}[:=]?[\\\"' ]{0,4})[A-Za-z0-9+/]{40,120}={0,2}",
         r"\1[secret]",
     ),
     Kind(
         "Azure keys",
         ("==",),
-        re.compile(
-            r"((?:azure|account[ _-]?(?:name|key)|storage[ _-]?(?:account|key)|\.core\.windows\.net)"
-            r"(?:[^\n]|\n(?!\n)){0,200}?(?<![A-Za-z0-9+/-]))[A-Za-z0-9+/]{86}==(?![A-Za-z0-9+/=])",
-            re.IGNORECASE,
+        (
+            r"(?i)((?:azure|account[ _-]?(?:name|key)|storage[ _-]?(?:account|key)|\.core\.windows\.net)"
+            r"(?:[^\n]|\n(?!\n)){0,200}?(?<![A-Za-z0-9+/-]))[A-Za-z0-9+/]{86}==(?![A-Za-z0-9+/=])"
         ),
         r"\1[secret]",
     ),
     Kind(
         "named secrets",
         ("key", "token", "secret", "passw", "passphrase", "pwd"),
-        re.compile(
-            rf"({_ASSIGNED})(?=[A-Za-z0-9_./+~!@#$%^&*-]{{0,200}}\d)(?!{_VARIABLE}|(?<![\\\"']){_ATTRIBUTE})"
-            r"[A-Za-z0-9_./+~!@#$%^&*=-]{8,500}+(?![(\[])",
-            re.IGNORECASE,
+        (
+            rf"(?i)({_ASSIGNED})(?=[A-Za-z0-9_./+~!@#$%^&*-]{{0,200}}\d)(?!{_VARIABLE}|(?<![\\\"']){_ATTRIBUTE})"
+            r"[A-Za-z0-9_./+~!@#$%^&*=-]{8,500}+(?![(\[])"
         ),
         r"\1[secret]",
     ),
     Kind(
         "named secrets",
         ("passw", "passphrase", "pwd"),
-        re.compile(
+        (
             r"((?:(?<![A-Za-z0-9])(?:[A-Z0-9]{1,40}_){0,6}(?:PASSWORD|PASSWD|PASSPHRASE|PWD(?="
             + rf"={_QUOTES}{_NO_PATH}))=[\\\"']{{0,4}})"
             r"|(?i:[\\\"'](?:[a-z0-9]{1,40}[_-]){0,6}(?:"
             + _PASSWORDS
             + r")[\\]{0,2}[\"']\s{0,3}:\s{0,3}[\\]{0,2}[\"']))"
-            rf"(?![\[$<{{*%]|(?i:{_WORDS})(?:[\s\\\"'<>]|$))[^\s\\\"'<>]{{6,500}}",
+            rf"(?![\[$<{{*%]|(?i:{_WORDS})(?:[\s\\\"'<>]|$))[^\s\\\"'<>]{{6,500}}"
         ),
         r"\1[secret]",
     ),
     Kind(
         HOME,
         ("/home/", "/users/", ":\\", ":/users", "/root"),
-        re.compile(
-            r"(?<![\w.~-])(?:(?:/home/|/Users/|[A-Za-z]:(?:\\{1,4}|/)Users(?:\\{1,4}|/))" + _NAME + r"|/root(?![\w.-]))"
-        ),
+        r"(?<![\w.~-])(?:(?:/home/|/Users/|[A-Za-z]:(?:\\{1,4}|/)Users(?:\\{1,4}|/))" + _NAME + r"|/root(?![\w.-]))",
         "~",
     ),
 )
@@ -260,7 +255,7 @@ def scrub_text(text: str, counts: Counter[str], *, homes: bool = True) -> str:
         return text
     for kind in KINDS:
         if any(cue in lowered for cue in kind.cues) and (homes or kind.name != HOME):
-            text, n_found = kind.pattern.subn(kind.placeholder, text)
+            text, n_found = re.subn(kind.pattern, kind.placeholder, text)
             if n_found:
                 counts[kind.name] += n_found
     return text

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from atlas.core.errors import Cancelled
@@ -16,6 +17,7 @@ from atlas.learning.rewrite.executable import rewritten_source, sources, standal
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.merging import merge
 from atlas.learning.rewrite.pruning import prune
+from atlas.learning.rewrite.sharing import SharedDefinition, Sharing
 from atlas.learning.rewrite.shelf import Shelf, drop_invalid, users
 from atlas.learning.sandbox.modules import PublicNames
 from atlas.learning.sandbox.runner import Sandbox
@@ -25,17 +27,23 @@ from atlas.learning.search.engines import Corpus, Engine, Proposal
 from atlas.learning.search.limits import IsCancelled, Limits, RaiseIfCancelled, StageProgress
 from atlas.learning.search.sampling import sample
 from atlas.learning.search.stitch import StitchEngine
+from atlas.learning.terms.description_length import n_tokens
+from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.parsing import is_runnable
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.terms import Term
-
-Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
-"""Function that runs programs as they are and as rewritten sources.
-
-Its result is by id: True if both behave the same, None if that cannot be verified."""
+from atlas.learning.whole_definitions import (
+    Verify,
+    needed_tools,
+    proofs_of,
+    tools_beside,
+    verified_sharing,
+    verify_with,
+)
 
 DIFFERENT_AS_TERM = "does something else in the form that is searched, without comments and annotations"
 DUPLICATE = "is the same as another function"
+CHANGING = "changes what a program does"
 DIFFERENT_WITH_FUNCTIONS = "does something else with what was found in others"
 
 
@@ -88,6 +96,8 @@ class Library:
 
     shelf: Shelf
     functions: Mapping[str, Function]
+    definitions: tuple[SharedDefinition, ...] = ()
+    """Whole definitions, which programs use before the functions are looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,29 +192,36 @@ def compress(
     """
     corpus = as_programs(programs)
     verify, star_names = default_checks(sandbox, verify, star_names, cancelled)
+    originals_by_id = {program.id: program for program in corpus}
+    allowed, prefix = tools_by(tools, are_run=verify is not None), free_prefix(corpus)
+    limits = limits or Limits()
+    sharing, n_changed = verified_sharing(corpus, allowed, limits, prefix, verify)
+    corpus = [sharing.programs.get(program.id, program) for program in corpus]
     run = _Run(
         programs={program.id: program for program in corpus},
         engine=engine or default_engine(),
-        limits=limits or Limits(),
-        verify=verify,
+        limits=limits,
+        verify=None if verify is None else verify_with(sharing, originals_by_id, verify),
         progress=progress or (lambda stage, share: None),
         raise_if_cancelled=_raising(cancelled),
     )
     if engine is None and (missing := absence("learning", "Stitch, which finds more,")):
         run.notes.append(f"the search was by {run.engine.name}; {missing}")
-    readable = read_programs(corpus, run.limits, run.refused, star_names, tools_by(tools, are_run=verify is not None))
+    run.refused[CHANGING] += n_changed
+    readable = read_programs(corpus, run.limits, run.refused, star_names, tools_beside(allowed, sharing))
     run.notes += readable.notes
     sampled = _sample(readable.terms, run)
     originals = _unchanged_programs(sampled, readable, run)
     proposal = _search(originals, run, cancelled)
     rewritten = dict(zip(originals, proposal.terms, strict=True))
     shelf = Shelf(originals, rewritten, proposal.patterns, readable.removable_imports)
-    functions = _functions(shelf, free_prefix(corpus), run)
+    functions = _functions(shelf, prefix, run, first=len(sharing.definitions))
     n_valid = len(shelf.patterns)
     _prove(shelf, functions, run)
     _rewrite_others(shelf, functions, {name: term for name, term in readable.terms.items() if name not in sampled}, run)
     compression = _result(shelf, functions, run)
-    return replace(compression, n_searched=len(originals), n_found=len(proposal.patterns), n_valid=n_valid)
+    compression = replace(compression, n_searched=len(originals), n_found=len(proposal.patterns), n_valid=n_valid)
+    return with_definitions(compression, sharing, originals_by_id, verify) if sharing.definitions else compression
 
 
 def _search(originals: Mapping[str, Term], run: _Run, cancelled: IsCancelled | None) -> Proposal:
@@ -215,9 +232,9 @@ def _search(originals: Mapping[str, Term], run: _Run, cancelled: IsCancelled | N
     return proposal
 
 
-def _functions(shelf: Shelf, prefix: str, run: _Run) -> dict[str, Function]:
+def _functions(shelf: Shelf, prefix: str, run: _Run, first: int) -> dict[str, Function]:
     """Inline the patterns that are not valid Python functions, and return the valid functions."""
-    valid = drop_invalid(shelf, prefix, run.raise_if_cancelled)
+    valid = drop_invalid(shelf, prefix, run.raise_if_cancelled, first)
     run.refused.update(valid.reasons)
     _compile(shelf, valid.functions, run)
     return valid.functions
@@ -295,7 +312,7 @@ def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
         wrong = _changing(shelf, functions, run)
         if not wrong:
             return
-        run.refused["changes what a program does"] += len(wrong)
+        run.refused[CHANGING] += len(wrong)
         shelf.inline(wrong)
 
 
@@ -371,6 +388,92 @@ def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compr
         notes=tuple(run.notes),
         library=Library(shelf=shelf, functions=functions),
         engine=run.engine.name,
+    )
+
+
+def with_definitions(
+    compression: Compression, sharing: Sharing, originals: Mapping[str, Program], verify: Verify | None
+) -> Compression:
+    """Return a compression of programs that share definitions, with these as its first functions."""
+    names = {each.name for each in sharing.definitions}
+    whole = with_preludes(compression.rewritten, compression.library.shelf.programs, sharing, originals)
+    rewritten = whole.rewritten
+    shared = tuple(_shared(each, rewritten, sharing, originals, verify) for each in sharing.definitions)
+    found = tuple(
+        replace(
+            each,
+            needs=tuple(sorted({*each.needs} - names | needed_tools(sharing.definitions, each.needs))),
+            calls=(*(other.name for other in sharing.definitions if other.name in each.needs), *each.calls),
+        )
+        for each in compression.abstractions
+    )
+    return replace(
+        compression,
+        abstractions=(*shared, *found),
+        rewritten=rewritten,
+        n_found=compression.n_found + len(shared),
+        n_valid=compression.n_valid + len(shared),
+        tokens_before=compression.tokens_before + whole.n_tokens_less,
+        tokens_library=compression.tokens_library + sum(n_tokens(each.source) for each in sharing.definitions),
+        library=replace(compression.library, definitions=sharing.definitions),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholePrograms:
+    """Rewritten programs with the shared definitions that they need."""
+
+    rewritten: dict[str, RewrittenProgram]
+    n_tokens_less: int
+    """Tokens by which the programs are shorter for the shared definitions alone."""
+
+
+def with_preludes(
+    found: Mapping[str, RewrittenProgram],
+    compressed: Collection[str],
+    sharing: Sharing,
+    originals: Mapping[str, Program],
+) -> WholePrograms:
+    """Return rewritten programs, those that share definitions with these before them.
+
+    Args:
+        found: Programs that call what was found in them once their definitions were shared.
+        compressed: Ids of all programs that were searched.
+    """
+    rewritten, n_less = dict(found), 0
+    for name in sharing.programs.keys() & set(compressed):
+        before = ast.unparse(normalise(originals[name].source))
+        source = ast.unparse(normalise(sharing.programs[name].source))
+        inner = found.get(name)
+        n_less += n_tokens(before) - n_tokens(source)
+        rewritten[name] = RewrittenProgram(
+            before=before,
+            after=inner.after if inner else source,
+            standalone=sharing.prelude(name) + (inner.standalone if inner else source),
+            functions=(*sharing.used[name], *(inner.functions if inner else ())),
+        )
+    return WholePrograms(rewritten=rewritten, n_tokens_less=n_less)
+
+
+def _shared(
+    definition: SharedDefinition,
+    rewritten: Mapping[str, RewrittenProgram],
+    sharing: Sharing,
+    originals: Mapping[str, Program],
+    verify: Verify | None,
+) -> Abstraction:
+    users_of = [name for name, used in sharing.used.items() if definition.name in used and name in rewritten]
+    sources = {name: rewritten[name].standalone.removeprefix(sharing.prelude(name)) for name in users_of}
+    return Abstraction(
+        name=definition.name,
+        source=definition.source,
+        arity=definition.arity,
+        calls=definition.calls,
+        needs=tuple(sorted(needed_tools(sharing.definitions, [definition.name]))),
+        uses=tuple(sorted(users_of)),
+        n_tasks=len({originals[name].task_id for name in users_of}),
+        saving=(len(users_of) - 1) * n_tokens(definition.source),
+        proofs=proofs_of(definition, sources, sharing, originals, verify),
     )
 
 

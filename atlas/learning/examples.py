@@ -14,7 +14,7 @@ from pathlib import Path
 from atlas.core.types import CodeConcept
 from atlas.learning.composition import Find, find_nothing, sources
 from atlas.learning.sandbox.runner import RunLimits, RunResult, Sandbox
-from atlas.learning.terms.names import function_of
+from atlas.learning.terms.names import defined_name
 from atlas.learning.terms.parsing import try_parse
 from atlas.primitives.examples import ExampleResult, plain
 
@@ -123,7 +123,7 @@ def examples_of(
     runs = sandbox.run_all(
         [(recording.source, recording.tests_with_report) for recording in chosen], is_cancelled=is_cancelled
     )
-    names = {concept.id: function_of(concept.code, concept.name).name for concept in concepts}
+    names = {concept.id: defined_name(concept.code, concept.name) for concept in concepts}
     pairs: list[tuple[CodeConcept, str, str]] = []
     for concept in concepts:
         calls = [

@@ -11,20 +11,22 @@ from atlas.learning.compression import (
     Compression,
     Library,
     RewrittenProgram,
-    Verify,
     compress,
     default_checks,
     describe_rewriting,
+    with_preludes,
 )
-from atlas.learning.reading import StarNames, read_programs, tools_by
+from atlas.learning.reading import StarNames, Tools, read_programs, tools_by
 from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import standalone
 from atlas.learning.rewrite.lengths import Lengths
+from atlas.learning.rewrite.sharing import Sharing, apply_definitions
 from atlas.learning.rewrite.shelf import Shelf
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.programs import Program
+from atlas.learning.whole_definitions import Verify, tools_beside, verdicts_on, verify_with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,30 +119,53 @@ def reuse(
         tools: Names of an agent's tools, as in `compress`.
     """
     verify, star_names = default_checks(sandbox, verify, star_names)
-    corpus = read_programs(
-        programs, limits or Limits(), Counter(), star_names, tools_by(tools, are_run=verify is not None)
-    )
-    names = {program.id for program in programs if _prefix(library) in program.source}
-    originals = {name: term for name, term in corpus.terms.items() if name not in names}
+    by_id = {program.id: program for program in programs}
+    own = {name for name, program in by_id.items() if _prefix(library) in program.source}
+    allowed = tools_by(tools, are_run=verify is not None)
+    sharing, n_changed = _shared([by_id[name] for name in by_id if name not in own], library, allowed, verify)
+    current = [sharing.programs.get(name, program) for name, program in by_id.items()]
+    corpus = read_programs(current, limits or Limits(), Counter(), star_names, tools_beside(allowed, sharing))
+    originals = {name: term for name, term in corpus.terms.items() if name not in own}
     shelf = apply_library(library.shelf, library.functions, originals, corpus.removable_imports)
-    n_refused = _verify(shelf, library, {program.id: program for program in programs}, verify)
-    rewritten = [name for name, term in shelf.programs.items() if term.calls]
-    used = Counter(library.functions[each].name for name in rewritten for each in shelf.functions_of(name))
+    checked = None if verify is None else verify_with(sharing, by_id, verify)
+    n_refused = n_changed + _verify(shelf, library, {program.id: program for program in current}, checked)
+    called = [name for name, term in shelf.programs.items() if term.calls]
+    described = {name: describe_rewriting(name, shelf, library.functions) for name in called}
+    whole = with_preludes(described, originals, sharing, by_id)
     lengths = Lengths(shelf, library.functions)
     return Reuse(
         n_programs=len(originals),
-        n_functions=len(library.shelf.patterns),
-        used=dict(used),
-        tokens_before=sum(lengths.of(name, term) for name, term in originals.items()),
+        n_functions=len(library.shelf.patterns) + len(library.definitions),
+        used=dict(Counter(each for rewritten in whole.rewritten.values() for each in rewritten.functions)),
+        tokens_before=sum(lengths.of(name, term) for name, term in originals.items()) + whole.n_tokens_less,
         tokens_after=sum(map(lengths.of, originals)),
-        rewritten={name: describe_rewriting(name, shelf, library.functions) for name in rewritten},
+        rewritten=whole.rewritten,
         n_refused=n_refused,
     )
 
 
+def _shared(programs: Sequence[Program], library: Library, tools: Tools, verify: Verify | None) -> tuple[Sharing, int]:
+    """Return the programs that have definitions of a library, and how many do something else with these."""
+    allowed = {program.id: tools(program) for program in programs}
+    originals = {program.id: program for program in programs}
+    judged = set() if verify is None else set(originals)
+    wrong: set[str] = set()
+    while True:
+        candidates = [program for program in programs if program.id not in wrong]
+        sharing = apply_definitions(library.definitions, candidates, allowed, judged)
+        verdicts = verdicts_on(sharing, originals, verify)
+        changed = {name for name, same in verdicts.items() if same is False}
+        unjudged = {name for name, same in verdicts.items() if same is None} & judged
+        if not (changed or unjudged):
+            return sharing, len(wrong)
+        wrong |= changed
+        judged -= unjudged
+
+
 def _prefix(library: Library) -> str:
     """Return the prefix of the functions' names. Programs that already use it are left out."""
-    return next((function.name.rstrip("0123456789") for function in library.functions.values()), "\0")
+    names = [*(function.name for function in library.functions.values()), *(each.name for each in library.definitions)]
+    return next((name.rstrip("0123456789") for name in names if name[-1:].isdigit()), "\0")
 
 
 def _verify(shelf: Shelf, library: Library, programs: Mapping[str, Program], verify: Verify | None) -> int:

@@ -12,7 +12,7 @@ from atlas.learning.compression import Compression, RewrittenProgram
 from atlas.learning.examples import RecordedProgram
 from atlas.learning.rewrite.rename import rename_identifiers
 from atlas.learning.sandbox.verification import Verifier
-from atlas.learning.terms.names import function_of, identifiers
+from atlas.learning.terms.names import defined_name, defines_class, identifiers
 from atlas.learning.terms.parsing import try_parse
 from atlas.learning.terms.programs import Program
 from atlas.protocols.infra import Progress
@@ -75,7 +75,11 @@ def recordings(
                     functions=_functions(rewritten, concepts, names),
                     program=after,
                     tests=rewriting.program.tests,
-                    called_by={concepts[name].id: names.get(name, name) for name in rewritten.functions},
+                    called_by={
+                        concepts[name].id: names.get(name, name)
+                        for name in rewritten.functions
+                        if not defines_class(concepts[name].code)  # its instances are no literals
+                    },
                 )
             )
     return results
@@ -120,7 +124,7 @@ def _functions(rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept],
 
 def function_name(concept: CodeConcept) -> str:
     """Return the name of the function in its code. A library may hold it under another name."""
-    return function_of(concept.code, concept.name).name
+    return defined_name(concept.code, concept.name)
 
 
 def identifiers_in(source: str) -> set[str]:

@@ -36,7 +36,7 @@ from atlas.learning.sandbox.verification import Verifier
 from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.search.model_engine import ModelEngine
-from atlas.learning.terms.names import unused_name
+from atlas.learning.terms.names import defines_class, unused_name
 from atlas.learning.terms.programs import Program
 from atlas.protocols.infra import LLMClient, Progress
 from atlas.protocols.strategies import ConceptDocumenter
@@ -225,6 +225,9 @@ class ProvenCompression:
                 documented = await in_thread(call, documenter.document, unnamed, examples)
                 concepts[abstraction.name] = _with_free_name(documented, reserved)
             reserved.add(concepts[abstraction.name].name)
+        for abstraction in compression.abstractions:
+            if abstraction.name not in existing:
+                concepts[abstraction.name] = _with_later_calls(abstraction, concepts)
         return concepts, existing
 
 
@@ -280,19 +283,34 @@ def _call_by_name(code: str, names: Mapping[str, str]) -> str:
 
 def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:
     """Return an abstraction as a concept under its placeholder, which calls the others by their names."""
-    names = {placeholder: function_name(concepts[placeholder]) for placeholder in abstraction.calls}
+    earlier = [placeholder for placeholder in abstraction.calls if placeholder in concepts]
+    names = {placeholder: function_name(concepts[placeholder]) for placeholder in earlier}
     return CodeConcept(
         name=abstraction.name,
         description=abstraction.name,
         code=_call_by_name(abstraction.source, names),
         source="learned",
-        calls=tuple(concepts[placeholder].id for placeholder in abstraction.calls),
+        calls=tuple(concepts[placeholder].id for placeholder in earlier),
         found_in=abstraction.uses,
         metadata={
             "n_tasks": abstraction.n_tasks,
             "saving": abstraction.saving,
             **({"tools": list(abstraction.needs)} if abstraction.needs else {}),
         },
+    )
+
+
+def _with_later_calls(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:
+    """Return the concept of an abstraction with calls of concepts after it, as of functions that call each other."""
+    concept = concepts[abstraction.name]
+    later = [placeholder for placeholder in abstraction.calls if concepts[placeholder].id not in concept.calls]
+    if not later:
+        return concept
+    names = {placeholder: function_name(concepts[placeholder]) for placeholder in later}
+    return replace(
+        concept,
+        code=_call_by_name(concept.code, names),
+        calls=(*concept.calls, *(concepts[placeholder].id for placeholder in later)),
     )
 
 
@@ -311,7 +329,9 @@ def _examples(
 
 
 def _with_free_name(concept: CodeConcept, reserved: set[str]) -> CodeConcept:
-    """Return the concept with a free name, since a documenter knows only the names it has assigned."""
+    """Return the concept with a free name, since a documenter knows only those that it gave. A class keeps its name."""
+    if defines_class(concept.code):
+        return concept
     free = unused_name(concept.name, reserved)
     if free == concept.name:
         return concept

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TypeVar
 
 from atlas.core.errors import AtlasError, Cancelled
@@ -19,7 +20,7 @@ def concurrency_of(asker: LLMClient | object) -> int:
     return max(1, int(getattr(asker, "concurrency", 1)))
 
 
-def in_waves(method: Callable[[A], Awaitable[T]], arguments: Sequence[A], at_once: int) -> Iterator[T | AtlasError]:
+def in_waves(method: Callable[[A], Awaitable[T]], arguments: Iterable[A], at_once: int) -> Iterator[T | AtlasError]:
     """Yield what a method returns for each argument, in their order, or the error that it raised for it.
 
     `Cancelled` ends all of it.
@@ -28,10 +29,11 @@ def in_waves(method: Callable[[A], Awaitable[T]], arguments: Sequence[A], at_onc
     after an error or an interrupt, thus begins no others.
 
     Args:
+        arguments: Read wave by wave, so that the first call waits for no others.
         method: It may be sync where only one call runs at once.
     """
-    for start in range(0, len(arguments), at_once):
-        wave = arguments[start : start + at_once]
+    remaining = iter(arguments)
+    while wave := list(islice(remaining, at_once)):
         if at_once > 1:
             yield from run(_wave(method, wave))
         else:

@@ -6,8 +6,8 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import Operations
@@ -18,6 +18,9 @@ from atlas.infra.secrets import counting_secrets, without_secrets
 from atlas.memory.base.memory import Memory
 from atlas.memory.query import AnyMemory, error_text, joined
 from atlas.storage.store import Store
+
+if TYPE_CHECKING:
+    from atlas.memory.context import Coin
 
 logger = logging.getLogger(__name__)
 
@@ -53,21 +56,45 @@ class Attribution:
     """Other parts of its `used` that cannot be counted, each with the reason."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Records and coin that an agent was given for a task."""
+
+    retrieved: Ids
+    coin: Coin | None
+
+
+_NOTHING = _Given({}, None)
+
+
 class TrajectoryAttribution:
     """Memories retrieved for the latest unfinished tasks of this process."""
 
     def __init__(self, most_tasks: int = MAX_TASKS) -> None:
         self._most_tasks = most_tasks
-        self._retrieved: OrderedDict[tuple[str, str], Ids] = OrderedDict()
+        self._given: OrderedDict[tuple[str, str], _Given] = OrderedDict()
         self._lock = threading.Lock()
 
-    def note(self, task: Task, retrieved: Ids) -> None:
-        """Remember the records given to an agent for a task, replacing earlier ones."""
+    def note(self, task: Task, retrieved: Ids, coin: Coin | None = None) -> None:
+        """Remember the records given to an agent for a task, replacing earlier ones, and the coin that was tossed."""
         with self._lock:
-            self._retrieved[_key(task)] = retrieved
-            self._retrieved.move_to_end(_key(task))
-            while len(self._retrieved) > self._most_tasks:
-                self._retrieved.popitem(last=False)
+            before = self._given.pop(_key(task), _NOTHING)
+            self._given[_key(task)] = _Given(retrieved, coin or before.coin)
+            while len(self._given) > self._most_tasks:
+                self._given.popitem(last=False)
+
+    def marked(self, trajectory: Trajectory) -> Trajectory:
+        """Return an attempt with the mark of the coin that was tossed for it, unless it has one."""
+        with self._lock:
+            coin = self._given.get(self._found(trajectory.task), _NOTHING).coin
+        if coin is None:
+            return trajectory
+        return replace(trajectory, metadata={**coin.metadata, **trajectory.metadata})
+
+    def _found(self, task: Task) -> tuple[str, str]:
+        """Return the key of a task, or that of its description where that alone was asked for."""
+        key, nameless = _key(task), _key(replace(task, id=""))
+        return nameless if key not in self._given and nameless in self._given else key
 
     def take(self, trajectory: Trajectory) -> Attribution:
         """Return the records that an attempt used, and forget the searches for its task.
@@ -76,7 +103,7 @@ class TrajectoryAttribution:
         is a full id or a prefix at least as long as a context block shows. An empty list means that no record was used.
         """
         with self._lock:
-            retrieved = self._retrieved.pop(_key(trajectory.task), {})
+            retrieved = self._given.pop(self._found(trajectory.task), _NOTHING).retrieved
         stated = trajectory.metadata.get("used")
         if stated is None:
             return Attribution(used={name: tuple(ids) for name, ids in retrieved.items() if ids})

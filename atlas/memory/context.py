@@ -111,6 +111,23 @@ def omission_line(omission: Omission) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Coin:
+    """A coin that decided whether an attempt is shown what is remembered."""
+
+    share: float
+    """The probability of being held out, in (0, 1)."""
+
+    is_held_out: bool
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The mark on the attempt: `holdout`, which is `held out` or `shown`, and `holdout_share`."""
+        from atlas.memory.experience.extraction import ARM, HELD_OUT, SHARE, SHOWN  # late: few toss coins
+
+        return {ARM: HELD_OUT if self.is_held_out else SHOWN, SHARE: self.share}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextBlock:
     """A part of a prompt."""
 
@@ -143,6 +160,9 @@ class ContextBlock:
     by_words: bool = False
     """True after a search by keywords only: on request, or while the server's embedding model is loading."""
 
+    coin: Coin | None = None
+    """The coin that decided whether the attempt is shown anything. None if no attempts are held out."""
+
     @property
     def credited(self) -> dict[str, tuple[str, ...]]:
         """The shown records credited with the outcome of the task, by memory: all except warnings."""
@@ -150,6 +170,20 @@ class ContextBlock:
             name: tuple(record_id for record_id in ids if record_id not in self.warnings.get(name, ()))
             for name, ids in self.shown.items()
         }
+
+
+def held_out(coin: Coin, counter: TokenCounter, budget_tokens: int) -> ContextBlock:
+    """Return the empty block of an attempt that is held out, or raise `InvalidInput` as `build_context` does."""
+    _check_budget(budget_tokens)
+    return ContextBlock(
+        text="",
+        n_tokens=0,
+        budget_tokens=budget_tokens,
+        counted_with=counter.name,
+        shown={},
+        n_left_out=0,
+        coin=coin,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -218,8 +252,7 @@ def build_context(
     Raises:
         InvalidInput: The budget is negative.
     """
-    if budget_tokens < 0:
-        raise InvalidInput(f"budget_tokens should be 0 or more, but is {budget_tokens}")
+    _check_budget(budget_tokens)
     from atlas.memory.kinds.sections import SECTIONS  # late: opening a memory shows nothing
 
     sections = SECTIONS if sections is None else sections
@@ -244,6 +277,11 @@ def build_context(
         errors=joined(result.errors, errors),
         by_words=by_words,
     )
+
+
+def _check_budget(budget_tokens: int) -> None:
+    if budget_tokens < 0:
+        raise InvalidInput(f"budget_tokens should be 0 or more, but is {budget_tokens}")
 
 
 class _Draft:

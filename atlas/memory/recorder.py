@@ -79,7 +79,7 @@ class Run:
         """
         if self._block is None:
             try:
-                self._block = self._memory.build_context(self.task, BUDGET_TOKENS)
+                self._block = self._memory.build_context(self.task, BUDGET_TOKENS, attempt=self.id)
                 problem = "; ".join(f"{name}: {error}" for name, error in self._block.errors.items())
             except Exception as error:  # noqa: BLE001 - whatever it is, the run can go on without
                 self._block, problem = _EMPTY, _error_text(error)
@@ -117,6 +117,7 @@ class Run:
         metadata: dict[str, Any] = {"source": "atlas.remember"}
         if self._block is not None:
             metadata["used"] = {name: list(ids) for name, ids in self._block.credited.items() if ids}
+            metadata |= self._block.coin.metadata if self._block.coin is not None else {}
         if self.answer is not None:
             metadata["solution"] = _text(self.answer)
         if self.parent is not None:

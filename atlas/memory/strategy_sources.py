@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from atlas.core.operations import Use
 from atlas.core.statistics import SuccessRate
-from atlas.core.types import Outcome, Strategy, Trajectory
+from atlas.core.types import Experience, Outcome, Strategy, Trajectory
 from atlas.memory.experience.extraction import merged_attempts, to_trajectory
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategies.memory import ChromaStrategyBank
@@ -130,14 +130,20 @@ def _named_task(strategy: Strategy) -> str:
 
 def _merged_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None) -> list[Attempt]:
     """Return attempts that were merged into other experiences."""
+    return [
+        Attempt(run.id, run.task.id, attempt["outcome"], attempt.get("trajectory_id", ""))
+        for run, attempt in merged_into(experience, where)
+    ]
+
+
+def merged_into(
+    experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None
+) -> list[tuple[Experience, dict[str, str]]]:
+    """Return the experiences that stand for attempts whose own were merged away, with what is kept of each of those."""
     merging = experience.get_many(list(experience.column("merged_from", where)))
-    merged = {
-        record_id: Attempt(run.id, run.task.id, attempt["outcome"], attempt.get("trajectory_id", ""))
-        for run in merging
-        for record_id, attempt in merged_attempts(run.metadata).items()
-    }
+    merged = {i: (run, attempt) for run in merging for i, attempt in merged_attempts(run.metadata).items()}
     restored = experience.titles(list(merged))  # from the trash: they speak for themselves again
-    return [attempt for record_id, attempt in merged.items() if record_id not in restored]
+    return [pair for record_id, pair in merged.items() if record_id not in restored]
 
 
 def _among(key: str, values: Iterable[str]) -> dict[str, object]:

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
-from atlas.core.hits import MemoryQueryResult, Retrieval, limit_of_list
+from atlas.core.hits import MemoryQueryResult, Retrieval, check_limit, limit_of_list
 from atlas.core.imports.lazy import LazyModule
-from atlas.core.settings import RankingWeights, Settings
+from atlas.core.settings import RankingWeights, Settings, check_share
 from atlas.core.types import Task, Trajectory
 from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
 from atlas.llm.budget import Account, operation
 from atlas.memory.attribution import ScrubbedAttempt, TrajectoryAttribution, UseCounter, stored_before
+from atlas.memory.base.strictness import StrictMemories
 from atlas.memory.context import (
     BUDGET_TOKENS,
     EACH,
     MEMORIES,
+    Coin,
     ContextBlock,
     TokenCounter,
     build_context,
     counter_of,
+    held_out,
     tools_of,
 )
 from atlas.memory.judging import JudgedMemories
@@ -61,11 +65,11 @@ if TYPE_CHECKING:
 
     from atlas.memory.concepts.automatic import AutomaticCompression
     from atlas.memory.concepts.memory import ChromaConceptLibrary
+    from atlas.memory.effects.memory_effect import MemoryEffect
     from atlas.memory.experience.memory import ChromaExperienceMemory
     from atlas.memory.journal import Journal
     from atlas.memory.journal.conversations import Conversations
     from atlas.memory.kinds.record_text import Section
-    from atlas.memory.memory_effect import MemoryEffect
     from atlas.memory.strategies.memory import ChromaStrategyBank
 else:
     asyncio = LazyModule("asyncio")
@@ -75,7 +79,7 @@ __all__ = ["AnyMemory", "MemoryQueryResult", "MemorySystem", "MemorySystemImpl"]
 M = TypeVar("M")
 
 
-class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
+class MemorySystemImpl(JudgedMemories, PromotingMemories, StrictMemories, UndoableMemories):
     """The memories of an agent. Each is optional, so that what one contributes can be measured."""
 
     def __init__(
@@ -333,6 +337,8 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
         distinct: bool = False,
         diversity: float = 0.0,
         by_words: bool = False,
+        holdout: float | None = None,
+        attempt: str = "",
     ) -> ContextBlock:
         """Return the part of a prompt with the memories for a task, within a budget.
 
@@ -342,21 +348,42 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
         Args:
             by_words: Whether words alone are looked for, so that no embedding model is needed.
+            holdout: Share of attempts, from 0 to below 1, that a coin gives an empty block. The attempt is marked when
+                it is stored, and `memory_effect` compares both sides. None for `Settings.holdout`, which is 0.
+            attempt: Name of the attempt that the coin is tossed for. By default the number of stored attempts at the
+                task, so that the coin is tossed once between two of them.
 
         Raises:
-            InvalidInput: k is below 1, the budget is negative, or what `query` refuses.
+            InvalidInput: k is below 1, the budget is negative, `holdout` is no such share, or what `query` refuses.
         """
+        check_limit(k, "k")
         among = Among(threshold=threshold, distinct=distinct, diversity=diversity)
         search = by_words_alone if by_words else partial(ask_all, among=among)
         counter = counter_of(None) if by_words else self.token_counter
+        coin = self._coin(task, holdout, attempt)
+        if coin is not None and coin.is_held_out:
+            self._attribution.note(task, {}, coin)
+            return held_out(coin, counter, budget_tokens)
         result = result_of(search(self._memories, self._storage, task, k))
         block = build_context(
             result, counter, budget_tokens, by_words=by_words, sections=self._sections, tools=tools_of(task)
         )
-        self._attribution.note(task, block.credited)
-        return block
+        self._attribution.note(task, block.credited, coin)
+        return replace(block, coin=coin)
 
     abuild_context = twin(build_context)
+
+    def _coin(self, task: Task, holdout: float | None, attempt: str) -> Coin | None:
+        """Return the coin of an attempt, or None if none are held out."""
+        share = check_share("holdout", self._settings.holdout if holdout is None else holdout)
+        if not share:
+            return None
+        from atlas.memory.effects.holdout import next_attempt, toss
+        from atlas.memory.experience.memory import COLLECTION
+
+        store = self._storage.ledger.position(COLLECTION).ledger_id if self._storage is not None else ""
+        named = attempt or next_attempt(own_memory(self._memory("experience")), task)
+        return toss(share, store=store, task=task.id or task.description, attempt=named)
 
     @operation()
     def store(self, trajectory: Trajectory) -> dict[str, Any]:
@@ -416,7 +443,11 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
     def _stored(
         self, attempt: ScrubbedAttempt, operation_id: str | None, known_id: str, account: Account
     ) -> dict[str, Any]:
-        trajectory, scrubs, unsummed = attempt.trajectory, not attempt.is_clean, dict[str, str]()
+        trajectory, scrubs, unsummed = (
+            self._attribution.marked(attempt.trajectory),
+            not attempt.is_clean,
+            dict[str, str](),
+        )
         stored, outcomes = ({"experience": known_id} if known_id else dict[str, Any]()), dict[str, Any]()
         experience, strategies = self._memory("experience"), self._memory("strategies")
         if experience is not None and not known_id:
@@ -451,7 +482,11 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
     @property
     def _model_seconds(self) -> float:
-        return (self._storage.settings if self._storage is not None else Settings()).llm_store_seconds
+        return self._settings.llm_store_seconds
+
+    @property
+    def _settings(self) -> Settings:
+        return self._storage.settings if self._storage is not None else Settings()
 
     def _extracts(self) -> bool:
         """Return whether the concept library extracts from each success, at once."""
@@ -469,7 +504,7 @@ class MemorySystemImpl(JudgedMemories, PromotingMemories, UndoableMemories):
 
     def memory_effect(self) -> MemoryEffect:
         """Return at how many tasks attempts that used memories, as `store` counts them, went better than the others."""
-        from atlas.memory.memory_effect import memory_effect
+        from atlas.memory.effects.memory_effect import memory_effect
 
         with self.storage.reading():
             used_by = self.storage.ledger.usage.by_attempt()

@@ -157,6 +157,24 @@ class StrategyCombiner(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CombinedStrategy:
+    """The result of combining two strategies, or the reason for an empty one."""
+
+    strategy: Strategy | None = None
+    why_not: str = ""
+    """In a model's words: untrusted. Empty if there is a strategy, or if no reason is known."""
+
+
+@runtime_checkable
+class ExplainingCombiner(StrategyCombiner, Protocol):
+    """A combiner that gives the reason for an empty result."""
+
+    async def explain_combined(self, held: Strategy, other: Strategy) -> CombinedStrategy:
+        """Return the held one with the advice of both, or the reason why they are two."""
+        ...
+
+
 @runtime_checkable
 class SuccessRateUpdater(Protocol):
     """A rule that keeps the success rate of a strategy up to date."""

@@ -130,6 +130,10 @@ class Spool:
             waiting = _read(path)
             if not waiting.has_root and idle < self._longest:
                 return False
+            if not waiting.trace.is_of_agent:
+                logger.info("trace %s has no attribute of an agent or a model, and is dropped", waiting.trace.id)
+                path.unlink()
+                return False
             attempt = _attempt(waiting.trace)
         except Exception as error:  # noqa: BLE001 - whatever one trace holds, the others are stored
             return _refuse(path, error)

@@ -21,7 +21,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.chunking import Pack
+from atlas.embedding.late_interaction import Projection
 from atlas.protocols.infra import VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.records import NO_MOMENT, Context, Merge, Moment, RestoredHistory, Version
@@ -301,8 +301,8 @@ class Collection(ABC):
         """Return the stored vectors of texts, by text."""
         return {}
 
-    def packer(self) -> Pack | None:
-        """Return the packer of token vectors for new texts, or None if the store keeps no token vectors."""
+    def projection(self) -> Projection | None:
+        """Return the projection that packs token vectors of new texts, or None if the store keeps no token vectors."""
         return None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
@@ -364,6 +364,10 @@ class Collection(ABC):
 
     def keep_derived(self, text: str) -> None:  # noqa: B027 - a store that keeps nothing beside its records does nothing
         """Keep measurements of the collection, replacing earlier ones."""
+
+    def strictness(self) -> float:
+        """Return how many times its measured level the best hit of a search needs. 1 unless a person changed it."""
+        return 1.0
 
     def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:  # noqa: B027 - a store that keeps none does nothing
         """Raise `PlanOutdated` if a record or its marks have changed since a moment."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Protocol, TypeGuard
 
 from atlas.core.errors import PlanOutdated, StoreDamaged
@@ -51,8 +51,8 @@ class LateInteraction:
 
         self._lock = lock_of(self)
 
-    def packer(self) -> Callable[[TokenVectors], bytes] | None:
-        """Return the packer of token vectors for this store, or None if it has no such vectors or is read-only.
+    def for_new_texts(self) -> Projection | None:
+        """Return the projection that packs token vectors to write, or None if there are none or it is read-only.
 
         The first writer fits the projection that all later ones use. If it is damaged, texts are written without token
         vectors, and searches report it.
@@ -64,7 +64,7 @@ class LateInteraction:
             return None
         if projection is None and not self._ledger.read_only:
             projection = self._fitted()
-        return None if projection is None else projection.packed
+        return projection
 
     def makes_any(self) -> bool:
         """Return whether the model returns useful token vectors, so that missing ones can be computed."""

@@ -15,7 +15,7 @@ from atlas.core.errors import NotAllowed, NotFound
 from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.operations import NO_MARKS, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.chunking import Pack
+from atlas.embedding.late_interaction import Projection
 from atlas.infra.actor import actor_name, is_under_review
 from atlas.protocols.infra import Where
 from atlas.protocols.strategies import SuccessRateUpdater
@@ -24,6 +24,7 @@ from atlas.storage.collection import Collection
 from atlas.storage.collection_parts import CollectionParts
 from atlas.storage.hybrid_search import SearchableCollection
 from atlas.storage.marks.codec import check_marks
+from atlas.storage.marks.strictness import read_strictness
 from atlas.storage.records import (
     DERIVED,
     Context,
@@ -95,6 +96,10 @@ class LedgerCollection(Collection):
     def write_note(self, name: str, text: str) -> None:
         """Write a note, outside of the history. It is durable when this returns."""
         self._ledger.notes.write({f"kept:{self._name}:{name}": text})
+
+    def strictness(self) -> float:
+        """Return how many times its measured level the best hit of a search needs. 1 unless a person changed it."""
+        return read_strictness(self._ledger)
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a context manager in which this thread reads one snapshot of the store."""
@@ -179,9 +184,9 @@ class LedgerCollection(Collection):
         vector = as_vector(embedding, self.parts.dimension)
         return hybrid_search.by_vector(self._searched, vector, k, where, with_buried)
 
-    def packer(self) -> Pack | None:
-        """Return the packer of token vectors for new texts, or None if the store keeps no token vectors."""
-        return self.parts.late.packer() if self.parts.late is not None else None
+    def projection(self) -> Projection | None:
+        """Return the projection that packs token vectors of new texts, or None if the store keeps none."""
+        return self.parts.late.for_new_texts() if self.parts.late is not None else None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
         """Return cosines of pairs of some n records, and of each with the nearest record of other content."""

@@ -41,6 +41,7 @@ from atlas.storage.erasing import LEDGER as LEDGER
 from atlas.storage.frozen import frozen_at
 from atlas.storage.late_interaction import LateInteraction
 from atlas.storage.ledger_collection import LedgerCollection
+from atlas.storage.marks.decisions import DecisionBook
 from atlas.storage.marks.files import MarksFiles
 from atlas.storage.marks.judgements import JudgementBook
 from atlas.storage.place.audit import AuditLog
@@ -86,6 +87,7 @@ class Store:
         self.marks_files = MarksFiles(path, ledger)
         self.profiles = ProfileBook(ledger.notes)
         self.judgements = JudgementBook(ledger.notes, ledger.clock)
+        self.decisions = DecisionBook(ledger.notes, ledger.clock)
         self.audit = AuditLog(path, ledger.clock)
         self.late: LateInteraction | None = None
         """Comparison of word pieces. Whoever opens a memory over the store sets it before asking for collections."""

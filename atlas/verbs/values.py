@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 import numpy as np
 
 from atlas.core.errors import InvalidInput
+from atlas.core.exchange import ExportedExperience
 from atlas.core.json_values import Json
 from atlas.core.schema.reading import (
     Mismatch,
@@ -27,7 +28,11 @@ from atlas.core.schema.reading import (
     parse_instant,
     types_of_fields,
 )
-from atlas.memory.memory_effect import MemoryEffect
+from atlas.memory.effects.memory_effect import MemoryEffect
+from atlas.memory.experience.merging import MergePlan
+from atlas.memory.experience.outcomes import OutcomePlan
+from atlas.memory.experience.pruning import PrunePlan
+from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.promotion import Promotion
 
 NOT_FINITE = ("inf", "-inf", "nan")
@@ -36,8 +41,11 @@ NOT_FINITE = ("inf", "-inf", "nan")
 SEQUENCES = (list, Sequence, Iterable, Collection, set, frozenset, AbstractSet)
 """Declared types whose values are lists in JSON, beside tuples."""
 
-_LATE = {kind.__name__: kind for kind in (MemoryEffect, Promotion)}
-"""Types in signatures of the system whose modules it imports only when they are used."""
+_LATE = {
+    kind.__name__: kind
+    for kind in (ExportedExperience, MemoryEffect, MergePlan, OutcomePlan, Promotion, PrunePlan, RefinePlan)
+}
+"""Types in signatures of memories whose modules these import only when they are used."""
 
 
 def _read_text(value: Any) -> str:

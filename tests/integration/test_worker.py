@@ -68,6 +68,11 @@ def map_job(store, out, **given):
     return MapJob(store=str(store), out=str(out), collection=COLLECTION, **given)
 
 
+def short_job(store, out):
+    """A job that no large library has to be imported for."""
+    return DuplicatesJob(store=str(store), out=str(out), collection=COLLECTION)
+
+
 def test_a_map_is_made_by_another_process_that_stays_for_the_next_job(worker, store, tmp_path):
     job = map_job(store, tmp_path)
     assert worker.status(job.key) is None
@@ -76,7 +81,7 @@ def test_a_map_is_made_by_another_process_that_stays_for_the_next_job(worker, st
     made = MapFile(tmp_path, COLLECTION).load()
     assert len(made.ids) == 120
     pid = worker.pid
-    duplicates = DuplicatesJob(store=str(store), out=str(tmp_path), collection=COLLECTION)
+    duplicates = short_job(store, tmp_path)
     worker.submit(duplicates)
     assert finished(worker, duplicates).state == "done"
     assert len(DuplicatesFile(tmp_path, COLLECTION).load().groups) > 0
@@ -85,7 +90,7 @@ def test_a_map_is_made_by_another_process_that_stays_for_the_next_job(worker, st
 
 def test_a_worker_that_does_not_stay_warm_ends_its_child_after_the_last_job(store, tmp_path):
     worker = Worker(stays_warm=False)
-    first, second = map_job(store, tmp_path / "a"), map_job(store, tmp_path / "b")
+    first, second = short_job(store, tmp_path / "a"), short_job(store, tmp_path / "b")
     worker.submit(first)
     worker.submit(second)
     pid = worker.pid
@@ -101,6 +106,7 @@ def test_a_job_tells_how_far_it_is(worker, store, tmp_path):
     while (status := worker.status(job.key)).state == "running":
         told.add(status.message)
         assert 0 <= status.done <= max(status.total, 0)
+        time.sleep(0.005)  # looking without a pause would take the processor from the job
     assert told & {"reading", "comparing", "laying out", "judging", "finding domains"}
 
 
@@ -113,7 +119,7 @@ def test_the_store_is_only_read(worker, store, tmp_path):
 
 
 def test_jobs_wait_for_each_other_and_the_same_one_is_not_done_twice_at_once(worker, store, tmp_path):
-    first, second = map_job(store, tmp_path / "a"), map_job(store, tmp_path / "b")
+    first, second = short_job(store, tmp_path / "a"), short_job(store, tmp_path / "b")
     worker.submit(first)
     assert worker.submit(second).state == "queued"
     assert worker.submit(second).state == "queued"
@@ -122,21 +128,21 @@ def test_jobs_wait_for_each_other_and_the_same_one_is_not_done_twice_at_once(wor
 
 
 def test_an_error_is_a_sentence_and_the_next_job_is_done(worker, store, tmp_path):
-    missing = map_job(tmp_path / "nowhere", tmp_path)
+    missing = short_job(tmp_path / "nowhere", tmp_path)
     worker.submit(missing)
     assert finished(worker, missing).state == "failed"
     assert "there is no store at" in worker.status(missing.key).message
     (tmp_path / "file").write_text("in the way")
-    unwritable = map_job(store, tmp_path / "file")
+    unwritable = short_job(store, tmp_path / "file")
     worker.submit(unwritable)
     assert "cannot be written" in finished(worker, unwritable).message
-    job = map_job(store, tmp_path / "out")
+    job = short_job(store, tmp_path / "out")
     worker.submit(job)
     assert finished(worker, job).state == "done"
 
 
 def test_a_child_that_dies_is_told_and_the_next_job_gets_a_new_one(worker, store, tmp_path):
-    job = map_job(store, tmp_path)
+    job = short_job(store, tmp_path)
     worker.submit(job)
     first = worker.pid
     os.kill(first, signal.SIGKILL)
@@ -148,7 +154,7 @@ def test_a_child_that_dies_is_told_and_the_next_job_gets_a_new_one(worker, store
 
 
 def test_a_child_that_died_while_it_had_nothing_to_do_fails_no_job(worker, store, tmp_path):
-    job = map_job(store, tmp_path)
+    job = short_job(store, tmp_path)
     for _ in range(2):
         worker.submit(job)
         assert finished(worker, job).state == "done"
@@ -158,7 +164,7 @@ def test_a_child_that_died_while_it_had_nothing_to_do_fails_no_job(worker, store
 
 
 def test_a_child_that_dies_before_it_begins_is_followed_by_another(worker, store, tmp_path):
-    job = map_job(store, tmp_path)
+    job = short_job(store, tmp_path)
     worker.submit(job)
     assert finished(worker, job).state == "done"
     first = worker.pid
@@ -170,7 +176,7 @@ def test_a_child_that_dies_before_it_begins_is_followed_by_another(worker, store
 
 
 def test_a_cancelled_job_is_forgotten_and_the_next_one_is_done(worker, store, tmp_path):
-    running, queued, last = (map_job(store, tmp_path / name) for name in "abc")
+    running, queued, last = (short_job(store, tmp_path / name) for name in "abc")
     for job in (running, queued, last):
         worker.submit(job)
     worker.cancel(queued.key)
@@ -181,7 +187,7 @@ def test_a_cancelled_job_is_forgotten_and_the_next_one_is_done(worker, store, tm
 
 
 def test_closing_ends_the_child(worker, store, tmp_path):
-    worker.submit(map_job(store, tmp_path))
+    worker.submit(short_job(store, tmp_path))
     pid = worker.pid
     worker.close()
     wait_for(lambda: not is_running(pid))
@@ -231,7 +237,7 @@ def test_what_libraries_print_does_not_disturb_the_talk():
 def test_the_child_imports_nothing_from_the_working_directory(worker, store, tmp_path, monkeypatch):
     (tmp_path / "filelock.py").write_text("open('imported', 'w')\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    job = DuplicatesJob(store=str(store), out=str(tmp_path), collection=COLLECTION)
+    job = short_job(store, tmp_path)
     worker.submit(job)
     assert finished(worker, job).state == "done"
     assert not (tmp_path / "imported").exists()

@@ -9,15 +9,24 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from streamlit.components.v2.component_manager import BidiComponentManager
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.element_tree import Node
 
 from pages.components.lists.selection import Selection
 from tests.support.repository import REPOSITORY
+from tests.support.waiting import GIVE_UP_SECONDS
 
 PAGES = ["overview", "map", "experiences", "ask", "evaluation", "curate", "history", "settings"]
-RUN_SECONDS = 300
-"""How long a page may take before a test gives up on it."""
+
+
+def _wait_for_page(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+    """Wait until a page has run. Streamlit's tests look each millisecond, and stop the page to do so."""
+    runner._script_thread.join(timeout)
+    if runner._script_thread.is_alive():
+        raise TimeoutError(f"the page should be drawn in {timeout} seconds, but still runs")
+
+
+local_script_runner.require_widgets_deltas = _wait_for_page
 
 
 def page_at(page: str, query: Mapping[str, str]) -> AppTest:
@@ -26,7 +35,7 @@ def page_at(page: str, query: Mapping[str, str]) -> AppTest:
     Args:
         query: Parameters of its URL.
     """
-    app = AppTest.from_file(REPOSITORY / "app.py", default_timeout=RUN_SECONDS)
+    app = AppTest.from_file(REPOSITORY / "app.py", default_timeout=GIVE_UP_SECONDS)
     # It would look for components in every installed package first, which takes longer than to draw the page.
     app._bidi_component_manager = BidiComponentManager()
     app.query_params.update(query)
@@ -81,7 +90,7 @@ class Dashboard(Protocol):
 
 
 def run_until(app: AppTest, condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + RUN_SECONDS
+    deadline = time.monotonic() + GIVE_UP_SECONDS
     while not condition():
         assert time.monotonic() < deadline, "it took too long"
         time.sleep(0.3)

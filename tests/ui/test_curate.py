@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -31,14 +32,21 @@ def tabs(app: AppTest) -> list[str]:
     return list(bar.options)
 
 
+def members(app: AppTest) -> list[Any]:
+    """The tables of the members of groups, below the case that is shown first."""
+    return [frame.value for frame in app.dataframe if "outcome" in frame.value]
+
+
 def said(app: AppTest) -> list[str]:
     """All plain sentences of a page."""
     return [element.value for kind in (app.text, app.caption, app.markdown, app.info, app.warning) for element in kind]
 
 
-def test_the_fullest_queues_come_first_and_the_address_opens_one(dashboard: Dashboard, tmp_path, memory):
+def test_the_inbox_comes_first_then_the_fullest_queues_and_the_address_opens_one(
+    dashboard: Dashboard, tmp_path, memory
+):
     app = dashboard(tmp_path, "curate")
-    assert tabs(app)[:2] == ["Near-duplicates 1", "Outcome unknown 4"]
+    assert tabs(app)[:3] == ["Inbox 5", "Near-duplicates 1", "Outcome unknown 4"]
     assert tabs(app)[-3:] == ["By rule", "Refine", "Compress"]
     app = dashboard(tmp_path, "curate", curate_queue="unknown")
     assert {*map(tuple, app.dataframe[0].value["outcomes"])} == {("? unknown",)}
@@ -48,7 +56,7 @@ def test_the_fullest_queues_come_first_and_the_address_opens_one(dashboard: Dash
 def test_an_address_with_an_unknown_queue_opens_the_first(dashboard: Dashboard, tmp_path, memory):
     app = dashboard(tmp_path, "curate", curate_queue="<script>")
     assert not app.exception
-    assert "4 attempts at one task: 4 succeeded" in " ".join(badge.proto.body for badge in app.markdown)
+    assert "4 attempts at one task: 4 succeeded, with the same solution and the same actions." in texts(app)
 
 
 def test_a_group_of_near_duplicates_is_merged_as_previewed_and_parted_again(dashboard: Dashboard, tmp_path, memory):
@@ -71,8 +79,8 @@ def test_attempts_that_ended_differently_are_not_offered_as_one_group(dashboard:
     alike = [attempt("Water the garden", success=success, agent=f"agent {n}") for n, (_, success) in enumerate(wanted)]
     make_store(tmp_path, alike)
     app = dashboard(tmp_path, "curate", curate_queue="duplicates")
-    assert tabs(app)[0] == "Near-duplicates 2"
-    groups = [set(frame.value["outcome"]) for frame in app.dataframe]
+    assert tabs(app)[1] == "Near-duplicates 2"
+    groups = [set(frame["outcome"]) for frame in members(app)]
     assert sorted(groups, key=str) == [{"✓ succeeded"}, {"✗ failed"}]
     assert any(text.startswith("Attempts at the same task with the same outcome,") for text in said(app))
 
@@ -92,9 +100,9 @@ def test_attempts_with_another_solution_or_other_steps_are_repeated_attempts_tha
     ]
     ids = memory.experience.store_many(other_ways)
     app = dashboard(tmp_path, "curate", curate_queue="duplicates")
-    assert tabs(app)[0] == "Near-duplicates 2"
+    assert tabs(app)[1] == "Near-duplicates 2"
     assert [element.value for element in app.subheader] == ["Repeated attempts, 1 group"]
-    assert [len(frame.value) for frame in app.dataframe] == [4, 2, 4]
+    assert [len(frame) for frame in members(app)] == [4, 2, 4]
     app.button(key="curate_merge_all").click().run()
     assert any("6 experiences would become 2" in text for text in said(app))
     app.text_input(key="plan_count").set_value("4").run()
@@ -104,7 +112,7 @@ def test_attempts_with_another_solution_or_other_steps_are_repeated_attempts_tha
     assert {*ids[2:]} <= {*memory.experience.ids()}
     app = dashboard(tmp_path, "curate", curate_queue="duplicates")
     assert "Near-duplicates 0" in tabs(app)
-    assert [len(frame.value) for frame in app.dataframe] == [3]
+    assert [len(frame) for frame in members(app)] == [3]
 
 
 def test_a_merge_says_what_is_gone_since_the_group_was_shown(dashboard: Dashboard, tmp_path, memory):
@@ -235,17 +243,48 @@ def test_outcomes_are_judged_one_after_another(dashboard: Dashboard, tmp_path, u
     assert "Mend report 0" in texts(app)
     assert "fix 0" in [code.value for code in app.code]
     keys = [button.proto.shortcut for button in app.button if first in str(button.key)]
-    assert [key for key in keys if key] == ["s", "f", "k"]
+    assert [key for key in keys if key] == ["s", "f", "k", "x", "right", "a", "o"]
     app.button(key=f"curate_succeeded_{first}").click().run()
-    app.button(key=f"curate_skip_{second}").click().run()
+    app.button(key=f"curate_later_{second}").click().run()
     app.button(key=f"curate_failed_{third}").click().run()
     outcomes = unjudged.experience.column("outcome")
     assert [outcomes[one] for one in (first, second, third)] == ["succeeded", "unknown", "failed"]
-    assert "You have skipped all of these." in said(app)
-    app.button(key="curate_unskip").click().run()
+    assert "You have put off all of these." in said(app)
+    app.button(key="curate_start_over").click().run()
     assert "Mend report 1" in texts(app)
     undo_button(app).click().run()
     assert unjudged.experience.get(third).success is None
+    assert_no_problem(app)
+
+
+def test_what_is_kept_leaves_the_inbox_and_comes_back_with_undo(dashboard: Dashboard, tmp_path, unjudged):
+    first, *_ = unjudged.experience.ids()
+    app = dashboard(tmp_path, "curate")
+    assert tabs(app)[0] == "Inbox 3"
+    app.button(key=f"curate_keep_{first}").click().run()
+    assert tabs(app)[:2] == ["Inbox 2", "Outcome unknown 2"]
+    assert "Kept 1 experience as it is" in texts(app)
+    assert tabs(dashboard(tmp_path, "curate"))[0] == "Inbox 2"
+    assert undo_button(app).proto.shortcut == "u"
+    undo_button(app).click().run()
+    assert tabs(app)[0] == "Inbox 3"
+    assert "Mend report 0" in texts(app)
+    assert_no_problem(app)
+
+
+def test_a_decision_holds_for_those_like_it_once_its_preview_is_applied(dashboard: Dashboard, tmp_path, unjudged):
+    first, *_ = unjudged.experience.ids()
+    app = dashboard(tmp_path, "curate")
+    app.button(key=f"curate_alike_{first}").click().run()
+    assert {"Mend report 1", "Mend report 2"} <= {*texts(app)}
+    app.button(key=f"curate_failed_{first}").click().run()
+    assert app.button(key=f"curate_failed_{first}").disabled  # its key is not to be heard behind the preview
+    assert "**3 experiences would be set to failed.**" in said(app)
+    app.button(key="plan_apply").click().run()
+    assert unjudged.experience.values("outcome") == {"failed": 3}
+    assert "Nothing is left to decide here." in said(app)
+    undo_button(app).click().run()
+    assert unjudged.experience.values("outcome") == {"unknown": 3}
     assert_no_problem(app)
 
 

@@ -360,3 +360,27 @@ def test_judged_queries_of_a_store_for_reading_only_stay(dashboard: Dashboard, t
     app.run()
     assert app.button(key="evaluation_forget").disabled
     assert_no_problem(app)
+
+
+def strictness_of(store: Path) -> float:
+    with opened_store(store) as memory:
+        return memory.strictness()
+
+
+def test_strictness_is_previewed_applied_undone_and_one_click_from_the_calibrated_level(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, repeated(6))
+    app = dashboard(tmp_path, "evaluation", evaluation_tab="Strictness")
+    assert "Strictness is 1 (as calibrated)." in texts(app)
+    assert app.button(key="evaluation_strictness_apply").disabled
+    [slider] = [slider for slider in app.slider if slider.label == "Strictness"]
+    slider.set_value(3.0).run()
+    assert "Strictness 1 (as calibrated) → 3. Of 6 queries of this store" in texts(app)
+    assert strictness_of(tmp_path) == 1
+    app.button(key="evaluation_strictness_apply").click().run()
+    assert strictness_of(tmp_path) == 3
+    undo_button(app).click().run()
+    assert strictness_of(tmp_path) == 1
+    undo_button(app).click().run()
+    app.button(key="evaluation_strictness_calibrated").click().run()
+    assert strictness_of(tmp_path) == 1
+    assert_no_problem(app)

@@ -6,8 +6,9 @@ import pytest
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
 
-from tests.support.dashboard import RUN_SECONDS, assert_no_problem, box, said, selecting, undo_button
+from tests.support.dashboard import assert_no_problem, box, said, selecting, undo_button
 from tests.support.recipes import Recipe, recipe_book, register
+from tests.support.waiting import GIVE_UP_SECONDS
 
 SOUP = Recipe(text="boil the soup", cuisine="french", minutes=40)
 PASTA = Recipe(text="boil the pasta", cuisine="italian", minutes=10)
@@ -37,7 +38,7 @@ def page(monkeypatch, tmp_path, memory) -> AppTest:
     register(monkeypatch)
     monkeypatch.setenv("ATLAS_STORE", str(tmp_path))
     recipe_book(memory).add([SOUP, PASTA])
-    app = AppTest.from_function(draw, default_timeout=RUN_SECONDS)
+    app = AppTest.from_function(draw, default_timeout=GIVE_UP_SECONDS)
     app._bidi_component_manager = BidiComponentManager()
     return app
 

@@ -7,10 +7,11 @@ from streamlit.testing.v1 import AppTest
 
 from atlas.infra.actor import Actor, Role
 from atlas.views.shared.results import JobStatus
-from tests.support.dashboard import RUN_SECONDS, Dashboard, said
+from tests.support.dashboard import Dashboard, said
 from tests.support.records import attempts
 from tests.support.stores import make_store
 from tests.support.visitors import visiting
+from tests.support.waiting import GIVE_UP_SECONDS
 
 
 class Endless:
@@ -34,7 +35,7 @@ def drawn(job: Endless, by: Role = Role.WRITER) -> AppTest:
         draw_act(None)
         draw_progress(job, "Measuring", key="job", cancelled_by=by)
 
-    return AppTest.from_function(page, default_timeout=RUN_SECONDS, kwargs={"job": job, "by": by}).run()
+    return AppTest.from_function(page, default_timeout=GIVE_UP_SECONDS, kwargs={"job": job, "by": by}).run()
 
 
 @pytest.mark.parametrize("by", [Role.WRITER, Role.ADMIN])

@@ -15,7 +15,7 @@ import pytest
 import atlas.cli
 from atlas.access.keys import KeyRing
 from atlas.access.people import Identity, People
-from atlas.infra.actor import Role
+from atlas.infra.actor import Actor, Role
 from atlas.llm.client import KEY
 from atlas.storage.store import LEDGER
 from atlas.views.shared.language_model import language_model
@@ -23,6 +23,7 @@ from tests.support.dashboard import Dashboard, assert_no_problem, counted_on, sa
 from tests.support.messages_server import completion, message, no_such_path, serving, text
 from tests.support.records import attempts, concept
 from tests.support.stores import make_library, make_store
+from tests.support.visitors import visiting
 
 COPIES, MODELS, PRIMITIVES = "Export and backup", "Models", "Primitives"
 SECRET = "sk-ant-typed-here-0123456789"
@@ -228,15 +229,31 @@ def test_removing_a_person_revokes_the_keys_that_they_made_unless_one_says_no(
     for name in ("Eve", "Zoe"):
         people.sign_in(Identity(issuer="https://id.example", subject=name, name=name))
     ring.add("crawler", Role.WRITER, created_by="Eve")
-    app = dashboard(tmp_path, "settings", settings_tab="People")
-    assert "crawler" not in said(app)
-    app.selectbox(key="settings_person").select(people.all()[1].id).run()
-    assert "They made 1 key that is in use: crawler." in texts(app)
-    [asked] = [box for box in app.checkbox if box.label == "Also revoke these when removing them"]
-    assert asked.value
-    if not and_doors:
-        asked.uncheck()
-    app.button(key="settings_person_remove").click().run()
+    with visiting(Actor("ada", Role.ADMIN)):
+        app = dashboard(tmp_path, "settings", settings_tab="People")
+        assert "crawler" not in said(app)
+        app.selectbox(key="settings_person").select(people.all()[1].id).run()
+        assert "They made 1 key that is in use: crawler." in texts(app)
+        [asked] = [box for box in app.checkbox if box.label == "Also revoke these when removing them"]
+        assert asked.value
+        if not and_doors:
+            asked.uncheck()
+        app.button(key="settings_person_remove").click().run()
     assert people.all()[1].removed_at is not None
     assert [key.name for key in ring.live_keys()] == ([] if and_doors else ["crawler"])
     assert_no_problem(app)
+
+
+def test_who_may_enter_is_shown_only_where_a_server_has_the_store(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(1))
+
+    def parts() -> list[str]:
+        (bar,) = [group for group in dashboard(tmp_path, "settings").segmented_control if group.key == "settings_tab"]
+        return list(bar.options)
+
+    assert parts() == ["Store", "Import", "Export and backup", "Models", "Primitives"]
+    with visiting(Actor("ada", Role.ADMIN)):
+        assert parts()[-4:] == ["Keys", "People", "Links", "Audit"]
+    app = dashboard(tmp_path, "settings", settings_tab="Keys")
+    assert_no_problem(app)
+    assert "settings_new_key" not in str([button.key for button in app.button])

@@ -19,9 +19,9 @@ def words_of(text: str) -> frozenset[str]:
 
 VERBS = words_of("""
     Abandon Abstract Accept Add Advance Answer Apply Ask Begin Bind Bring Build Catch Choose Close Collect Commit
-    Compact Compare Compose Compress Compute Connect Continue Convert Create Declare Decode Delete Do Draw Drop Edit
-    Embed Encode Ensure Erase Evaluate Examine Exclude Expand Extract Fetch Fill Find Finish Fit Flatten Follow Forget
-    Format Give Go Hand Have Ignore Inline Insert Join Judge Keep Learn Leave Lend Let Load Make Measure Merge
+    Compact Compare Compose Compress Compute Connect Continue Convert Create Decide Declare Decode Delete Do Draw Drop
+    Edit Embed Encode Ensure Erase Evaluate Examine Exclude Expand Extract Fetch Fill Find Finish Fit Flatten Follow
+    Forget Format Give Go Hand Have Ignore Inline Insert Join Judge Keep Learn Leave Lend Let Load Make Measure Merge
     Move Overwrite Parse Partition Place Predict Print Promote Propose Prune Publish Purge Put Raise Rebuild Receive
     Refine Refuse Register Release Remember Remove Rename Renew Reopen Replace Replay Reset Restore Restrict
     Retire Retrieve Return Rewrite Run Save Say See Select Send Serve Show Skip Sort Stop Summarise Take Tell

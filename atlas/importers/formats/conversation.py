@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from atlas.core.types import Step
-from atlas.importers.fields import as_list, as_object, as_text, without_blobs
+from atlas.importers.fields import Json, as_list, as_object, as_text, required_text, without_blobs
 
 AGENT = "assistant"
 SYSTEM = ("system", "developer")
@@ -74,6 +74,38 @@ def call(name: str, arguments: Any) -> str:
     """Return a tool call as people write it: `name(arguments)`, with the arguments as JSON."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return f"{name}({text})"
+
+
+def openai_message(message: Json, name: str) -> Message:
+    """Return a message of OpenAI's chat completions.
+
+    Args:
+        message: The message, as `{"role", "content", "tool_calls"}`.
+        name: Name of the field in errors.
+    """
+    parts = content(message.get("content"), f"{name}.content")
+    reasoning = message.get("reasoning_content")
+    calls = as_list(message.get("tool_calls"), f"{name}.tool_calls")
+    return Message(
+        role=required_text(message, "role", f"{name}.role"),
+        text=parts.text,
+        thought=parts.thought or (reasoning if isinstance(reasoning, str) else ""),
+        calls=tuple(_openai_call(item, f"{name}.tool_calls[{n}]") for n, item in enumerate(calls)),
+        tool=as_text(message.get("name"), f"{name}.name"),
+    )
+
+
+def _openai_call(value: Any, name: str) -> str:
+    function = as_object(as_object(value, name).get("function"), f"{name}.function")
+    function_name = required_text(function, "name", f"{name}.function.name")
+    return without_blobs(call(function_name, function.get("arguments", "")))
+
+
+def text_between(text: str, marks: Sequence[tuple[str, str]]) -> str:
+    """Return the text between the first pair of marks that encloses any, or else all of the text."""
+    lines = "\n" + text.replace("\r\n", "\n")
+    enclosed = (lines.partition(start)[2].partition(end)[0].strip() for start, end in marks)
+    return next((part for part in enclosed if part), lines.strip())
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,9 +114,7 @@ def _task(run: Json, messages: Sequence[Message]) -> Task:
 
 def describe(prompt: str) -> str:
     """Return the issue or challenge in a prompt of SWE-agent's, without its instructions, or else all of the prompt."""
-    text = "\n" + prompt.replace("\r\n", "\n")
-    candidates = (text.partition(start)[2].partition(end)[0].strip() for start, end in _TASKS)
-    return next((task for task in candidates if task), text.strip())
+    return conversation.text_between(prompt, _TASKS)
 
 
 def _problem_statement(run: Json) -> str:

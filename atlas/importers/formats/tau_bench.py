@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Task, Trajectory, VerificationSpec
@@ -27,11 +26,9 @@ from atlas.importers.fields import (
     present,
     required_text,
     storable,
-    without_blobs,
 )
 from atlas.importers.files import Record, records
 from atlas.importers.formats import conversation
-from atlas.importers.formats.conversation import Message
 from atlas.importers.keys import record_keys
 from atlas.importers.rows import Limits, Row, convert
 
@@ -63,7 +60,10 @@ def _trajectory(record: Record, domain: str) -> Trajectory:
     info = as_object(row.get("info"), "info")
     if "traj" not in row:
         raise InvalidInput("traj is missing; it should be the list of messages")
-    messages = [_message(message, n) for n, message in enumerate(as_list(row["traj"], "traj"))]
+    messages = [
+        conversation.openai_message(as_object(message, f"traj[{n}]"), f"traj[{n}]")
+        for n, message in enumerate(as_list(row["traj"], "traj"))
+    ]
     _, spoken = conversation.split_system(messages)
     steps = conversation.steps(spoken)
     return Trajectory(
@@ -113,23 +113,3 @@ def _outcome(row: Json, info: Json) -> Outcome:
         error_info=as_text(info.get("error"), "info.error") or None,
         verification_details=storable(judged) if isinstance(judged, dict) else {},
     )
-
-
-def _message(value: Any, position: int) -> Message:
-    name = f"traj[{position}]"
-    message = as_object(value, name)
-    content = conversation.content(message.get("content"), f"{name}.content")
-    calls = as_list(message.get("tool_calls"), f"{name}.tool_calls")
-    return Message(
-        role=required_text(message, "role", f"{name}.role"),
-        text=content.text,
-        thought=content.thought,
-        calls=tuple(_call(call, f"{name}.tool_calls[{n}]") for n, call in enumerate(calls)),
-        tool=as_text(message.get("name"), f"{name}.name"),
-    )
-
-
-def _call(value: Any, name: str) -> str:
-    function = as_object(as_object(value, name).get("function"), f"{name}.function")
-    function_name = required_text(function, "name", f"{name}.function.name")
-    return without_blobs(conversation.call(function_name, function.get("arguments", "")))

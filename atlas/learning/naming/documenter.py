@@ -16,7 +16,16 @@ from atlas.learning.naming.subjects import distinctive_words
 from atlas.learning.rewrite.rename import rename_identifiers
 from atlas.learning.search.forms.canonical import form_of
 from atlas.learning.search.forms.nodes import is_boolean
-from atlas.learning.terms.names import Function, function_of, identifiers, is_available, parameters_of, unused_name
+from atlas.learning.terms.names import (
+    Function,
+    defined_name,
+    defines_class,
+    function_of,
+    identifiers,
+    is_available,
+    parameters_of,
+    unused_name,
+)
 from atlas.learning.terms.parsing import try_parse
 
 DERIVED = "Derived from its code and uses, not written by a person or a model."
@@ -81,6 +90,8 @@ class HeuristicDocumenter:
         Raises:
             InvalidInput: The code does not parse, or defines no function.
         """
+        if defines_class(concept.code):
+            return document_class(concept, usage_examples, self._tasks)
         reserved = self._reserved | (self._placeholders - {concept.name})
         derived = derive(concept, usage_examples, reserved=reserved, tasks=self._tasks)
         self._reserved.add(derived.name)
@@ -124,6 +135,34 @@ def _returns_boolean(code: str, function: Function) -> bool:
     if not body or not isinstance(body[-1], ast.Return) or any(isinstance(node, ast.FunctionDef) for node in nodes):
         return False
     return all(node.value is not None and is_boolean(node.value) for node in nodes if isinstance(node, ast.Return))
+
+
+def document_class(concept: CodeConcept, examples: Sequence[tuple[str, str]], tasks: Iterable[str] = ()) -> CodeConcept:
+    """Return the concept of a class, which keeps its name, with what it can do.
+
+    Args:
+        examples: Pairs of a task's text and a program that uses it.
+        tasks: Texts of all tasks, its own among them.
+    """
+    name = defined_name(concept.code, concept.name)
+    node = next(part for part in ast.parse(concept.code).body if isinstance(part, ast.ClassDef) and part.name == name)
+    methods = {part.name: part for part in node.body if isinstance(part, Function)}
+    public = [method for method in methods if not method.startswith("_")]
+    maker = methods.get("__init__")
+    given = ast.unparse(maker.args).partition(", ")[2] if maker is not None else ""
+    sentences = [
+        f"Class with the {'method' if len(public) == 1 else 'methods'} {', '.join(public)}." if public else "Class.",
+        f"Found in {len(concept.found_in)} programs." if len(concept.found_in) > 1 else "",
+        DERIVED,
+    ]
+    return replace(
+        concept,
+        name=name,
+        description=" ".join(filter(None, sentences)),
+        signature=f"{name}({given})",
+        guidance=_guidance(examples, distinctive_words((task for task, _ in examples), tasks)),
+        metadata={**concept.metadata, "documented_by": "heuristic", "original_name": name},
+    )
 
 
 def apply_documentation(concept: CodeConcept, documentation: Documentation, *, by: str) -> CodeConcept:

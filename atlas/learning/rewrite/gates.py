@@ -30,6 +30,8 @@ _OPERATIONS = (
     *STEERING,
 )
 
+_ARITHMETIC = (ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Slice)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
@@ -82,14 +84,32 @@ def operations(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     """Yield the operations of code: calls, operators, subscripts, loops and conditions.
 
     Reading a name or an attribute, an assignment, and the sign of a number do not count. In a comprehension, each
-    further `for` counts, and each `for` with an `if`.
+    further `for` counts, and each `for` with an `if`. A comparison and a `range` count once with the arithmetic,
+    subscripts and lengths in them.
     """
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, _OPERATIONS) or (isinstance(node, ast.UnaryOp) and not _is_number(node.operand)):
-                yield node
-            if isinstance(node, COMPREHENSIONS):
-                yield from (generator for number, generator in enumerate(node.generators) if number or generator.ifs)
+    waiting: list[ast.AST] = [*statements]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, _OPERATIONS) or (isinstance(node, ast.UnaryOp) and not _is_number(node.operand)):
+            yield node
+        if isinstance(node, COMPREHENSIONS):
+            yield from (generator for number, generator in enumerate(node.generators) if number or generator.ifs)
+        inner = [*ast.iter_child_nodes(node)]
+        waiting += [part for each in inner for part in _beyond_arithmetic(each)] if _is_atomic(node) else inner
+
+
+def _is_atomic(node: ast.AST) -> bool:
+    """Return whether an operation counts once with what is computed in it."""
+    return isinstance(node, ast.Compare) or _is_call_of(node, {"range"})
+
+
+def _beyond_arithmetic(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the outermost parts of an expression that are more than arithmetic, subscripts and lengths."""
+    if isinstance(node, _ARITHMETIC) or _is_call_of(node, {"len"}):
+        for part in ast.iter_child_nodes(node):
+            yield from _beyond_arithmetic(part)
+    else:
+        yield node
 
 
 def _is_number(operand: ast.expr) -> bool:

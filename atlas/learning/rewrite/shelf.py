@@ -134,8 +134,13 @@ def locate_occurrences(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[
     return group_by_pattern(occurrences), programs
 
 
-def drop_invalid(shelf: Shelf, prefix: str, raise_if_cancelled: RaiseIfCancelled) -> ValidFunctions:
-    """Inline patterns that are not valid Python functions, until only valid ones are left."""
+def drop_invalid(shelf: Shelf, prefix: str, raise_if_cancelled: RaiseIfCancelled, first: int = 0) -> ValidFunctions:
+    """Inline patterns that are not valid Python functions, until only valid ones are left.
+
+    Args:
+        prefix: Prefix of the functions' names, which a number follows.
+        first: The first number.
+    """
     reasons: list[str] = []
     while True:
         occurrences, programs = locate_occurrences(shelf)
@@ -147,7 +152,7 @@ def drop_invalid(shelf: Shelf, prefix: str, raise_if_cancelled: RaiseIfCancelled
         unusable = [name for name, judgement in judgements.items() if judgement.interface is None]
         refused = [site for judgement in judgements.values() if judgement.interface for site in judgement.refused]
         if not unusable and not refused:
-            return ValidFunctions(_functions(shelf, judgements, occurrences, prefix), reasons)
+            return ValidFunctions(_functions(shelf, judgements, occurrences, prefix, first), reasons)
         shelf.inline_sites(refused)
         shelf.inline(unusable)
 
@@ -161,10 +166,14 @@ class ValidFunctions:
 
 
 def _functions(
-    shelf: Shelf, judgements: Mapping[str, Judgement], occurrences: Mapping[str, list[Occurrence]], prefix: str
+    shelf: Shelf,
+    judgements: Mapping[str, Judgement],
+    occurrences: Mapping[str, list[Occurrence]],
+    prefix: str,
+    first: int,
 ) -> dict[str, Function]:
     functions = {}
-    for number, (name, pattern) in enumerate(shelf.patterns.items()):
+    for number, (name, pattern) in enumerate(shelf.patterns.items(), first):
         interface = judgements[name].interface
         assert interface is not None
         names = name_holes(pattern, interface, occurrences[name])

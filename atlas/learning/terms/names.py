@@ -64,6 +64,25 @@ def function_of(code: str, name: str = "") -> Function:
     return next((function for function in functions if function.name == name), functions[-1])
 
 
+def defined_name(code: str, name: str = "") -> str:
+    """Return the name of the function that code defines, or of the class if it defines no function.
+
+    Raises:
+        InvalidInput: The code does not parse, or defines neither.
+    """
+    if not defines_class(code):
+        return function_of(code, name).name
+    classes = [node.name for node in ast.parse(code).body if isinstance(node, ast.ClassDef)]
+    return name if name in classes else classes[-1]
+
+
+def defines_class(code: str) -> bool:
+    """Return whether code defines a class and no function at its top level."""
+    tree = try_parse(code)
+    kinds = {type(node) for node in tree.body} if tree is not None else set()
+    return ast.ClassDef in kinds and not kinds & {ast.FunctionDef, ast.AsyncFunctionDef}
+
+
 def parameters_of(function: Function) -> list[str]:
     """Return the names of a function's parameters, in order, with starred ones last."""
     arguments = function.args

@@ -18,8 +18,8 @@ in your own words.
 - reusable: whether the attempt holds advice by which other tasks of the kind could go better. Answer false, with the
   reason, where it is too specific, trivial, or succeeded by chance.
 - reason: why it is reusable, or why not, in one sentence.
-- known: only if you are shown strategies that the memory has, and one of them already gives this advice: its id. Then
-  leave out all that follows.
+- known: only if you are shown strategies that the memory has, and the suggestion of one of them already gives this
+  advice for this situation: its id. Then leave out all that follows.
 - title: one line to know it by.
 - situation: when to apply it, so that somebody with a new task can tell whether it fits.
 - suggestion: what to do, as steps that hold for every such task: what to check first, and what to avoid.

@@ -18,8 +18,8 @@ shows, in your own words.
 - reusable: whether the attempt shows what made it fail, and other tasks of the kind could fail in the same way. Answer
   false, with the reason, where the cause is not shown or was chance.
 - reason: why it is reusable, or why not, in one sentence.
-- known: only if you are shown warnings that the memory has, and one of them covers this failure: its id. Then leave
-  out all that follows.
+- known: only if you are shown warnings that the memory has, and the suggestion of one of them would have spared this
+  failure: its id. Then leave out all that follows.
 - title: one line that names what to avoid.
 - situation: when the warning applies, so that somebody with a new task can tell whether it does.
 - suggestion: what not to do, how to notice in time that it goes wrong and, where the attempt shows it, what to do

@@ -426,11 +426,25 @@ class Memory(Records, ABC, Generic[T]):
 
     alevel = twin(level)
 
-    def level_costs(self) -> LevelCosts | None:
-        """Return the error rates at the level, or None before it was measured, as in a small store."""
-        return self._retriever.level_costs()
+    def level_costs(self, strictness: float | None = None) -> LevelCosts | None:
+        """Return the costs of the level on each side, or None before it was measured, as in a store of few records.
+
+        Args:
+            strictness: How many times the measured level. That of the store if it is None.
+        """
+        return self._retriever.level_costs(strictness)
 
     alevel_costs = twin(level_costs)
+
+    def n_shown(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> int:
+        """Return how many of some hits a search shows where the store is so strict.
+
+        Args:
+            hits: What `search_hits` gives for the query at threshold 0, or some of it.
+        """
+        return self._retriever.n_shown(query, hits, strictness)
+
+    an_shown = twin(n_shown)
 
     def _among(self, where: Where | None, with_buried: bool) -> Where | None:
         """Return the effective filter of a search.

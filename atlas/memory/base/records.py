@@ -400,7 +400,7 @@ def _embed(
     """Return vectors by text: from `embedded`, else the store, else the model. Each text is embedded once."""
     vectors_by_text = {**store.vectors_of([text for text in documents if text not in embedded]), **embedded}
     missing = [text for text in dict.fromkeys(documents) if text not in vectors_by_text]
-    encoded = encode_texts(embedder, missing, store.packer() if missing else None)
+    encoded = encode_texts(embedder, missing, store.projection() if missing else None)
     stored = {text: EncodedText(vectors) for text, vectors in vectors_by_text.items()}
     return stored | dict(zip(missing, encoded, strict=True))
 

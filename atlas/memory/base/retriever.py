@@ -16,7 +16,8 @@ from atlas.core.ranking.tuned import COMPARED, MAX_CANDIDATES, RERANKED
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import best_passage
-from atlas.memory.base.calibration import Cut, LiveCalibration
+from atlas.memory.base.calibration.live import LiveCalibration
+from atlas.memory.base.calibration.measurement import Cut
 from atlas.memory.base.ranking import (
     check_diversity,
     check_threshold,
@@ -203,9 +204,15 @@ class Retriever:
         self._calibration.prepare()
         return self._standards(threshold=None).cut.best
 
-    def level_costs(self) -> LevelCosts | None:
-        """Return the error rates at the level, or None before it was measured."""
-        return self._calibration.costs(self.weights())
+    def level_costs(self, strictness: float | None = None) -> LevelCosts | None:
+        """Return the costs of the level on each side, or None before it was measured."""
+        return self._calibration.costs(self.weights(), strictness)
+
+    def n_shown(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> int:
+        """Return how many hits of a search without a threshold are shown where the store is so strict."""
+        weights, measured = self.weights(), self._calibration.now()
+        cut = self._calibration.cut(measured, weights, query, strictness)
+        return sum(map(cut.shown_beside(_best(hits, weights)), hits))
 
     def n_read(self, search: Search) -> int:
         """Return the number of first hits that `ordered` needs."""

@@ -7,7 +7,6 @@ undone.
 from __future__ import annotations
 
 import logging
-import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -79,6 +78,8 @@ def search_environment(storage: Store) -> dict[str, str]:
 
 def begin_search(storage: Store) -> bool:
     """Start the search process of a store, and return whether it could be started."""
+    import subprocess  # few processes start one
+
     command, nowhere = module_command(MODULE, str(storage.path)), subprocess.DEVNULL
     try:
         process = subprocess.Popen(

@@ -10,7 +10,7 @@ from typing import Any
 
 from atlas.core.codec import encode_experience
 from atlas.core.json_values import Json, dump, to_text
-from atlas.core.types import Experience, Trajectory
+from atlas.core.types import Experience, Task, Trajectory
 from atlas.memory.base.merging import lineage
 from atlas.protocols.strategies import ExtractedText
 
@@ -18,6 +18,12 @@ TITLE_CHARACTERS = 200
 SUMMARY_CHARACTERS = 300
 SUMMARISED_BY = "summarised_by"
 """Metadata key for the model and prompt version that wrote the text to embed."""
+
+ARM, SHARE = "holdout", "holdout_share"
+"""Names in the metadata of an attempt for the side that a coin gave it, and for the share that is held out."""
+
+HELD_OUT, SHOWN = "held out", "shown"
+"""Values of `ARM`: the two sides of the coin."""
 
 
 class SimpleExperienceExtractor:
@@ -116,7 +122,7 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
     """Return the stored metadata of an experience: keys to filter and sort by, and the whole as `content`."""
     outcome, encoded = experience.outcome, encode_experience(experience)
     derived = {
-        "title": _short(experience.task.description, TITLE_CHARACTERS),
+        "title": title_of(experience.task),
         "outcome": outcome.label,
         "success": outcome.success,
         "partial_score": outcome.partial_score,
@@ -136,6 +142,11 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
     present = {name: value for name, value in derived.items() if value is not None and value != ""}
     scalars = {name: value for name, value in _scalars(experience.metadata).items() if name not in derived}
     return {**scalars, **present}
+
+
+def title_of(task: Task) -> str:
+    """Return the beginning of a task's description, on one line."""
+    return _short(task.description, TITLE_CHARACTERS)
 
 
 def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atlas.core.codec import decode_experience
 from atlas.core.errors import InvalidInput
-from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Experience, Outcome, Task, Trajectory, Vectors, new_id
 from atlas.embedding.chunking import EncodedText
@@ -17,19 +16,11 @@ from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.llm.budget import operation
 from atlas.memory.base.edits import Editable, check_changes
-from atlas.memory.base.export import to_restored
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.merging import check_groups
 from atlas.memory.base.records import Entry, columns, first_vectors, retried, unknown
 from atlas.memory.experience import extraction
-from atlas.memory.experience.export import to_exported, usable_vectors
-from atlas.memory.experience.merging import MergePlan, plan_merge
-from atlas.memory.experience.outcomes import OutcomePlan, apply_outcomes, plan_outcomes
-from atlas.memory.experience.pruning import PruneCriteria, PrunePlan, plan_prune
-from atlas.memory.experience.refinement import ExplainingStrategy, PassthroughRefineStrategy
-from atlas.memory.experience.refinement.plan import RefinePlan
-from atlas.memory.experience.refining import apply_refine, plan_refine
-from atlas.memory.experience.subjects import merge_subjects, merges_of, prune_subjects
+from atlas.memory.experience.refinement import PassthroughRefineStrategy
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
 from atlas.protocols.strategies import (
     ExperienceExtractor,
@@ -40,6 +31,14 @@ from atlas.protocols.strategies import (
 )
 from atlas.storage.collection import Collection
 from atlas.storage.damage import decoded_content
+
+if TYPE_CHECKING:  # what curates and exports is imported when it is used: a search does without
+    from atlas.core.exchange import ExportedExperience
+    from atlas.memory.experience.merging import MergePlan
+    from atlas.memory.experience.outcomes import OutcomePlan
+    from atlas.memory.experience.pruning import PrunePlan
+    from atlas.memory.experience.refinement import ExplainingStrategy
+    from atlas.memory.experience.refinement.plan import RefinePlan
 
 COLLECTION = "atlas_experiences"
 EDITABLE: Editable = {
@@ -124,6 +123,9 @@ class ChromaExperienceMemory(Memory[Experience]):
 
         Return the ids of the restored experiences. Attempts stored already, by id or by original content, are skipped.
         """
+        from atlas.memory.base.export import to_restored
+        from atlas.memory.experience.export import usable_vectors
+
         present_ids = self._store.present([item.experience.id for item in exported])
         new = {item.experience.id: item for item in exported if item.experience.id not in present_ids}
         if not new:
@@ -172,6 +174,8 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     def plan_outcomes(self, ids: Sequence[str], success: bool | None) -> OutcomePlan:
         """Return a plan to set an outcome of experiences. The store is not changed."""
+        from atlas.memory.experience.outcomes import plan_outcomes
+
         return plan_outcomes(self._store, ids, success)
 
     aplan_outcomes = twin(plan_outcomes)
@@ -182,6 +186,8 @@ class ChromaExperienceMemory(Memory[Experience]):
         Raises:
             PlanOutdated: An experience has changed since; the store was not changed.
         """
+        from atlas.memory.experience.outcomes import apply_outcomes
+
         return apply_outcomes(self._store if self.operation_id else self._store.within("outcome", plan.reason), plan)
 
     aapply_outcomes = twin(apply_outcomes)
@@ -224,6 +230,9 @@ class ChromaExperienceMemory(Memory[Experience]):
         Raises:
             InvalidInput: An unknown criterion or an invalid value.
         """
+        from atlas.memory.experience.pruning import PruneCriteria, plan_prune
+        from atlas.memory.experience.subjects import prune_subjects
+
         parsed = PruneCriteria.parse(criteria)
         self._store.write_retrievals()
         with self._store.reading():
@@ -262,6 +271,9 @@ class ChromaExperienceMemory(Memory[Experience]):
         Raises:
             InvalidInput: A group has fewer than two experiences, or an experience is in two groups or does not exist.
         """
+        from atlas.memory.experience.merging import plan_merge
+        from atlas.memory.experience.subjects import merge_subjects
+
         checked = check_groups(groups)
         ids = [record_id for group in checked for record_id in group]
         with self._store.reading():
@@ -277,6 +289,8 @@ class ChromaExperienceMemory(Memory[Experience]):
         Raises:
             PlanOutdated: An experience or its marks have changed since; the store was not changed.
         """
+        from atlas.memory.experience.subjects import merges_of
+
         if not plan.groups:
             return []
         scoped = self._store if self.operation_id else self._store.within("merge", plan.reason)
@@ -303,6 +317,8 @@ class ChromaExperienceMemory(Memory[Experience]):
             ids: Ids in the current order, such as newest first; unknown ids are skipped.
             on_progress: Called after each set with the number of experiences judged, and the total.
         """
+        from atlas.memory.experience.refining import plan_refine
+
         return plan_refine(self._store, ids, strategy, self.embedder.dimension, on_progress)
 
     aplan_refine = twin(plan_refine)
@@ -321,6 +337,8 @@ class ChromaExperienceMemory(Memory[Experience]):
         Raises:
             PlanOutdated: An experience that it touches, or its marks, have changed. The store was not changed.
         """
+        from atlas.memory.experience.refining import apply_refine
+
         return apply_refine(self._store if self.operation_id else self._store.within("refine", plan.reason), plan)
 
     aapply_refine = twin(apply_refine)
@@ -336,6 +354,8 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     def export(self, experience_ids: Sequence[str], *, with_vectors: bool = False) -> list[ExportedExperience]:
         """Return experiences with their marks and usage, for `restore_many`."""
+        from atlas.memory.experience.export import to_exported
+
         with self._store.reading():
             rows = self._store.get(list(experience_ids))
             marks, usage = self._store.marks(experience_ids), self._store.usage(experience_ids)

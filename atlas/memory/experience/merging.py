@@ -15,7 +15,7 @@ from atlas.core.operations import Marks
 from atlas.core.types import OUTCOMES as OUTCOMES
 from atlas.core.types import Experience
 from atlas.memory.base.merging import GroupsPlan, joined, lineage, merged_marks, merged_row
-from atlas.memory.experience.extraction import merged_attempts, to_metadata
+from atlas.memory.experience.extraction import ARM, SHARE, merged_attempts, to_metadata
 from atlas.storage.records import Merge, Moment
 
 ONLY_IF_ALL = "is_sample"
@@ -142,7 +142,7 @@ def _shared(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str,
 
 
 def _attempts(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
-    """Return the outcome, content hash and id of each attempt, by the id of its experience.
+    """Return the outcome, content hash, id and mark of a holdout of each attempt, by the id of its experience.
 
     This includes attempts merged earlier, each once. The current state of a subject takes precedence.
     """
@@ -155,6 +155,7 @@ def _attempts(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
             "outcome": experience.outcome.label,
             "content_hash": subject.content_hash,
             "trajectory_id": experience.trajectory_id,
+            **{name: str(experience.metadata[name]) for name in (ARM, SHARE) if name in experience.metadata},
         }
         attempts[experience.id] = attempt
     return attempts

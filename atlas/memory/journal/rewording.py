@@ -15,7 +15,7 @@ def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | 
     """Return a function that removes purged beginnings from other records' texts, and embeds them again."""
     logs = [(journal, entries.LOG_TEXT), (talks, conversations.LOG_TEXT)]
     indexed = {
-        memory.collection_name: (memory.embedder, memory.collection.packer(), log_text)
+        memory.collection_name: (memory.embedder, memory.collection.projection(), log_text)
         for memory, log_text in logs
         if memory is not None and memory.collection.count()
     }
@@ -27,11 +27,11 @@ def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | 
     ) -> Mapping[str, tuple[str, EncodedText]]:
         if collection not in indexed:
             return {}
-        embedder, pack, log_text = indexed[collection]
+        embedder, projection, log_text = indexed[collection]
         gone = {title_of(_content(log_text, image["content"])) for image in purged if "content" in image}
         texts = {document: _without(document, _content(log_text, content), gone) for document, content in records}
         changed = {before: after for before, after in texts.items() if after != before}
-        encoded = encode_texts(embedder, list(changed.values()), pack)
+        encoded = encode_texts(embedder, list(changed.values()), projection)
         return {before: (changed[before], encoding) for before, encoding in zip(changed, encoded, strict=True)}
 
     return reword

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,13 @@ from atlas.memory.base.records import columns, retried
 from atlas.memory.strategies.outcomes import RetirementRule, retired
 from atlas.memory.strategies.records import TextOf, checked, content_hash, is_warning, to_entry
 from atlas.protocols.infra import Clock, Progress, WholeEmbedder
-from atlas.protocols.strategies import InformedAbstractor, StrategyAbstractor, StrategyCombiner
+from atlas.protocols.strategies import (
+    CombinedStrategy,
+    ExplainingCombiner,
+    InformedAbstractor,
+    StrategyAbstractor,
+    StrategyCombiner,
+)
 from atlas.storage.collection import Collection
 from atlas.storage.records import Moment
 
@@ -33,8 +40,11 @@ MAX_VARIANTS = 5
 MAX_SHOWN = 5
 """Maximum number of similar strategies to compare with a new one."""
 
-Combine = Callable[[Strategy, Strategy], Strategy | None]
-"""Function that combines two strategies for similar situations, or returns None if they differ."""
+REASON = "kept_apart_because"
+"""Name in a strategy's metadata of why it was not merged into the one for an alike situation, in a model's words."""
+
+Combine = Callable[[Strategy, Strategy], CombinedStrategy]
+"""Function that combines two strategies for similar situations, unless they differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +66,9 @@ class StrategyWritePlan(Tabular):
 
     problems: tuple[str, ...]
     """Reasons why attempts could not be abstracted."""
+
+    unmerged: tuple[str, ...] = ()
+    """Why strategies for alike situations were not merged, or keep two suggestions. In a model's words: untrusted."""
 
     spent: str = ""
     """Cost of the language model, as a string. Empty if no model reports it."""
@@ -114,19 +127,26 @@ def grouped(
             changed[known.id] = with_sources(known, draft.strategy)
             continue
         if draft.near:
-            together = combine(changed.get(draft.near, stored[draft.near]), draft.strategy)
-            if together is not None:
-                changed[draft.near] = together
+            combined = combine(changed.get(draft.near, stored[draft.near]), draft.strategy)
+            if combined.strategy is not None:
+                changed[draft.near] = combined.strategy
                 continue
+            draft = replace(draft, strategy=_kept_apart(draft.strategy, combined.why_not))
         nearest = _nearest_alike(draft, added, vectors)
         if nearest is not None and float(vectors[nearest] @ draft.vector) >= same_situation:
-            together = combine(added[nearest], draft.strategy)
-            if together is not None:
-                added[nearest] = together
+            combined = combine(added[nearest], draft.strategy)
+            if combined.strategy is not None:
+                added[nearest] = combined.strategy
                 continue
+            draft = replace(draft, strategy=_kept_apart(draft.strategy, combined.why_not))
         added.append(draft.strategy)
         vectors.append(draft.vector)
     return tuple(added), tuple(strategy for strategy in changed.values() if strategy != stored[strategy.id])
+
+
+def _kept_apart(strategy: Strategy, why: str) -> Strategy:
+    """Return a strategy with the reason why it was not merged into another one."""
+    return replace(strategy, metadata={**strategy.metadata, REASON: why}) if why else strategy
 
 
 def _nearest_alike(draft: StrategyDraft, added: Sequence[Strategy], vectors: Sequence[Vectors]) -> int | None:
@@ -179,7 +199,8 @@ class StrategyWriter:
         with operation() as account:
             drafts, problems = self._abstracted_all(attempts, sources, on_progress)
             placed, near, out_of_use = self._placed(drafts)
-            added, changed = grouped(placed, near, self.same_situation, self._combined)
+            unmerged: list[str] = []
+            added, changed = grouped(placed, near, self.same_situation, partial(self._combined, unmerged=unmerged))
         n_known = sum(trajectory.id in sources for trajectory in attempts)
         return StrategyWritePlan(
             added=added,
@@ -188,6 +209,7 @@ class StrategyWriter:
             n_known=n_known,
             n_nothing=len(attempts) - n_known - len(drafts) - len(problems),
             problems=tuple(problems),
+            unmerged=tuple(unmerged),
             spent=str(account.spent) if account.spent.n_calls else "",
             retired=tuple(strategy.id for strategy in changed if strategy.id in out_of_use),
             ids_before=ids,
@@ -256,7 +278,7 @@ class StrategyWriter:
         abstractor, at_once = self.abstractor, concurrency_of(self.abstractor)
         if not isinstance(abstractor, InformedAbstractor):
             return in_waves(abstractor.abstract, attempts, at_once)
-        beside = [(trajectory, self._strategies_near(trajectory)) for trajectory in attempts]
+        beside = ((trajectory, self._strategies_near(trajectory)) for trajectory in attempts)
         return in_waves(lambda pair: abstractor.abstract_beside(*pair), beside, at_once)
 
     def _strategies_near(self, trajectory: Trajectory) -> list[Strategy]:
@@ -300,33 +322,48 @@ class StrategyWriter:
         arguments = self.columns(strategy)
         is_known = bool(self.store.get([strategy.id]))  # the model named it as the one that covers the attempt
         near = strategy.id if is_known else self._near(arguments[1][0].vectors[0], strategy)
-        together = retried(lambda: self._with_sources(near, strategy)) if near else None
-        if together is not None:
-            return together
+        if near:
+            combined = retried(lambda: self._with_sources(near, strategy))
+            if combined.strategy is not None:
+                return combined.strategy
+            if combined.why_not:
+                strategy = _kept_apart(strategy, combined.why_not)
+                arguments = self.columns(strategy)
         if not self.store.add_unknown(*arguments):  # another process has just written the same
             same = self.store.known_hashes([content_hash(strategy)])[content_hash(strategy)]
-            return retried(lambda: self._with_sources(same, strategy)) or strategy
+            return retried(lambda: self._with_sources(same, strategy)).strategy or strategy
         return strategy
 
-    def _combined(self, stored: Strategy, other: Strategy) -> Strategy | None:
-        """Return a combined strategy for two similar situations, or None if a model judges them different."""
-        both = with_sources(stored, other)
+    def _combined(self, stored: Strategy, other: Strategy, unmerged: list[str]) -> CombinedStrategy:
+        """Return a strategy combined with one of a similar situation, unless a model finds them different.
+
+        Args:
+            unmerged: Gets a sentence if a model did not make one of them.
+        """
         if has_suggestion_of(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
-            return both
+            return CombinedStrategy(strategy=with_sources(stored, other))
         try:
-            together = call(self.abstractor.combined, stored, other)
+            combined = _asked_to_combine(self.abstractor, stored, other)
         except LLMError as error:
             logger.warning("strategy %s keeps another suggestion as a variant: %s", stored.id, error)
-            return both
-        return None if together is None else replace(together, id=stored.id, sources=both.sources)
+            unmerged.append(f"{stored.title!r} keeps the suggestion of {other.title!r} as a variant: {error}")
+            return CombinedStrategy(strategy=with_sources(stored, other, why_variant=str(error)))
+        if combined.strategy is None:
+            unmerged.append(
+                f"{stored.title!r} and {other.title!r} stay two: {combined.why_not or 'no reason is given'}"
+            )
+            return combined
+        sources = joined(stored.sources, other.sources)
+        return CombinedStrategy(strategy=replace(combined.strategy, id=stored.id, sources=sources))
 
-    def _with_sources(self, strategy_id: str, other: Strategy) -> Strategy | None:
+    def _with_sources(self, strategy_id: str, other: Strategy) -> CombinedStrategy:
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([strategy_id])
             if not rows:
                 raise not_found("strategy", strategy_id)
             [stored] = self.read(rows)
-        changed = self._combined(stored, other)
+        combined = self._combined(stored, other, [])
+        changed = combined.strategy
         if changed is not None and changed != stored:
             if strategy_id in retired(self.store, self.retirement):
                 logger.warning("strategy %s gets one more source, but is retired: agents are not given it", stored.id)
@@ -334,14 +371,26 @@ class StrategyWriter:
                 self.store if self.store.operation_id else self.store.within("edit", f"one more source: {stored.title}")
             )
             scoped.update(*self.columns(changed), unchanged_since=moment)
-        return changed
+        return combined
 
 
-def with_sources(strategy: Strategy, other: Strategy) -> Strategy:
-    """Return a strategy with another's sources, and the other's suggestion as a variant."""
+def _asked_to_combine(combiner: StrategyCombiner, stored: Strategy, other: Strategy) -> CombinedStrategy:
+    if isinstance(combiner, ExplainingCombiner):
+        return call(combiner.explain_combined, stored, other)
+    return CombinedStrategy(strategy=call(combiner.combined, stored, other))
+
+
+def with_sources(strategy: Strategy, other: Strategy, *, why_variant: str = "") -> Strategy:
+    """Return a strategy with another one's sources and with its suggestion as one of the `variants`.
+
+    Args:
+        why_variant: The reason why the suggestions were not combined, kept beside the variant.
+    """
     metadata = dict(strategy.metadata)
     if not has_suggestion_of(strategy, other):
-        metadata["variants"] = [*_variants(strategy), {"suggestion": other.suggestion, "sources": list(other.sources)}]
+        reason = {REASON: why_variant} if why_variant else {}
+        variant = {"suggestion": other.suggestion, "sources": list(other.sources), **reason}
+        metadata["variants"] = [*_variants(strategy), variant]
     return replace(strategy, sources=joined(strategy.sources, other.sources), metadata=metadata)
 
 

@@ -28,5 +28,7 @@ def context(request: ContextRequest, memory: Served, is_warm: Warm) -> ContextRe
         distinct=request.distinct,
         diversity=request.diversity,
         by_words=not is_warm,
+        holdout=request.holdout,
+        attempt=request.attempt,
     )
     return ContextResponse(**asdict(block))

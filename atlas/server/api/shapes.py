@@ -19,7 +19,7 @@ from atlas.core.types import (
     new_id,
 )
 from atlas.memory.base.versions import ItemVersion
-from atlas.memory.context import Omission
+from atlas.memory.context import Coin, Omission
 from atlas.memory.journal import LinkGraph
 
 Text = Annotated[str, Field(max_length=1_000_000, pattern=r"^[^\x00]*$")]
@@ -73,6 +73,11 @@ class ContextRequest(RequestBody):
     """True to let one attempt stand for all that are alike."""
 
     diversity: Annotated[float, Field(ge=0, le=1)] = 0.0
+    holdout: Annotated[float, Field(ge=0, lt=1)] | None = None
+    """Share of attempts that a coin gives an empty block. By default the server's ATLAS_HOLDOUT."""
+
+    attempt: Text = ""
+    """Name of the attempt that the coin is tossed for. By default the number of stored attempts at the task."""
 
 
 class SearchRequest(RequestBody):
@@ -243,6 +248,9 @@ class ContextResponse(BaseModel):
     errors: Mapping[str, str]
     by_words: bool
     """True while the embedding model is being made ready: what is shown was found by words alone."""
+
+    coin: Coin | None
+    """The coin that decided whether the attempt is shown anything. Null if no attempts are held out."""
 
 
 class SearchResponse(BaseModel):

@@ -35,6 +35,10 @@ NOTHING_FITS = {
 }
 """Texts in place of an empty block, by whether there were hits."""
 
+WITHOUT_MEMORY = (
+    "This attempt is held out, to measure whether memory helps: work on this task without memory, and do not search."
+)
+
 TOKEN_CHARACTERS = 4
 NOT_READY = "(Found by words alone: the embedding model is still being made ready. Ask again in a moment.)"
 
@@ -138,6 +142,8 @@ def _block_text(block: ContextBlock) -> str:
     further = f"; {len(left_out) - MAX_OMITTED} more" if len(left_out) > MAX_OMITTED else ""
     notes = [f"\n(Left out: {'; '.join(left_out[:MAX_OMITTED])}{further})"] if left_out else []
     notes += [f"\n({name} could not be asked: {message})" for name, message in block.errors.items()]
+    if block.coin is not None and block.coin.is_held_out:
+        return WITHOUT_MEMORY
     return "".join([block.text or NOTHING_FITS[bool(left_out)], *notes])
 
 

@@ -32,10 +32,9 @@ def reembed(
         keeps_tokens: Whether token vectors are stored too, if the model returns any.
     """
     projection = _projection(ledger, embedder) if keeps_tokens else None
-    pack = projection.packed if projection is not None else None
 
     def embed(texts: Sequence[str]) -> dict[str, EncodedText]:
-        return dict(zip(texts, encode_texts(embedder, texts, pack), strict=True))
+        return dict(zip(texts, encode_texts(embedder, texts, projection), strict=True))
 
     vectors: dict[str, EncodedText] = {}
     texts = ledger.vectors.texts()

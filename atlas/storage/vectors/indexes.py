@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from atlas.core.errors import InvalidInput, StoreUnavailable
 from atlas.core.imports.distribution import absence
+from atlas.core.imports.lazy import LazyModule
 from atlas.core.index_address import read_index_address
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role, check_role
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.following_index import FollowingIndex
-from atlas.storage.vectors.remote.opening import RemoteIndexes, clear_everywhere, leave, staying
 from atlas.storage.vectors.upkeep import OUT_OF_REACH
+
+if TYPE_CHECKING:
+    from atlas.storage.vectors.remote import opening
+else:
+    opening = LazyModule("atlas.storage.vectors.remote.opening")  # most stores have no index in a service
 
 
 class StoreIndexes:
@@ -22,7 +28,7 @@ class StoreIndexes:
         self._ledger = ledger
         self._is_opened_read_only = ledger.read_only
         self._seconds = settings.index_timeout_seconds
-        self._remote = RemoteIndexes(settings.index, seconds=self._seconds) if settings.index else None
+        self._remote = opening.RemoteIndexes(settings.index, seconds=self._seconds) if settings.index else None
 
     @property
     def place(self) -> str:
@@ -54,7 +60,7 @@ class StoreIndexes:
 
         The store that it was copied or moved from may still need them, or their service was left for good.
         """
-        return staying(self._ledger, collections)
+        return opening.staying(self._ledger, collections)
 
     def leave(self, address: str) -> list[str]:
         """Abandon this store's vectors in a service, and return the names of its namespaces.
@@ -68,7 +74,7 @@ class StoreIndexes:
         place = str(read_index_address(address))
         if place == self.place:
             raise InvalidInput(f"{place} keeps the index now; set another ATLAS_INDEX, or an empty one, and try again")
-        return leave(self._ledger, place)
+        return opening.leave(self._ledger, place)
 
     def drop(self, collection: str, dimension: int, used: FollowingIndex | None) -> None:
         """Delete all indexes of a collection, current and former.
@@ -79,7 +85,7 @@ class StoreIndexes:
         Raises:
             StoreUnavailable: A service still has vectors, as it does not answer, say.
         """
-        if left := clear_everywhere(self._ledger, collection, seconds=self._seconds):
+        if left := opening.clear_everywhere(self._ledger, collection, seconds=self._seconds):
             raise StoreUnavailable(f"the index of {collection} cannot be removed from {'; '.join(left)}")
         beside = used if used is not None and self._remote is None else self._ledger.index(collection, dimension)
         if not beside.clear():

@@ -9,7 +9,7 @@ import numpy as np
 
 from atlas.core.types import Vectors
 from atlas.memory.base.ranking import maximal_marginal_relevance
-from atlas.memory.memory_effect import MemoryEffect
+from atlas.memory.effects.memory_effect import MemoryEffect
 from atlas.memory.system import MemorySystem
 
 MIN_CUT = 40

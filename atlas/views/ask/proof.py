@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.types import Experience, Step
-from atlas.memory.memory_effect import JudgedAttempt, MemoryEffect, TaskEffect
-from atlas.memory.strategy_effects import Tries
+from atlas.memory.effects.memory_effect import JudgedAttempt, MemoryEffect, TaskEffect
+from atlas.memory.effects.strategy_effects import Tries
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.answer import Answer
 from atlas.views.ask.cards import VIEWS

@@ -33,8 +33,11 @@ from atlas.views.lists.queries import PAGE_ROWS, Query
 from atlas.views.lists.word_diff import word_diff
 from atlas.views.shared.wording import counted, outcomes_text, shortened, signed
 
+INBOX = "inbox"
+"""The first tab of all: the cases of all queues."""
+
 REVIEW = "review"
-"""The first tab of all, where anything waits: what keys under review wrote."""
+"""The next one, where anything waits: what keys under review wrote."""
 
 RULE = "rule"
 """The first tab after the queues: pruning by criteria."""
@@ -50,9 +53,10 @@ MEMBERS_SHOWN = 100
 TITLE_CHARACTERS = 300
 
 TITLES = {
+    INBOX: "Inbox",
     REVIEW: "Waiting for review",
     DUPLICATES: "Near-duplicates",
-    FAILING: "Failing domains",
+    FAILING: "Failing",
     NEVER: "Never retrieved",
     STALE: "Stale",
     UNKNOWN: "Outcome unknown",
@@ -63,6 +67,10 @@ TITLES = {
 }
 
 MEANINGS = {
+    INBOX: (
+        "One case at a time, worst first, of all memories. Each decision has a key, and U undoes the last one. "
+        "Merging and deleting show a preview first."
+    ),
     REVIEW: (
         "Keys under review wrote these. Only the key that wrote a record finds it until it is accepted. "
         "Rejecting deletes it. Both can be undone."
@@ -71,12 +79,12 @@ MEANINGS = {
         "Attempts at the same task with the same outcome, the same solution and the same actions. "
         "Merging keeps one attempt of each group. A preview shows which, and merging can be undone."
     ),
-    FAILING: f"Domains of the map. {DOMAIN_ORDER}",
+    FAILING: f"Strategies and domains of the map that do clearly worse than the others. {DOMAIN_ORDER}",
     NEVER: f"Stored at least {NEVER_DAYS} days ago, and returned by no search since.",
     STALE: f"Attempted more than {STALE_DAYS} days ago, and unused for {UNUSED_DAYS}.",
     UNKNOWN: (
         "The outcome of these is not known. They count in no success rate, and pruning by rate keeps them. "
-        "Press S if the attempt succeeded, F if it failed, K to skip it."
+        "Press S if the attempt succeeded, F if it failed, K to keep it as it is."
     ),
     BURIED: "Agents do not find these. They are kept, and can be unburied.",
     RULE: "Prune by rule. You see exactly what would be removed before anything is removed.",
@@ -164,22 +172,16 @@ def groups_within(groups: Sequence[tuple[str, ...]], inside: AbstractSet[str] | 
     return tuple(group for group in left if len(group) > 1)
 
 
-def queue_counts(queues: Mapping[str, Sequence[str]], found: Health, groups: Sequence[Sequence[str]]) -> dict[str, int]:
-    """Return how much each queue holds. Domains are counted whole, whatever the scope is."""
-    counts = {DUPLICATES: len(groups), FAILING: len(found.failing)}
-    return counts | {queue: len(ids) for queue, ids in queues.items()}
-
-
-def tabs(counts: Mapping[str, int], n_waiting: int = 0) -> dict[str, str]:
-    """Return the titles of the queues, filled ones first, and of the other tabs.
+def tabs(counts: Mapping[str, int]) -> dict[str, str]:
+    """Return the titles of the inbox and of the queues, filled ones first, and of the other tabs.
 
     Args:
-        n_waiting: Number of records that wait for review. Without any, the tab is left out.
+        counts: Number of cases in the inbox and in each queue. If nothing waits for review, that tab is left out.
     """
-    review = {REVIEW: f"{TITLES[REVIEW]} {n_waiting:,}"} if n_waiting else {}
-    order = sorted(QUEUES, key=lambda queue: (not counts[queue], QUEUES.index(queue)))
-    counted_titles = {queue: f"{TITLES[queue]} {counts[queue]:,}" for queue in order}
-    return review | counted_titles | {tab: TITLES[tab] for tab in (RULE, REFINE, COMPRESS)}
+    order = sorted(QUEUES, key=lambda queue: (not counts.get(queue), QUEUES.index(queue)))
+    review = [REVIEW] if counts.get(REVIEW) else []
+    counted_titles = {queue: f"{TITLES[queue]} {counts.get(queue, 0):,}" for queue in (INBOX, *review, *order)}
+    return counted_titles | {tab: TITLES[tab] for tab in (RULE, REFINE, COMPRESS)}
 
 
 def group_lines(memory: MemorySystem, groups: Sequence[tuple[str, ...]], page: int = 1) -> tuple[GroupLine, ...]:

@@ -24,6 +24,9 @@ OUTCOME = "outcome predicted"
 MEASURES = (*(name for name in METRICS if name != "recall@10"), OUTCOME)
 """Measures to look at: how well other attempts are found, and how well they predict the outcome."""
 
+IN_ALL_FIGURES = ("hit@5", "nDCG@10")
+"""Measures that only the table of all figures shows: they say what their neighbours say."""
+
 MEANINGS: Mapping[str, str] = {
     "hit@1": "How often the first hit is another attempt at the same task.",
     "hit@5": "How often one of the first 5 hits is another attempt at the same task.",

@@ -1,47 +1,16 @@
-"""Setting how attempts ended: one after another in a queue, or many at once as a plan."""
+"""Setting how attempts ended, as a plan."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from atlas.core.statistics import SuccessRate
-from atlas.core.types import Experience
 from atlas.memory.experience.outcomes import OutcomePlan
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.plans import Figure, PlanRow, PlanView, gone_notes
 from atlas.views.shared.rates import rate_text
-from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenAttempt:
-    """An attempt whose outcome is not known, with its last steps. All texts are untrusted."""
-
-    id: str
-    task: Text
-    solution: Text | None
-    feedback: Text | None
-    last_steps: tuple[Text, ...]
-    """The last observations, the latest last."""
-
-    n_left: int
-    """Attempts of unknown outcome that were not skipped, this one among them."""
-
-
-LAST_STEPS = 2
-
-
-def next_unjudged(memory: MemorySystem, ids: Sequence[str], skipped: Collection[str]) -> OpenAttempt | None:
-    """Return the first of these that was not skipped and is there. None if all are done."""
-    left = [record_id for record_id in ids if record_id not in skipped]
-    for record_id in left:
-        experience = memory.experience.get(record_id)
-        if experience is not None:
-            return _unjudged(experience, len(left))
-    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,22 +49,6 @@ class OutcomeProposal:
         scoped = memory.experience.within("outcome", self.plan.reason)
         scoped.apply_outcomes(self.plan)
         return scoped.operation_id
-
-
-def _unjudged(experience: Experience, n_left: int) -> OpenAttempt:
-    seen = [step.observation or step.action for step in experience.steps]
-    return OpenAttempt(
-        id=experience.id,
-        task=Text(experience.task.description),
-        solution=_text(experience.solution_output),
-        feedback=_text(experience.feedback),
-        last_steps=tuple(Text(text) for text in seen[-LAST_STEPS:] if text),
-        n_left=n_left,
-    )
-
-
-def _text(value: str) -> Text | None:
-    return Text(value) if value else None
 
 
 def _view(plan: OutcomePlan, figure: Figure) -> PlanView:

@@ -33,6 +33,7 @@ MEANINGS = {
     "mark": "Tags, pins, notes or burials were changed",
     "outcome": "Outcomes were set",
     "restore": "Experiences were restored from the trash",
+    "strictness": "The strictness of searches was changed",
     "undo": "An operation was undone",
     "purge": "Records were erased for good",
     "refuse": "A gate refused a journal entry",

@@ -167,7 +167,14 @@ def _notes(report: ImportReport) -> list[str]:
     kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.scrubbed.items()))
     secrets = [f"Secrets that are taken out of the texts: {kinds}."] if kinds else []
     purged = [f"{counted(report.purged, 'record')} had been purged here, and are not taken again."]
-    return [*judged, *unknown, *secrets, *(purged if report.purged else [])]
+    unclaimed = [f"{counted(report.unclaimed, 'file')} empty or in no known format, and skipped."]
+    return [
+        *judged,
+        *unknown,
+        *secrets,
+        *(unclaimed if report.unclaimed else []),
+        *(purged if report.purged else []),
+    ]
 
 
 def _problems(report: ImportReport) -> tuple[str, ...]:

@@ -214,15 +214,20 @@ def selected_after(before: Sequence[str], drawn_ids: Sequence[str], mode: str) -
 
 
 QUALITY_HELP = (
+    "{true} of neighbours are true, and the seed is {seed}. "
     "Trustworthiness@15: how many of a point's 15 neighbours on the map are its neighbours in meaning too, "
     "with those that are far off counting most against it. Click a point to see its true neighbours as lines."
 )
 
 
 def quality_text(memory_map: MemoryMap) -> str:
-    """Return the quality of the map, and its engine."""
+    """Return how much is on the map, and its engine."""
     n_placed = int(memory_map.is_placed.sum())
     placed = f" · {n_placed:,} placed since the map was made" if n_placed else ""
     engine = ENGINES.get(memory_map.recipe.engine, "made elsewhere")
-    n, true = counted(len(memory_map.ids), "experience"), percent(memory_map.trustworthiness)
-    return f"{n} · {true} of neighbours true · {engine}, seed {memory_map.recipe.seed}{placed}"
+    return f"{counted(len(memory_map.ids), 'experience')} · {engine}{placed}"
+
+
+def quality_help(memory_map: MemoryMap) -> str:
+    """Return how true the map is, and what that means."""
+    return QUALITY_HELP.format(true=percent(memory_map.trustworthiness), seed=memory_map.recipe.seed)

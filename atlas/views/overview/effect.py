@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from atlas.memory.memory_effect import ENOUGH_TASKS, MemoryEffect, TaskEffect
-from atlas.memory.strategy_effects import Tries
+from atlas.core.statistics import SuccessRate
+from atlas.memory.effects.memory_effect import ENOUGH_TASKS, MemoryEffect, TaskEffect
 from atlas.memory.system import MemorySystem
+from atlas.views.charts.trend import Week
+from atlas.views.overview.randomised import RandomisedView, randomised_sentence, randomised_view, rate_text
 from atlas.views.shared.wording import counted, percent
 
 COMPARED = "Tasks that were attempted both with memory and without it:"
@@ -15,6 +19,14 @@ SURELY, LIKELY = 0.05, 0.2
 """Significance levels of the verdicts."""
 
 NOT_CAUSED = "These are not randomised trials. A task may have gone better for another reason."
+
+LABELS = ("Went better with memory", "Went worse")
+SELECTED_LABELS = ("Higher rate with memory", "Lower rate")
+
+NO_GAIN = (
+    "The difference is no measure of memory: where attempts ask for it after failures, the failures count against "
+    "those without it. A holdout measures it."
+)
 
 HOW_TO_RECORD = (
     "To measure it, record which memories an attempt used: call memory.query or memory.build_context before the task "
@@ -46,6 +58,9 @@ class TaskRow:
 class EffectView:
     """Sentences on the effect of memory. Trusted text."""
 
+    randomised: RandomisedView | None
+    """The figure that leads. None if no attempts were held out by a coin."""
+
     better: str
     """`11 of 18`, tasks that went better, or a dash if no task can be compared."""
 
@@ -54,11 +69,17 @@ class EffectView:
 
     worse: str
     alike: str
+    labels: tuple[str, str]
+    """Names of `better` and `worse`. They claim no gain where the comparison is no measure of memory."""
+
     verdict: str
     """The answer, in a few words. Empty if there are too few tasks."""
 
     grounds: str
     """Evidence for the answer, in two sentences. Empty like the verdict."""
+
+    selection: str
+    """How many attempts followed a failure, with memory and without, or empty if no task can be compared."""
 
     n_tasks: int
     advice: str
@@ -66,6 +87,9 @@ class EffectView:
 
     rows: tuple[TaskRow, ...]
     """Rows, the largest gain first."""
+
+    weeks: tuple[Week, ...] = ()
+    """How the attempts at these tasks went in each week that has any, the earliest first."""
 
 
 def effect_view(memory: MemorySystem) -> EffectView:
@@ -75,16 +99,40 @@ def effect_view(memory: MemorySystem) -> EffectView:
     titles = memory.experience.titles(list(latest.values()))
     rows = [_row(task, latest.get(task.task_id, ""), titles) for task in found.tasks]
     return EffectView(
+        randomised=randomised_view(found.randomised) if found.randomised is not None else None,
         better=better_text(found),
         interval=interval_text(found),
         worse=f"{found.n_hurt:,}",
         alike=f"{found.n_tasks - found.n_helped - found.n_hurt:,}",
+        labels=SELECTED_LABELS if found.is_selected else LABELS,
         verdict=verdict(found),
         grounds=grounds(found),
+        selection=selection(found),
         n_tasks=found.n_tasks,
         advice=advice(found),
         rows=tuple(rows),
+        weeks=_weeks(memory, found),
     )
+
+
+def _weeks(memory: MemorySystem, found: MemoryEffect) -> tuple[Week, ...]:
+    """Return the attempts that are compared, by week. One that was merged into another has no time, and is left out."""
+    compared = {attempt.experience_id: attempt for task in found.tasks for attempt in task.attempts}
+    times = memory.experience.column("created_at", {"id": {"$in": sorted(filter(None, compared))}})
+    tallies: dict[datetime, Counter[tuple[bool, bool]]] = defaultdict(Counter)
+    for record_id, at in times.items():
+        day = datetime.fromisoformat(at)
+        attempt = compared[record_id]
+        monday = (day - timedelta(days=day.weekday())).replace(hour=0, minute=0, second=0, microsecond=0)
+        tallies[monday][attempt.has_used, attempt.success] += 1
+    return tuple(
+        Week(on=monday.date(), used=_rate_of(tally, has_used=True), not_used=_rate_of(tally, has_used=False))
+        for monday, tally in sorted(tallies.items())
+    )
+
+
+def _rate_of(tally: Counter[tuple[bool, bool]], *, has_used: bool) -> SuccessRate:
+    return SuccessRate(n_succeeded=tally[has_used, True], n_failed=tally[has_used, False])
 
 
 def better_text(found: MemoryEffect) -> str:
@@ -96,6 +144,8 @@ def verdict(found: MemoryEffect) -> str:
     """Return whether tasks went better with memory, in a few words. Empty if there are too few tasks."""
     if not found.is_enough:
         return ""
+    if found.is_selected:
+        return "These attempts do not tell whether memory helps."
     if found.chance > LIKELY:
         return "No clear difference so far."
     direction = "better" if found.n_helped > found.n_hurt else "worse"
@@ -113,6 +163,18 @@ def grounds(found: MemoryEffect) -> str:
     return f"{rates} If memory made no difference, a split as uneven as {split} would come up in {often} 100 cases."
 
 
+def selection(found: MemoryEffect) -> str:
+    """Return how many of the attempts followed a failure, with memory and without. Empty if no task can be compared."""
+    if not found.n_tasks:
+        return ""
+    after, first = found.after_failure(True), found.after_failure(False)
+    counts = (
+        f"{after.n_succeeded:,} of {counted(after.n, 'attempt')} with memory followed a failure at the same task, and "
+        f"{first.n_succeeded:,} of {first.n:,} without."
+    )
+    return f"{counts} {NO_GAIN}" if found.is_selected else counts
+
+
 def interval_text(found: MemoryEffect) -> str:
     """Return `95 % interval: 7–15 tasks`, or an empty string if there are too few tasks for one."""
     if found.helped is None or found.helped.interval is None:
@@ -122,13 +184,23 @@ def interval_text(found: MemoryEffect) -> str:
 
 
 def effect_sentence(found: MemoryEffect) -> str:
-    """Return the figure in one sentence, as the command line prints it."""
-    if not found.n_tasks:
-        return advice(found)
+    """Return the figure in sentences, as the command line prints it: the randomised one first, if there is one."""
+    if found.randomised is not None:
+        observed = f" Not randomised: {_observed_sentence(found)}" if found.n_tasks else ""
+        return f"{randomised_sentence(found.randomised)}{observed}"
+    return _observed_sentence(found) if found.n_tasks else advice(found)
+
+
+def _observed_sentence(found: MemoryEffect) -> str:
     interval = f" ({interval_text(found)})" if interval_text(found) else ""
-    worse = f"{found.n_hurt:,} went worse"
-    compared = f"{better_text(found)} tasks went better with memory than without{interval}, {worse}."
-    return " ".join(part for part in (compared, advice(found)) if part)
+    if found.is_selected:
+        compared = (
+            f"{better_text(found)} tasks have a higher success rate with memory{interval}, {found.n_hurt:,} a lower."
+        )
+    else:
+        worse = f"{found.n_hurt:,} went worse"
+        compared = f"{better_text(found)} tasks went better with memory than without{interval}, {worse}."
+    return " ".join(part for part in (compared, selection(found), advice(found)) if part)
 
 
 def advice(found: MemoryEffect) -> str:
@@ -154,10 +226,6 @@ def _row(task: TaskEffect, experience_id: str, titles: dict[str, str]) -> TaskRo
         experience_id=experience_id,
         task=titles.get(experience_id, "") or task.task_id,
         difference=100 * task.difference,
-        used=_rate_text(task.used),
-        not_used=_rate_text(task.not_used),
+        used=rate_text(task.used),
+        not_used=rate_text(task.not_used),
     )
-
-
-def _rate_text(tries: Tries) -> str:
-    return f"{percent(tries.rate or 0.0)} of {tries.n:,}"

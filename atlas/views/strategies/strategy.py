@@ -11,9 +11,10 @@ from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Outcome, Strategy
 from atlas.memory.base.success_rates import trend
+from atlas.memory.effects.strategy_effects import StrategyEffect, Tries, effect
 from atlas.memory.strategies.memory import EDITABLE
 from atlas.memory.strategies.outcomes import StrategyRate
-from atlas.memory.strategy_effects import StrategyEffect, Tries, effect
+from atlas.memory.strategies.writing import REASON
 from atlas.memory.strategy_sources import linked, tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
@@ -263,18 +264,22 @@ def _facts(
 
 
 def _other_ways(metadata: Mapping[str, Any]) -> tuple[Text, ...]:
+    return tuple(Text(text) for text in _of_variants(metadata, "suggestion"))
+
+
+def _of_variants(metadata: Mapping[str, Any], name: str) -> list[str]:
+    """Return the texts under a name in a strategy's variants."""
     variants = metadata.get("variants")
-    suggestions = (
-        [variant.get("suggestion") for variant in variants if isinstance(variant, Mapping)]
-        if _is_list(variants)
-        else []
-    )
-    return tuple(Text(text) for text in suggestions if isinstance(text, str) and text)
+    texts = [variant.get(name) for variant in variants if isinstance(variant, Mapping)] if _is_list(variants) else []
+    return [text for text in texts if isinstance(text, str) and text]
 
 
 def _background(metadata: Mapping[str, Any]) -> Iterator[Fact]:
     elsewhere = {*SHOWN_ELSEWHERE, *(("variants",) if _other_ways(metadata) else ())}
-    return plain_facts({name: value for name, value in metadata.items() if name not in elsewhere})
+    facts = {name: value for name, value in metadata.items() if name not in elsewhere}
+    if reasons := _of_variants(metadata, REASON):
+        facts["another_way_kept_because"] = "; ".join(reasons)
+    return plain_facts(facts)
 
 
 def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:

@@ -155,6 +155,11 @@ def _notes(plan: StrategyWritePlan, how: str, most: int) -> list[str]:
         sentences.append(
             f"{counted(len(plan.problems), 'attempt')} could not be read. The first problem is shown below."
         )
+    if plan.unmerged:
+        n_unmerged = counted(len(plan.unmerged), "strategy")
+        sentences.append(
+            f"Not merged with another one for an alike situation: {n_unmerged}. The reasons are shown below."
+        )
     if plan.n_attempts >= most:
         sentences.append(f"The first {most:,} attempts were read. Ask again for the rest.")
     return sentences

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate.health import BURIED, UNKNOWN, Health
+from atlas.views.curate.health import BURIED, Health
 from atlas.views.curate.queues import (
     GROUPS_SHOWN,
     REPEATED,
@@ -19,7 +19,6 @@ from atlas.views.curate.queues import (
     DuplicatesResult,
     GroupLine,
     group_lines,
-    queue_ids,
     queue_page,
     staleness,
 )
@@ -31,7 +30,6 @@ from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.curate.duplicates import live_duplicates
-from pages.components.curate.outcomes import draw_unjudged
 from pages.components.lists.editing import READ_ONLY, change_marks
 from pages.components.lists.filters import digest
 from pages.components.lists.record_table import open_clicked, selectable_table, table_height
@@ -239,28 +237,9 @@ def ids_in_scope(memory: MemorySystem, scope: Mapping[str, Any]) -> frozenset[st
     return _inside(store_state(memory), digest(scope), _memory=memory, _scope=scope)
 
 
-def page_queues(memory: MemorySystem, found: Health, scope: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return the ids in each queue of single experiences, worked out once for each state and scope."""
-    inside, days = ids_in_scope(memory, scope), hash((found.never, found.stale))
-    return _queues(store_state(memory), digest(scope), days, _memory=memory, _found=found, _inside=inside)
-
-
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _inside(state: StoreState, key: str, *, _memory: MemorySystem, _scope: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(_memory.experience.ids(_scope))
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _queues(
-    state: StoreState,
-    key: str,
-    days: int,
-    *,
-    _memory: MemorySystem,
-    _found: Health,
-    _inside: frozenset[str] | None,
-) -> dict[str, tuple[str, ...]]:
-    return queue_ids(_memory, _found, _inside)
 
 
 def draw_queue(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
@@ -268,8 +247,6 @@ def draw_queue(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
     if not ids:
         st.info("There is none here.", icon=":material/check:")
         return
-    if queue == UNKNOWN:
-        draw_unjudged(memory, ids)
     _draw_queue_acts(memory, queue, ids)
     pages, revision = n_pages(len(ids)), memory.revision()
     page = st.pagination(pages, key=f"curate_page_{queue}") if pages > 1 else 1

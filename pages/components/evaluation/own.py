@@ -7,6 +7,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.evaluation.charts import measured_chart
 from atlas.views.evaluation.own import (
+    IN_ALL_FIGURES,
     QUERIES,
     LiveEvaluation,
     OwnEvaluation,
@@ -21,9 +22,10 @@ from atlas.views.evaluation.own import (
     staleness,
     table_rows,
 )
+from atlas.views.evaluation.verdict import verdict
 from atlas.views.shared.state import StoreState
 from pages.components.overview.parts import CHART
-from pages.components.shared.jobs import draw_job, live_result
+from pages.components.shared.jobs import draw_job, is_running, live_result
 from pages.components.shared.snapshot import store_state
 
 _OF = dict(zip(QUERIES, ("", "_judged"), strict=True))
@@ -38,13 +40,14 @@ ABOUT = (
 def draw_own(memory: MemorySystem) -> None:
     """Draw the available measurements, a button that starts them, and the last results."""
     ahead = _prospects(store_state(memory), memory.storage.judgements.state(), _memory=memory)
+    live = live_result(memory, LiveEvaluation)
     st.caption(ABOUT)
     if not ahead.can_run:
         st.info(ahead.sentence, icon=":material/info:")
     else:
+        live.keep_up()
         st.text(ahead.sentence)
         draw_run(memory)
-    live = live_result(memory, LiveEvaluation)
     found = live.current()
     if (live.saved().written_at and found is None) or (found is not None and is_unreadable(found)):
         st.warning("What was measured here before cannot be read. Measure again.", icon=":material/error:")
@@ -68,18 +71,21 @@ def draw_run(memory: MemorySystem) -> None:
 
 
 def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
-    """Draw the results, and the state of the store that was measured."""
+    """Draw the verdict, what was measured, and on which state of the store."""
+    if judged := verdict(found):
+        st.markdown(f"**{judged.sentence}** {judged.advice}")
     st.text(measured_caption(found))
     if changed := staleness(memory, found):
         st.warning(changed, icon=":material/history:")
     on = draw_queries(found)
     measures = measures_on(found, on)
+    foremost = [measure for measure in measures if measure not in IN_ALL_FIGURES]
     measure = st.segmented_control(
-        "Measure", measures, default=measures[0], required=True, key=f"evaluation_measure{_OF[on]}"
+        "Measure", foremost, default=foremost[0], required=True, key=f"evaluation_measure{_OF[on]}"
     )
-    of = measured(found, measure or measures[0], on)
+    of = measured(found, measure or foremost[0], on)
     if of is not None:
-        st.caption(f"{meaning(measure or measures[0], on)} {of.caption}")
+        st.caption(f"{meaning(measure or foremost[0], on)} {of.caption}")
         st.plotly_chart(measured_chart(of), key="evaluation_chart", config=CHART, alt=f"{measure} by search method")
     if foreign := foreign_sentence(found):
         st.text(foreign)
@@ -112,6 +118,21 @@ def draw_queries(found: OwnEvaluation) -> str:
         key="evaluation_queries",
     )
     return chosen or measured[0]
+
+
+def draw_verdict(memory: MemorySystem) -> None:
+    """Draw the verdict on searches in a line. Where the store has outgrown it, it is measured again meanwhile."""
+    if not _prospects(store_state(memory), memory.storage.judgements.state(), _memory=memory).can_run:
+        return
+    live = live_result(memory, LiveEvaluation)
+    live.keep_up()
+    found = live.current()
+    judged = verdict(found) if found is not None and not is_unreadable(found) else None
+    if judged is not None:
+        st.markdown(f"**{judged.sentence}** {judged.advice}")
+        st.page_link("pages/evaluation.py", label="How it was measured", icon=":material/query_stats:")
+    elif is_running(live):
+        st.caption("How well searches work is being measured in the background.")
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

@@ -10,13 +10,16 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.charts.trend import trend_caption, trend_chart
 from atlas.views.curate.health import Health
 from atlas.views.overview.effect import COMPARED, NOT_CAUSED, EffectView, TaskRow, effect_view
+from atlas.views.overview.randomised import BY_COIN, RandomisedView
 from atlas.views.overview.weak_tasks import WeakTask, weak_tasks
 from atlas.views.shared.state import StoreState, all_uses_seen
 from atlas.views.shared.wording import counted
+from pages.components.evaluation.own import draw_verdict
 from pages.components.lists.record_table import clicked_row, table_height
-from pages.components.overview.parts import RATE_COLUMNS, draw_domains
+from pages.components.overview.parts import CHART, RATE_COLUMNS, draw_domains
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
 
@@ -60,10 +63,14 @@ def draw_answers(memory: MemorySystem, found: Health) -> None:
     with helps:
         st.subheader("Does memory help?", anchor=False)
         draw_effect(effect)
+        if len(effect.weeks) > 1:
+            chart, alt = trend_chart(effect.weeks), trend_caption(effect.weeks)
+            st.plotly_chart(chart, key="overview_trend", config=CHART, alt=alt)
         if effect.rows:
             label = f"The {counted(effect.n_tasks, 'task')}, with and without memory"
             with st.expander(label, icon=":material/table_rows:"):
                 _draw_tasks(effect.rows)
+        draw_verdict(memory)
     with badly:
         st.subheader("What is the agent bad at?", anchor=False)
         if found.domains:
@@ -74,24 +81,43 @@ def draw_answers(memory: MemorySystem, found: Health) -> None:
 
 def draw_effect(view: EffectView) -> None:
     """Draw at how many tasks attempts went better with memories."""
+    if view.randomised is not None:
+        _draw_randomised(view.randomised)
     if view.verdict:
         st.markdown(f"**{view.verdict}** {view.grounds}")
     if view.n_tasks:
         st.caption(COMPARED)
+        better, worse = view.labels
         with st.container(horizontal=True, gap="large"):
             st.metric(
-                "Went better with memory",
+                better,
                 view.better,
                 delta=view.interval or None,
                 delta_color="off",
                 delta_arrow="off",
                 width="content",
             )
-            st.metric("Went worse", view.worse, width="content")
+            st.metric(worse, view.worse, width="content")
             st.metric("No difference", view.alike, width="content")
-        st.caption(NOT_CAUSED)
+        st.caption(f"{NOT_CAUSED} {view.selection}")
     if view.advice:
         st.info(view.advice, icon=":material/lightbulb:")
+
+
+def _draw_randomised(view: RandomisedView) -> None:
+    """Draw how attempts went that a coin held out, and those that it did not."""
+    st.markdown(f"**{view.verdict}** {BY_COIN} {view.advice}")
+    with st.container(horizontal=True, gap="large"):
+        st.metric(
+            "Effect of memory",
+            view.difference,
+            delta=view.interval,
+            delta_color="off",
+            delta_arrow="off",
+            width="content",
+        )
+        st.metric("With memory", view.with_memory, width="content")
+        st.metric("Held out", view.held_out, width="content")
 
 
 def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:

@@ -34,6 +34,12 @@ def live_result(memory: MemorySystem, kind: type[Live]) -> Live:
     return cast("Live", live)
 
 
+def is_running(job: RunningJob) -> bool:
+    """Return whether a job waits or runs."""
+    status = job.status()
+    return status is not None and status.state in RUNNING
+
+
 def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, key: str) -> bool:
     """Draw the progress or the failure of a job, and return whether it runs.
 

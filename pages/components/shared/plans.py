@@ -101,6 +101,11 @@ def draw_act(memory: MemorySystem, act: Act, ids: tuple[str, ...], *, key: str, 
                    help_text=act.help_text.format(pronoun), is_possible=len(ids) >= act.least)  # fmt: skip
 
 
+def is_planning() -> bool:
+    """Return whether a plan is open over the page."""
+    return _SHOWN in st.session_state
+
+
 def close_plan() -> None:
     """Drop the plan without applying it."""
     for key in (_SHOWN, _OUTDATED):
@@ -192,6 +197,7 @@ def _draw_buttons(memory: MemorySystem, open_plan: _OpenPlan) -> None:
             key="plan_apply",
             type="primary",
             icon=":material/check:",
+            shortcut="Mod+Enter",
             on_click=_apply,
             args=(memory, plan),
             disabled=not is_confirmed or memory.storage.read_only,

@@ -80,8 +80,12 @@ def set_problem(sentence: str) -> None:
     st.session_state[_PROBLEM] = sentence
 
 
-def draw_act(memory: MemorySystem) -> None:
-    """Draw the last action until undone or dismissed, or its error."""
+def draw_act(memory: MemorySystem, shortcut: str | None = None) -> None:
+    """Draw what was done last until it is undone or put away, or why it was not done.
+
+    Args:
+        shortcut: Key that undoes it.
+    """
     problem: str | None = st.session_state.get(_PROBLEM)
     if problem:
         with _bar("act_problem_close", _PROBLEM):
@@ -95,7 +99,7 @@ def draw_act(memory: MemorySystem) -> None:
             if act.turn is not None:
                 word = "Redo" if act.state == UNDONE else "Undo"
                 st.button(word, key=f"act_undo_{act.id}", icon=f":material/{word.lower()}:", on_click=_turn,
-                          args=(memory, act))  # fmt: skip
+                          args=(memory, act), shortcut=shortcut)  # fmt: skip
 
 
 @contextmanager

@@ -69,8 +69,8 @@ def _propose(memory: MemorySystem, by_model: bool) -> None:
 
 
 def _draw_written(proposal: WriteProposal) -> None:
-    for problem in proposal.plan.problems[:1]:
-        st.text(problem)
+    for text in (*proposal.plan.problems[:1], *proposal.plan.unmerged):
+        st.text(text)
     if proposal.rows:
         height = table_height(len(proposal.rows), ROWS_AT_ONCE)
         st.dataframe([asdict(row) for row in proposal.rows], column_config=COLUMNS, column_order=list(COLUMNS),

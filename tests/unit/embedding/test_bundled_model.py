@@ -7,13 +7,16 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import atlas
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.embedding import choice
+from atlas.embedding.chunking import encode_texts
 from atlas.embedding.foreign_queries import calibration_queries_in
 from atlas.embedding.late_interaction import Projection, measured_projection
 from atlas.embedding.minilm import bundled
@@ -26,10 +29,14 @@ from atlas.embedding.minilm.bundled import (
     bundled_projection,
 )
 from atlas.embedding.minilm.queries import LANGUAGES, QUERIES, checksum, kept_checksum, known_queries
+from atlas.embedding.minilm.sample import known_sample
 from atlas.embedding.onnx_cache import OnnxCache
 from atlas.embedding.onnx_encoder import FACTS, GRAPH, OnnxEncoder
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
+from atlas.importers.sample import load_sample
+from atlas.testing import HashEmbedder
 from tests.support.repository import REPOSITORY
+from tests.support.sample_vectors import FreshEmbedder
 
 TEXTS = ["a flight was cancelled", "rotate the grid by a quarter " * 80, "", "Überraschend schöne Grüße", "天地玄黃"]
 
@@ -141,6 +148,42 @@ def test_a_store_is_calibrated_with_the_queries_that_are_kept_and_embeds_its_own
         assert vector @ expected > 0.9999
         assert tokens.ids.tolist() == expected_tokens.ids.tolist()
     assert len(embedded) == 1
+
+
+def test_the_sample_data_is_stored_with_the_vectors_that_are_kept_and_those_are_what_the_model_gives(
+    monkeypatch, tmp_path
+):
+    embedded = []
+    encode = OnnxEncoder.encode_with_tokens
+    monkeypatch.setattr(OnnxEncoder, "encode_with_tokens", lambda encoder, texts: embedded.extend(texts))
+    settings = atlas.Settings(embedding_model=BUNDLED)
+    with atlas.open_memory(tmp_path, settings=settings) as memory:
+        load_sample(memory, REPOSITORY / "sample_data", settings)
+        documents = sorted(memory.storage.ledger.vectors.texts(), key=len)
+    assert embedded == [], "texts of the sample data changed: python -m tests.support.sample_vectors"
+
+    monkeypatch.setattr(OnnxEncoder, "encode_with_tokens", encode)
+    texts, projection = [documents[0], *documents[-2:]], bundled_projection()  # the last ones have several windows
+    known = known_sample([*texts, "another text"], projection)
+    assert known.keys() == {*texts}
+    for text, fresh in zip(texts, encode_texts(FreshEmbedder(), texts, projection), strict=True):
+        assert np.abs(known[text].vectors - fresh.vectors).max() < 1e-3
+        assert alike_bits(known[text].tokens, fresh.tokens) > 0.99
+
+
+def alike_bits(packed: bytes, other: bytes) -> float:
+    bits, other_bits = (np.unpackbits(np.frombuffer(content, np.uint8)) for content in (packed, other))
+    return float((bits == other_bits).mean())
+
+
+def test_a_store_with_a_projection_of_its_own_gets_no_vectors_of_the_sample_data_that_are_kept(tmp_path):
+    with atlas.open_memory(tmp_path, embedder=HashEmbedder()) as memory:
+        load_sample(memory, REPOSITORY / "sample_data", atlas.Settings())
+        texts = memory.storage.ledger.vectors.texts()
+    bundled = bundled_projection()
+    other = replace(bundled, directions=bundled.directions[:, ::-1])
+    assert known_sample(texts, other) == {}
+    assert {encoded.tokens for encoded in known_sample(texts, None).values()} == {None}
 
 
 @pytest.mark.parametrize("projection", [bundled_projection(), None], ids=["useful", "useless"])

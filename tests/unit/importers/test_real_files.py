@@ -84,8 +84,9 @@ def test_inspect_gives_every_sample_and_refuses_the_invalid_log(real_data, sink)
     directory = real_data / "inspect_ai"
     report = import_paths(sink, [directory], settings=Settings())
     refused = {rejection.path.name: rejection.reason for rejection in report.rejections}
-    assert set(refused) == {"LICENSE", "log__test_eval_log__log_invalid.txt"}
-    assert "header cannot be read: the file ends in the middle" in refused["log__test_eval_log__log_invalid.txt"]
+    assert set(refused) == {"log__test_eval_log__log_invalid.txt"}
+    assert report.unclaimed == 1  # the licence
+    assert "header cannot be read: the file ends too early" in refused["log__test_eval_log__log_invalid.txt"]
     assert (report.read, report.added) == (32, 32)
     assert outcomes(next(directory.glob("*mj7k*.eval"))) == {True: 8, False: 2}
     assert trajectories(directory / "log__test_eval_log__log_with_nan.txt") == []
@@ -106,7 +107,19 @@ def test_other_real_files_are_not_mistaken_for_runs(real_data, sink):
     assert report.rejected == report.files
 
 
-READ_HERE = ("tau_bench", "reflexion", "swe_agent", "inspect_ai", "voyager", "protea", "claude_code", "langfuse")
+READ_HERE = (
+    "tau_bench",
+    "reflexion",
+    "swe_agent",
+    "mini_swe_agent",
+    "inspect_ai",
+    "voyager",
+    "protea",
+    "claude_code",
+    "openhands",
+    "agentviz",
+    "langfuse",
+)
 """Folders of the real data that hold runs in the formats that ATLAS reads."""
 
 
@@ -117,7 +130,26 @@ def test_every_format_reads_something_real(real_data):
         for path in (real_data / folder).rglob("*")
         if path.suffix in (".json", ".jsonl", ".traj", ".eval", ".sqlite")
     }
-    assert found == set(all_formats()) - {"atlas", "atif", "codex", "otlp"}
+    assert found == set(all_formats()) - {"atlas", "atif", "codex", "messages", "otlp"}
+
+
+@pytest.mark.parametrize(
+    ("name", "n_steps"),
+    [
+        ("mini_swe_agent/github_issue.traj.json", [10]),
+        ("openhands/basic.json", [2]),
+        ("openhands/wrong_initial_state.json", [4]),
+        ("agentviz/test-copilot.jsonl", [3, 3, 1]),
+        ("agentviz/test-vscode-chat.json", [7, 4, 2]),
+    ],
+)
+def test_runs_of_coding_agents_are_read_once_with_their_steps(real_data, sink, name, n_steps):
+    attempts = trajectories(real_data / name)
+    assert [len(attempt.steps) for attempt in attempts] == n_steps
+    assert {attempt.outcome.success for attempt in attempts} == {None}
+    first = import_paths(sink, [real_data / name], settings=Settings())
+    second = import_paths(sink, [real_data / name], settings=Settings())
+    assert (first.added, second.added, second.skipped) == (len(n_steps), 0, len(n_steps))
 
 
 def test_claude_code_gives_an_attempt_for_each_request_that_was_answered(real_data, sink):
@@ -129,6 +161,16 @@ def test_claude_code_gives_an_attempt_for_each_request_that_was_answered(real_da
     assert all(one.created_at.year == 2025 for one in attempts)
     assert {one.path.name for one in report.rejections} == {"edge_cases.jsonl"}
     assert import_paths(sink, files, settings=Settings()).added == 0
+
+
+def test_tokens_and_cost_of_real_logs_are_kept(real_data):
+    [agno] = trajectories(real_data / "langfuse" / "agno-2025-06-11.json")
+    assert agno.metadata["tokens"]["input"] >= 1_568
+    assert agno.metadata["cost_usd"] >= 0.000489
+    [run] = trajectories(real_data / "openhands" / "basic.json")
+    assert run.metadata["tokens"]["input"] > 4_646
+    session = trajectories(real_data / "claude_code" / "session_b.jsonl")
+    assert session[0].metadata["tokens"] == {"input": 20, "output": 35}
 
 
 def test_langfuse_gives_an_attempt_for_each_trace_with_its_scores(real_data, sink):

@@ -55,6 +55,19 @@ def test_every_format_is_recognized_by_its_content(files, tau_row, mbpp_row, ins
             files.raw("h2.x", json.dumps({"loglines": []}, indent=2)),
         ],
         "codex": [files.lines("i.x", [{"timestamp": "", "type": "session_meta", "payload": {"id": "1"}}])],
+        "mini-swe-agent": [
+            files.json("m.x", {"info": {"exit_status": ""}, "messages": []}),
+            files.json("m2.x", [{"role": "system", "content": "```mswea_bash_command"}]),
+        ],
+        "openhands": [
+            files.json("n.x", [{"source": "user", "timestamp": "", "message": "", "action": "message", "args": {}}])
+        ],
+        "copilot": [files.lines("o.x", [{"type": "session.start", "timestamp": "", "data": {}}])],
+        "vscode-chat": [files.json("p.x", {"requesterUsername": "ann", "requests": []})],
+        "messages": [
+            files.json("q.x", [{"role": "user", "content": "Do"}]),
+            files.lines("q2.x", [{"messages": [{"role": "user", "content": "Do"}]}]),
+        ],
         "atif": [files.json("j.x", {"schema_version": "ATIF-v1.7", "agent": {}, "steps": []})],
         "langfuse": [files.raw("k.x", json.dumps({"trace": {"id": "t"}, "observations": []}, indent=2))],
         "otlp": [files.json("l.x", {"resourceSpans": []}), files.lines("l2.x", [{"resource_spans": []}])],
@@ -81,14 +94,19 @@ def test_an_exported_experience_is_handed_on_with_its_marks(files, sink):
     assert item.marks.tags == ("x",)
 
 
-def test_directories_are_walked_in_order_and_other_files_reported(files, sink, tau_row):
+def test_directories_are_walked_in_order_and_other_files_skipped(files, sink, tau_row):
     files.json("runs/b/two.json", [tau_row(trial=2)])
     files.json("runs/a/one.json", [tau_row(trial=1)])
     files.raw("runs/LICENSE", "Do what you like.")
+    files.raw("runs/empty.json", "")
     report = run(sink, files.directory / "runs")
     assert [item.metadata["trial"] for item in sink.items] == [1, 2]
-    assert (report.files, report.read, report.rejected) == (3, 2, 1)
-    assert report.rejections[0].path.name == "LICENSE"
+    assert (report.files, report.read, report.rejected, report.unclaimed) == (4, 2, 0, 2)
+
+
+def test_a_file_that_is_named_and_of_no_known_format_is_refused(files, sink):
+    report = run(sink, files.raw("LICENSE", "Do what you like."))
+    assert (report.read, report.rejected, report.unclaimed) == (0, 1, 0)
     assert report.rejections[0].row == 0
     assert "LICENSE is not in a format that ATLAS knows; known: atlas, tau-bench" in report.rejections[0].reason
 

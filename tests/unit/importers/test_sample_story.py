@@ -15,7 +15,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry
 from atlas.importers.corpora.registry import find_corpora
 from atlas.importers.sample import load_sample
-from atlas.memory.strategy_effects import effect
+from atlas.memory.effects.strategy_effects import effect
 from atlas.memory.strategy_sources import linked
 from atlas.testing import HashEmbedder
 from tests.support.repository import REPOSITORY

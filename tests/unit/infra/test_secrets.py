@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections import Counter
 
 import pytest
@@ -166,5 +167,5 @@ def test_cues_leave_out_no_secret_and_scrubbing_twice_is_scrubbing_once(text):
     clean = scrub_text(text, Counter())
     for kind in KINDS:
         without_cue = not any(cue in text.lower() for cue in kind.cues)
-        assert not (without_cue and kind.pattern.search(text))
+        assert not (without_cue and re.search(kind.pattern, text))
     assert scrub_text(clean, Counter()) == clean

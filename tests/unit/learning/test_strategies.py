@@ -46,7 +46,8 @@ def test_what_programs_have_in_common_becomes_a_concept_proven_by_their_tests(fo
 def test_a_concept_has_calls_of_its_programs_as_examples_and_they_run(found: Proposal):
     concept = found.learned[0].concept
     calls = dict(concept.examples)
-    assert calls[f"{concept.name}(9)"] == "range(2, 4)", "one of the tests asks about 9"
+    assert calls[f"{concept.name}(2)"] == "True", "one of the tests asks about 2"
+    assert calls[f"{concept.name}(1)"] == "False"
     assert concept.metadata["calls_recorded"] == len(calls) == 4
     assert all(one.passed for one in run_concept_examples(concept))
 
@@ -74,9 +75,9 @@ def test_a_long_call_is_an_example_only_if_there_is_no_other():
 
 def test_an_example_that_gives_something_else_is_told(found: Proposal):
     concept = found.learned[0].concept
-    calls = ((f"{concept.name}(9)", "range(2, 5)"), (f"{concept.name}('9')", "range(2, 4)"))
+    calls = ((f"{concept.name}(9)", "True"), (f"{concept.name}('9')", "False"))
     other, raising = run_concept_examples(replace(concept, examples=calls))
-    assert (other.passed, other.actual) == (False, "range(2, 4)")
+    assert (other.passed, other.actual) == (False, "False")
     assert not raising.passed
     assert raising.actual.startswith("TypeError")
 
@@ -237,11 +238,19 @@ def test_a_cancelled_compression_ends_without_an_answer():
 
 
 def test_every_program_that_calls_it_is_counted_whether_it_was_searched_or_not():
-    given = [attempt(number) for number in range(14)]
+    sources = [(SPREADING.format(n=n), f"assert told_{n}(3)[1] == {n}") for n in range(14)]
+    given = [attempt(n, source=source, tests=tests) for n, (source, tests) in enumerate(sources)]
     strategy = StitchCompressionStrategy(engine=AntiUnificationEngine(), limits=Limits(max_programs=8))
     (learned,) = asyncio.run(strategy.propose(given)).learned
     assert f"Found in {len(learned.concept.found_in)} programs." in learned.concept.description
     assert len(learned.concept.found_in) == 14
+
+
+def test_a_whole_function_is_counted_in_every_program_that_defines_it():
+    learned = propose([attempt(number) for number in range(14)]).learned
+    prime = next(each for each in learned if "** 0.5" in each.concept.code)
+    assert len(prime.concept.found_in) == prime.n_checked == 14
+    assert all(each.saving > 0 for each in learned)
 
 
 def test_compress_gives_the_concepts_alone(found: Proposal):

@@ -65,6 +65,17 @@ def test_whoever_stops_reading_begins_no_others():
     assert begun == [0, 1]
 
 
+def test_arguments_are_read_only_as_their_calls_begin():
+    read = []
+
+    async def ask(number):
+        return number
+
+    results = in_waves(ask, (read.append(number) or number for number in range(9)), 2)
+    next(results)
+    assert read == [0, 1]
+
+
 def test_an_error_of_another_kind_is_raised():
     async def fail(number):
         raise ZeroDivisionError

@@ -11,7 +11,7 @@ import pytest
 
 import atlas
 from atlas.core.settings import Settings
-from atlas.memory.memory_effect import JudgedAttempt, effect_among
+from atlas.memory.effects.memory_effect import JudgedAttempt, effect_among
 from atlas.testing import FixedClock, HashEmbedder
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -136,6 +136,17 @@ def test_an_attempt_that_was_undone_is_compared_no_longer(memory):
     memory.store(tried("a", True, used=[used]))
     memory.undo(memory.history(limit=1)[0].id)
     assert memory.memory_effect().tasks == ()
+
+
+def test_attempts_that_follow_a_failure_at_their_task_are_counted(memory):
+    used = strategy(memory, days=-9)
+    for days, (success, ids) in enumerate([(False, []), (True, [used]), (True, []), (False, [used]), (True, [used])]):
+        memory.store(tried("a", success, days=days - 6, used=ids))
+    found = memory.memory_effect()
+    after, first = found.after_failure(True), found.after_failure(False)
+    assert (after.n, after.n_succeeded) == (3, 2)
+    assert (first.n, first.n_succeeded) == (2, 0)
+    assert found.is_selected
 
 
 def test_an_attempt_that_was_merged_away_counts_as_itself(memory):

@@ -9,7 +9,7 @@ from atlas.core.errors import EmbeddingModelMismatch
 from atlas.embedding.prompts import NO_PROMPTS, Prompts
 from atlas.embedding.scale import scale_of
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
-from atlas.memory.base.calibration import USUAL, usual_scale
+from atlas.memory.base.calibration.scale import USUAL, usual_scale
 from atlas.memory.open import reembed_store
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import HashEmbedder

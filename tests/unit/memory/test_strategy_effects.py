@@ -9,8 +9,8 @@ import pytest
 from atlas.core.errors import NotFound
 from atlas.core.operations import Use
 from atlas.core.types import Outcome, Strategy
+from atlas.memory.effects.strategy_effects import effect, effect_among
 from atlas.memory.open import open_memory
-from atlas.memory.strategy_effects import effect, effect_among
 from atlas.memory.strategy_sources import Attempt
 from atlas.testing import FixedClock, HashEmbedder
 from tests.support.memories import NOW, attempt

@@ -57,6 +57,21 @@ def test_what_is_stored_is_found_by_the_next_context_and_named_in_the_history(ap
     assert memory.history(1)[0].actor == "crawler"
 
 
+def test_a_held_out_attempt_gets_an_empty_block_and_is_marked(api, memory):
+    headers = key(memory, Role.WRITER)
+    api.post("/attempts", json=ATTEMPT, headers=headers)
+    sides = {}
+    for name in map(str, range(20)):
+        asked = {"task": ATTEMPT["task"], "holdout": 0.5, "attempt": name}
+        block = api.post("/context", json=asked, headers=headers).json()
+        stored = api.post("/attempts", json=ATTEMPT, headers=headers).json()
+        assert block["coin"]["is_held_out"] == (not block["text"])
+        sides[stored["experience"]] = "held out" if block["coin"]["is_held_out"] else "shown"
+    assert set(sides.values()) == {"held out", "shown"}
+    assert {i: memory.experience.get(i).metadata["holdout"] for i in sides} == sides
+    assert api.post("/context", json=asked | {"holdout": 1}, headers=headers).status_code == 422
+
+
 def test_an_entry_that_a_gate_keeps_out_is_answered_with_the_reason(api, memory):
     headers = key(memory, Role.WRITER)
     entry = {"entry_type": "observation", "content": "the crawler fills its disk by noon"}

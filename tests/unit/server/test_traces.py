@@ -74,6 +74,13 @@ def test_spans_of_several_requests_become_one_attempt_once_the_root_is_there(api
     assert Spool(memory.storage.path).n_waiting() == 0
 
 
+def test_a_trace_of_another_program_becomes_no_attempt(api, memory):
+    plain = span(root=True) | {"attributes": [{"key": "http.request.method", "value": {"stringValue": "GET"}}]}
+    assert api.post("/traces", json=body(plain)).json() == {}
+    assert close(memory) == 0
+    assert (stored(memory), Spool(memory.storage.path).n_waiting()) == ([], 0)
+
+
 def test_protobuf_and_gzip_are_read_as_exporters_send_them(api, memory):
     packed = ParseDict(
         body({**span(0), "traceId": "Cvdlkhbc Q92ESOshHIAxnA==".replace(" ", ""), "spanId": "AAAAAAAAAAE="}),

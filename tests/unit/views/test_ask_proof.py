@@ -9,7 +9,7 @@ import pytest
 import atlas
 from atlas.core.settings import Settings
 from atlas.core.types import Step, Strategy
-from atlas.memory.strategy_effects import Tries
+from atlas.memory.effects.strategy_effects import Tries
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.ask.answer import Configuration, answered, block_of, counts, hits_for
 from atlas.views.ask.examples import demonstrations, neighbour

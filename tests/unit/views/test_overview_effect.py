@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 import atlas
 from atlas.core.settings import Settings
-from atlas.memory.memory_effect import JudgedAttempt, MemoryEffect, effect_among
+from atlas.memory.effects.memory_effect import JudgedAttempt, MemoryEffect, effect_among
+from atlas.memory.effects.randomised import TossedAttempt, randomised_effect
 from atlas.testing import HashEmbedder
 from atlas.views.overview.effect import (
     HOW_TO_RECORD,
@@ -19,6 +21,7 @@ from atlas.views.overview.effect import (
     interval_text,
     verdict,
 )
+from atlas.views.overview.randomised import randomised_view
 
 
 @pytest.fixture
@@ -38,7 +41,8 @@ def helped(n_tasks: int, n_better: int) -> MemoryEffect:
 
 def test_the_figure_is_told_with_its_interval_and_what_went_worse():
     assert effect_sentence(helped(12, 9)) == (
-        "9 of 12 tasks went better with memory than without (95 % interval: 6–12 tasks), 3 went worse."
+        "9 of 12 tasks went better with memory than without (95 % interval: 6–12 tasks), 3 went worse. "
+        "0 of 12 attempts with memory followed a failure at the same task, and 0 of 12 without."
     )
 
 
@@ -68,6 +72,49 @@ def test_with_few_tasks_it_says_how_many_are_needed_and_what_to_record():
     found = helped(4, 3)
     assert interval_text(found) == ""
     assert advice(found) == f"4 tasks can be compared so far, and 10 are needed. {HOW_TO_RECORD}"
+
+
+def test_the_randomised_figure_leads_and_names_what_it_needs():
+    tossed = [
+        TossedAttempt(task=f"t{n}", success=n % 10 < (3 if is_held_out else 6), is_held_out=is_held_out, share=0.5)
+        for n in range(20)
+        for is_held_out in (True, False)
+    ]
+    found = replace(helped(12, 9), randomised=randomised_effect(tossed))
+    assert effect_sentence(found).startswith(
+        "No clear effect of memory so far. 60 % of 20 attempts succeeded with memory, and 30 % of 20 held out by a "
+        "coin: a difference of +30 points (95 % interval: -4 to +58 points). About 11"
+    )
+    assert "About 11 more attempts would decide, if the rates stay. Not randomised: 9 of 12 tasks " in effect_sentence(
+        found
+    )
+    assert randomised_view(found.randomised).difference == "+30 points"
+
+
+def test_a_decided_randomised_figure_says_which_way():
+    tossed = [
+        TossedAttempt(task=f"t{n}", success=not is_held_out, is_held_out=is_held_out, share=0.1)
+        for n in range(20)
+        for is_held_out in (True, False)
+    ]
+    view = randomised_view(randomised_effect(tossed))
+    assert (view.verdict, view.advice) == ("Memory helps.", "")
+
+
+def test_memory_that_is_used_after_failures_is_not_worded_as_a_gain():
+    attempts = [
+        JudgedAttempt(task_id=f"t{n}", success=has_used, has_used=has_used, follows_failure=has_used)
+        for n in range(12)
+        for has_used in (False, True)
+    ]
+    found = effect_among(attempts)
+    assert verdict(found) == "These attempts do not tell whether memory helps."
+    assert effect_sentence(found) == (
+        "12 of 12 tasks have a higher success rate with memory (95 % interval: 12–12 tasks), 0 a lower. "
+        "12 of 12 attempts with memory followed a failure at the same task, and 0 of 12 without. "
+        "The difference is no measure of memory: where attempts ask for it after failures, the failures count against "
+        "those without it. A holdout measures it."
+    )
 
 
 def test_without_any_recorded_use_there_is_no_figure():

@@ -49,7 +49,7 @@ def test_it_lists_what_waits_of_every_kind_by_its_writer(memory):
 def test_the_tab_is_there_where_anything_waits():
     counts = dict.fromkeys(("duplicates", "failing", "never", "stale", "unknown", "buried"), 0)
     assert REVIEW not in tabs(counts)
-    assert next(iter(tabs(counts, 3).items())) == (REVIEW, f"{TITLES[REVIEW]} 3")
+    assert list(tabs({**counts, REVIEW: 3}).items())[1] == (REVIEW, f"{TITLES[REVIEW]} 3")
 
 
 def test_all_of_a_key_are_accepted_as_one_operation(memory):

@@ -156,6 +156,7 @@ class _Session:
         else:
             request.messages.append(reply)
         self._message = same
+        request.spending.add(same or as_text(line.get("uuid"), "uuid"), message.get("usage"))
         model = as_text(message.get("model"), "message.model")
         request.agent = model if model and model != "<synthetic>" else request.agent
         request.error = reply.text if line.get("isApiErrorMessage") else ""

@@ -111,6 +111,10 @@ class _Rollout:
 
     def _record_event(self, event: Json) -> None:
         kind = as_text(event.get("type"), "payload.type")
+        if self._request is not None and kind == "token_count":
+            info = event.get("info")
+            usage = info.get("last_token_usage") if isinstance(info, dict) else None
+            self._request.spending.add(json.dumps(info, sort_keys=True), usage)
         if self._request is not None and kind in ("error", "turn_aborted", "stream_error"):
             problem = event.get("message") or event.get("reason") or kind
             self._request.error = as_text(problem, "payload.message")

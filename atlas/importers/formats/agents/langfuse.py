@@ -95,6 +95,8 @@ def _span(value: Any, name: str) -> Span:
         input_value=observation.get("input"),
         output_value=observation.get("output"),
         model=as_text(observation.get("model"), f"{name}.model"),
+        usage=observation.get("usageDetails"),
+        cost_usd=observation.get("totalCost"),
         error=(as_text(observation.get("statusMessage"), f"{name}.statusMessage") or "error") if failed else "",
     )
 

@@ -29,6 +29,7 @@ from atlas.importers.files import Record, lines, parse_json, read_document, read
 from atlas.importers.formats.agents.traces import MODEL, OTHER, TOOL, Span, Trace, unpacked
 from atlas.importers.keys import document_keys, record_keys
 from atlas.importers.rows import Limits, Row, convert, refusal
+from atlas.importers.spending import first_number
 
 SOURCE = "otlp"
 ERROR_CODES = (2, "2", "STATUS_CODE_ERROR")
@@ -45,10 +46,37 @@ _KINDS = {
     "GENERATE_CONTENT": MODEL,
     "EXECUTE_TOOL": TOOL,
     "GENERATION": MODEL,
+    "AI.GENERATETEXT.DOGENERATE": MODEL,
+    "AI.STREAMTEXT.DOSTREAM": MODEL,
+    "AI.GENERATEOBJECT.DOGENERATE": MODEL,
+    "AI.STREAMOBJECT.DOSTREAM": MODEL,
+    "AI.TOOLCALL": TOOL,
 }
-_KIND_KEYS = ("openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind")
-_MODEL_KEYS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
-_TOOL_KEYS = ("gen_ai.tool.name", "tool.name")
+_AGENT_ATTRIBUTES = (
+    "gen_ai.",
+    "llm.",
+    "openinference.",
+    "traceloop.",
+    "langfuse.",
+    "gcp.vertex.agent.",
+    "pydantic_ai.",
+    "ai.",
+    "agent.",
+    "tool.",
+    "input.value",
+    "output.value",
+)
+"""Beginnings of the attributes that agents and models have, and other programs have not."""
+
+_KIND_KEYS = (
+    "openinference.span.kind",
+    "gen_ai.operation.name",
+    "langfuse.observation.type",
+    "traceloop.span.kind",
+    "ai.operationId",
+)
+_MODEL_KEYS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.model.id")
+_TOOL_KEYS = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name")
 _INPUT_KEYS = (
     "gen_ai.input.messages",
     "gen_ai.tool.call.arguments",
@@ -59,6 +87,9 @@ _INPUT_KEYS = (
     "gcp.vertex.agent.tool_call_args",
     "tool_arguments",
     "tool.parameters",
+    "ai.toolCall.args",
+    "ai.prompt.messages",
+    "ai.prompt",
     "pydantic_ai.all_messages",
     "all_messages_events",
     "input.value",
@@ -74,9 +105,26 @@ _OUTPUT_KEYS = (
     "gcp.vertex.agent.tool_response",
     "tool_response",
     "final_result",
+    "ai.toolCall.result",
+    "ai.response",
     "output.value",
     "traceloop.entity.output",
 )
+_INPUT_TOKEN_KEYS = (
+    "gen_ai.usage.input_tokens",
+    "gen_ai.usage.prompt_tokens",
+    "llm.token_count.prompt",
+    "ai.usage.inputTokens",
+    "ai.usage.promptTokens",
+)
+_OUTPUT_TOKEN_KEYS = (
+    "gen_ai.usage.output_tokens",
+    "gen_ai.usage.completion_tokens",
+    "llm.token_count.completion",
+    "ai.usage.outputTokens",
+    "ai.usage.completionTokens",
+)
+_COST_KEYS = ("gen_ai.usage.cost", "llm.cost.total")
 _NUMBERED = re.compile(
     r"(llm\.(?:in|out)put_messages|gen_ai\.(?:prompt|completion))\.(\d{1,4})\.(?:message\.)?(.{1,200})"
 )
@@ -117,7 +165,11 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
             yield Row(record.position, None, problem, offset=record.end)
         refused.clear()
     size = path.stat().st_size
-    for position, trace in enumerate(traces(received), start=1):
+    found = list(traces(received))
+    if n_others := sum(not trace.is_of_agent for trace in found):
+        have = "trace has" if n_others == 1 else "traces have"
+        yield Row(0, None, f"{n_others:,} {have} no attribute of an agent or a model, and no attempt is made of them")
+    for position, trace in enumerate((trace for trace in found if trace.is_of_agent), start=1):
         yield convert(position, trace.attempt, offset=size, n_bytes=size // max(len(received), 1) * len(trace.spans))
 
 
@@ -236,6 +288,9 @@ def _received(value: Any, service: str) -> ReceivedSpan:
         input_value=_first(attributes, named_events, _INPUT_KEYS) or _in_events(named_events, "gen_ai.user.message"),
         output_value=_first(attributes, named_events, _OUTPUT_KEYS) or _in_events(named_events, "gen_ai.choice"),
         model=_text(attributes, _MODEL_KEYS),
+        usage=_usage(attributes),
+        cost_usd=first_number(attributes, _COST_KEYS),
+        is_of_agent=_is_of_agent(attributes, named_events),
         error=_error(raw, named_events),
     )
     return ReceivedSpan(
@@ -288,7 +343,24 @@ def _attributes(value: Any, name: str) -> Json:
             attributes[key] = attribute
     for key, messages in numbered.items():
         attributes.setdefault(key, [_message(messages[n]) for n in sorted(messages)])
+    if answer := _answer_of_ai_sdk(attributes):
+        attributes["ai.response"] = answer
     return attributes
+
+
+def _answer_of_ai_sdk(attributes: Json) -> Json:
+    """Return the answer of a model as Vercel's AI SDK records it: its text, its object or its tool calls apart."""
+    for prefix in ("ai.response.", "ai.result."):
+        text = next((attributes[f"{prefix}{key}"] for key in ("text", "object") if f"{prefix}{key}" in attributes), "")
+        listed = unpacked(attributes.get(f"{prefix}toolCalls"))
+        calls = [
+            {"function": {"name": call.get("toolName"), "arguments": unpacked(call.get("input", call.get("args")))}}
+            for call in (listed if isinstance(listed, list) else [])
+            if isinstance(call, dict)
+        ]
+        if text or calls:
+            return {"role": "assistant", "content": text, "tool_calls": calls}
+    return {}
 
 
 def _message(parts: Json) -> Json:
@@ -368,6 +440,17 @@ def _error(raw: Json, events: list[tuple[str, Json]]) -> str:
         (_text(event, ("exception.message", "exception.type")) for name, event in events if name == "exception"), ""
     )
     return as_text(status.get("message"), "status.message") or raised or "error"
+
+
+def _usage(attributes: Json) -> Json:
+    """Return the numbers of tokens of a call to a model."""
+    n_input, n_output = first_number(attributes, _INPUT_TOKEN_KEYS), first_number(attributes, _OUTPUT_TOKEN_KEYS)
+    return {"input_tokens": n_input, "output_tokens": n_output} if n_input or n_output else {}
+
+
+def _is_of_agent(attributes: Json, events: list[tuple[str, Json]]) -> bool:
+    names = [*attributes, *(name for name, _ in events), *(key for _, event in events for key in event)]
+    return any(name.startswith(_AGENT_ATTRIBUTES) for name in names)
 
 
 def _scores(events: list[tuple[str, Json]]) -> Json:

@@ -10,6 +10,7 @@ from atlas.importers.fields import Json, present
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.logs import stable_id
+from atlas.importers.spending import Spending
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,11 +35,15 @@ class Request:
     error: str = ""
     """Reason why the agent stopped early, empty if it did not."""
 
+    vote: str = ""
+    """`up` or `down` if a person rated the answer, which decides the outcome."""
+
     context: Json = field(default_factory=dict)
     """Facts about the place of work."""
 
     metadata: Json = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
+    spending: Spending = field(default_factory=Spending)
     n_bytes: int = 0
 
     @property
@@ -58,17 +63,22 @@ class Request:
             self.ended_at = instant
 
     def attempt(self) -> Trajectory:
-        """Return the attempt, of unknown outcome: a session does not record whether the result was right."""
+        """Return the attempt, of unknown outcome unless a person voted on the answer."""
         return Trajectory(
             id=self.id,
             task=Task(f"{self.source}/{stable_id(self.text)[:12]}", "", self.text, self.context),
             steps=conversation.steps(self.messages),
-            outcome=Outcome(None, error_info=self.error or None),
+            outcome=Outcome(
+                self.vote == "up" if self.vote else None,
+                error_info=self.error or None,
+                verification_details=present(vote=self.vote),
+            ),
             agent_id=self.agent,
             timestamp=self.ended_at,
             metadata={
                 "source": self.source,
                 **present(session=self.session, solution=conversation.final_action(self.messages)),
+                **self.spending.metadata(),
                 **self.metadata,
             },
         )

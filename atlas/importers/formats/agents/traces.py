@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 from atlas.core.errors import InvalidInput
@@ -14,6 +15,7 @@ from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.importers.fields import Json, present, storable, without_blobs
 from atlas.importers.formats import conversation
 from atlas.importers.logs import FAILED, SCORES, stable_id
+from atlas.importers.spending import Spending
 
 MODEL, TOOL, OTHER = "model", "tool", "other"
 MAX_DEPTH = 12
@@ -58,6 +60,13 @@ class Span:
     """JSON value or text that it gave."""
 
     model: str = ""
+    usage: Any = None
+    """Numbers of tokens, by the names of the common APIs."""
+
+    cost_usd: Any = None
+    is_of_agent: bool = True
+    """False if nothing in it shows that it belongs to an agent or a model."""
+
     error: str = ""
     """Reason why it failed, empty if it did not."""
 
@@ -100,9 +109,15 @@ class Trace:
                 "trace": self.id,
                 **present(name=self.name, solution=answer),
                 **({SCORES: self.scores} if self.scores else {}),
+                **_spending(ordered).metadata(),
                 **self.metadata,
             },
         )
+
+    @property
+    def is_of_agent(self) -> bool:
+        """True if one of its spans belongs to an agent or a model. Other programs are traced too."""
+        return any(span.is_of_agent for span in self.spans)
 
     def _description(self, ordered: Sequence[Span]) -> str:
         ids = {span.id for span in ordered}
@@ -217,14 +232,29 @@ def _steps(ordered: Sequence[Span]) -> Iterator[Step]:
         before = text
 
 
-def _is_inside(span: Span, by_id: dict[str, Span]) -> bool:
+def _spending(spans: Sequence[Span]) -> Spending:
+    """Return what the calls to models took. A call includes those inside it, which are not counted again."""
+    by_id = {span.id: span for span in spans}
+    spending = Spending()
+    for span in spans:
+        if span.kind == MODEL and not any(outer.kind == MODEL and outer.usage for outer in _ancestors(span, by_id)):
+            spending.add(span.id, span.usage, span.cost_usd)
+    return spending
+
+
+def _ancestors(span: Span, by_id: dict[str, Span]) -> Iterator[Span]:
     visited = {span.id}
     while (parent := by_id.get(span.parent)) is not None and parent.id not in visited:
-        if parent.kind in (MODEL, TOOL) and parent.kind == span.kind and parent.output_value is not None:
-            return True
+        yield parent
         visited.add(parent.id)
         span = parent
-    return False
+
+
+def _is_inside(span: Span, by_id: dict[str, Span]) -> bool:
+    return any(
+        outer.kind in (MODEL, TOOL) and outer.kind == below.kind and outer.output_value is not None
+        for below, outer in pairwise([span, *_ancestors(span, by_id)])
+    )
 
 
 def _step(span: Span) -> Step:

@@ -21,6 +21,7 @@ from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.memory.strategies.records import WARNING as WARNS
 from atlas.memory.strategies.records import is_warning
 from atlas.protocols.infra import LLMClient
+from atlas.protocols.strategies import CombinedStrategy
 
 _TEXT = {"type": "string", "maxLength": 4_000}
 SCHEMA: Mapping[str, Any] = {
@@ -47,7 +48,7 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
-KNOWN_CHARACTERS = 4_000
+KNOWN_CHARACTERS = 8_000
 """Maximum characters of all known strategies in a prompt."""
 
 SAME_SCHEMA: Mapping[str, Any] = {
@@ -122,6 +123,14 @@ class LLMStrategyAbstractor:
         Raises:
             LLMError: The model fails, or its answer was invalid twice.
         """
+        return (await self.explain_combined(stored, other)).strategy
+
+    async def explain_combined(self, stored: Strategy, other: Strategy) -> CombinedStrategy:
+        """Return the stored strategy with the advice of both, or the reason why the model finds them different.
+
+        Raises:
+            LLMError: The model cannot be asked, or its answer was twice not what was asked for.
+        """
         declared = {parameter["name"]: parameter for strategy in (other, stored) for parameter in strategy.parameters}
 
         def validate(answer: dict[str, Any]) -> dict[str, Any]:
@@ -144,8 +153,8 @@ class LLMStrategyAbstractor:
         )
         answer = await ask(self.llm, question)
         if not answer["same"]:
-            return None
-        return replace(
+            return CombinedStrategy(why_not=answer["reason"].strip())
+        together = replace(
             stored,
             suggestion=answer["suggestion"].strip(),
             parameters=tuple(declared.values()),
@@ -155,13 +164,14 @@ class LLMStrategyAbstractor:
                 "combined_prompt": STRATEGY_MERGE.version,
             },
         )
+        return CombinedStrategy(strategy=together)
 
 
 def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strategy]) -> Question[dict[str, Any]]:
     """Return the prompt on an attempt with the known strategies, by their id in the prompt."""
     schema, shown = SCHEMA, f"The attempt:\n{attempt_as_data(trajectory)}"
     if known:
-        descriptions = {name: f"{strategy.title}\n{strategy.situation}" for name, strategy in known.items()}
+        descriptions = {name: _as_known(strategy) for name, strategy in known.items()}
         shown += f"\n\nWhat the memory has for alike tasks, by id:\n{as_data(descriptions, limit=KNOWN_CHARACTERS)}"
         schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "known": {"enum": ["", *known]}}}
     return Question(
@@ -172,6 +182,10 @@ def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strate
         prose=PROSE,
         is_grounded=lambda answer: answer["reusable"] and not answer.get("known"),
     )
+
+
+def _as_known(strategy: Strategy) -> str:
+    return f"{strategy.title}\nsituation: {strategy.situation}\nsuggestion: {strategy.suggestion}"
 
 
 def _description(strategy: Strategy) -> str:

@@ -32,6 +32,8 @@ def rollout():
         line("response_item", 5, type="function_call", name="shell", arguments='{"command": ["pytest"]}', call_id="1"),
         line("response_item", 6, type="function_call_output", call_id="1", output=failed),
         line("event_msg", 6, type="token_count"),
+        line("event_msg", 6, type="token_count", info={"last_token_usage": {"input_tokens": 90, "output_tokens": 8}}),
+        line("event_msg", 6, type="token_count", info={"last_token_usage": {"input_tokens": 90, "output_tokens": 8}}),
         message("assistant", "It is mended.", 7),
         message("user", "Now stop", 8),
         message("assistant", "I began.", 9),
@@ -57,6 +59,7 @@ def test_each_request_is_an_attempt_of_unknown_outcome(files, rollout):
         Step("", "It is mended."),
     )
     assert (first.outcome.success, first.outcome.error_info, first.agent_id) == (None, None, "a-model")
+    assert first.metadata["tokens"] == {"input": 90, "output": 8}  # the program repeats the event
     assert first.timestamp.isoformat() == "2026-04-01T09:00:07+00:00"
     assert (second.outcome.success, second.outcome.error_info) == (None, "interrupted")
     assert second.metadata["follows"] == first.id

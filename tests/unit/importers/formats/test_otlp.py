@@ -129,6 +129,80 @@ def test_decoded_spans_can_be_handed_over_without_a_file():
     assert (len(trace.spans), refused) == (3, [])
 
 
+def string(key, value):
+    return {"key": key, "value": {"stringValue": value}}
+
+
+def span(number, name, *attributes, parent=0):
+    return {
+        "traceId": "0af7651916cd43dd8448eb211c80319c",
+        "spanId": f"{number:016x}",
+        "parentSpanId": f"{parent:016x}" if parent else "",
+        "name": name,
+        "startTimeUnixNano": str(1_700_000_000_000_000_000 + number),
+        "attributes": list(attributes),
+    }
+
+
+def test_traces_of_other_programs_are_counted_and_no_attempts(files):
+    plain = span(1, "GET /users", string("http.request.method", "GET"), string("url.path", "/users"))
+    plain["traceId"] = "1" * 32
+    made = as_otlp_json(request(GEN_AI))
+    made["resourceSpans"].append({"scopeSpans": [{"spans": [plain, plain | {"traceId": "2" * 32}]}]})
+    refused, attempt = files.read("otlp", files.json("t.json", made))
+    assert refused.reason.startswith("2 traces have no attribute of an agent or a model")
+    assert attempt.item.task.description == "How far is Mars?"
+
+
+def test_the_spans_of_vercels_ai_sdk_are_an_attempt_with_each_call_once(files):
+    asked = json.dumps([{"role": "user", "content": [{"type": "text", "text": "How far is Mars?"}]}])
+    called = json.dumps([{"toolCallId": "c1", "toolName": "search", "input": {"q": "mars"}}])
+    usage = [
+        {"key": "ai.usage.promptTokens", "value": {"intValue": "100"}},
+        {"key": "ai.usage.completionTokens", "value": {"intValue": "7"}},
+    ]
+    spans = [
+        span(1, "ai.generateText", string("ai.operationId", "ai.generateText"), string("ai.prompt", asked), *usage),
+        span(
+            2,
+            "ai.generateText.doGenerate",
+            string("ai.operationId", "ai.generateText.doGenerate"),
+            string("ai.model.id", "m"),
+            string("ai.prompt.messages", asked),
+            string("ai.response.toolCalls", called),
+            *usage,
+            parent=1,
+        ),
+        span(
+            3,
+            "ai.toolCall",
+            string("ai.operationId", "ai.toolCall"),
+            string("ai.toolCall.name", "search"),
+            string("ai.toolCall.args", '{"q": "mars"}'),
+            string("ai.toolCall.result", '"54 million km"'),
+            parent=1,
+        ),
+        span(
+            4,
+            "ai.generateText.doGenerate",
+            string("ai.operationId", "ai.generateText.doGenerate"),
+            string("ai.prompt.messages", asked),
+            string("ai.response.text", "54 million km"),
+            *usage,
+            parent=1,
+        ),
+    ]
+    made = {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
+    attempt = files.only("otlp", files.json("t.json", made))
+    assert (attempt.task.description, attempt.agent_id) == ("How far is Mars?", "m")
+    assert [(step.action, step.observation) for step in attempt.steps] == [
+        ('search({"q": "mars"})', ""),
+        ('search({"q": "mars"})', "54 million km"),
+        ("54 million km", ""),
+    ]
+    assert attempt.metadata["tokens"] == {"input": 200, "output": 14}
+
+
 @pytest.mark.parametrize(
     "change",
     [

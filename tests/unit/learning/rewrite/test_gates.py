@@ -62,6 +62,11 @@ def test_two_tasks_are_enough_where_much_is_saved(n_tasks: int, saving: int, rea
         ("x, y, z = (a, b, -1)", "ab"),
         ("return re.sub('a', 'b', text, 0, 1)", ["text"]),
         ("return np.pad(a, (1, 1), 'edge', x=2)", "a"),
+        ("return range(len(values) - 1)", ["values"]),
+        ("return range(2, int_root + n * 2)", ["int_root", "n"]),
+        ("return text.strip()", ["text"]),
+        ("return items == items[::-1]", ["items"]),
+        ("return numbers[i] % 2 == 0", ["numbers", "i"]),
     ],
 )
 def test_one_call_under_another_name_is_refused(source: str, parameters: Sequence[str]) -> None:
@@ -85,7 +90,8 @@ def test_what_only_calls_its_parameters_is_refused(source: str, parameters: Sequ
 @pytest.mark.parametrize(
     ("source", "parameters"),
     [
-        ("return range(len(values)) ", ["values"]),
+        ("return 0 <= x < height and 0 <= y < width", ["x", "y", "height", "width"]),
+        ("return len(items) == len(set(items))", ["items"]),
         ("return n * (n + 1) // 2", "n"),
         ("return [x for row in grid for x in row]", ["grid"]),
         ("return [x for x in xs if f(x)]", ["f", "xs"]),

@@ -6,7 +6,7 @@ import pytest
 
 from atlas.learning.analysis.functions import program_source
 from atlas.learning.compression import Compression, compress
-from atlas.learning.rewrite.executable import rewritten_source, sources
+from atlas.learning.rewrite.executable import rewritten_source
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.shelf import Shelf
 from atlas.learning.sandbox.runner import Sandbox
@@ -56,8 +56,7 @@ def test_rewritten_programs_are_counted_as_they_are_written(compressed):
 
 
 def test_a_library_is_counted_as_one_module(compressed):
-    shelf, functions = compressed.library.shelf, compressed.library.functions
-    written = list(sources(shelf, functions).values())
+    written = [function.source for function in compressed.abstractions]
     lines = [line for source in written for line in source.splitlines()]
     imported = [line.strip() for line in lines if line.startswith(("    from ", "    import "))]
     body = n_tokens("\n".join(line for line in lines if line.strip() not in imported))

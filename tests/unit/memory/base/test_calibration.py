@@ -11,7 +11,10 @@ import atlas
 from atlas.core.ranking.tuned import HIGHEST_LEVEL, LOWEST_LEVEL, NEAR_BEST, SMALL, SMALL_LEVEL, TELLING
 from atlas.core.settings import RankingWeights, Settings
 from atlas.embedding.foreign_queries import evaluation_queries
-from atlas.memory.base.calibration import USUAL, VERSION, Cut, LevelMeasurement, LiveCalibration, calibrate
+from atlas.memory.base.calibration.encoding import VERSION
+from atlas.memory.base.calibration.live import LiveCalibration
+from atlas.memory.base.calibration.measurement import Cut, LevelMeasurement
+from atlas.memory.base.calibration.scale import USUAL, calibrate
 from atlas.memory.base.scoring import Calibration
 from atlas.storage.records import DERIVED
 from atlas.testing import HashEmbedder
@@ -244,7 +247,7 @@ def test_a_small_store_is_asked_in_other_languages_than_english(memory):
     assert not live(memory)._measure().answers
 
 
-def test_a_store_in_two_languages_has_a_level_for_queries_in_each():
+def test_a_store_in_two_languages_has_a_level_for_queries_in_each(memory):
     measured = LevelMeasurement(
         scale=Calibration(unrelated=0.0, near=1.0),
         n_records=100,
@@ -254,7 +257,7 @@ def test_a_store_in_two_languages_has_a_level_for_queries_in_each():
     weights = RankingWeights(meaning=1.0, words=0.0)
     assert measured.level(weights, "en") == pytest.approx(0.1)
     assert measured.level(weights, "zh") == measured.level(weights, "fr") == pytest.approx(0.4)
-    calibration = LiveCalibration(None, HashEmbedder())
+    calibration = LiveCalibration(memory.experience.collection, HashEmbedder())
     asked = [calibration.cut(measured, weights, query).best for query in ("is the door of this house open", "门开了吗")]
     assert asked == pytest.approx([0.1, 0.4])
 

@@ -11,7 +11,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.ranking.tuned import HIGHEST_WORDS_LEVEL, SMALL, TELLING
 from atlas.core.settings import RankingWeights, Settings
 from atlas.embedding.foreign_queries import evaluation_queries
-from atlas.memory.base.calibration import LevelMeasurement
+from atlas.memory.base.calibration.measurement import LevelMeasurement
 from atlas.memory.base.scoring import Calibration
 from atlas.testing import HashEmbedder
 from tests.support.records import attempts

@@ -10,7 +10,7 @@ import atlas
 from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights
 from atlas.core.types import JournalEntry
-from atlas.memory.base.calibration import Cut
+from atlas.memory.base.calibration.measurement import Cut
 from atlas.memory.base.ranking import explain
 from atlas.memory.journal.conversations import COLLECTION, Conversations
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore

@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 import pytest
 
 from atlas.core.codec import decode_strategy, encode_strategy
-from atlas.core.errors import InvalidInput, LLMError, LLMUnavailable, NotFound, PlanOutdated
+from atlas.core.errors import InvalidInput, LLMError, LLMReplyInvalid, LLMUnavailable, NotFound, PlanOutdated
 from atlas.core.operations import Marks
 from atlas.core.types import Outcome, Strategy, Task, Trajectory
 from atlas.memory.base.success_rates import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
 from atlas.memory.strategies import BY_HAND, BY_OUTCOMES, COLLECTION, ChromaStrategyBank, RetirementRule
+from atlas.memory.strategies.writing import REASON
 from atlas.protocols.memory import StrategyBank
+from atlas.protocols.strategies import CombinedStrategy
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 from tests.support.memories import DictVectorStore, attempt
@@ -175,6 +177,62 @@ def test_a_combiner_says_whether_alike_situations_are_one_and_what_to_do_then(ba
     assert [one["suggestion"] for two in bank.get_many(bank.ids()) for one in two.metadata.get("variants", [])] == [
         "call"
     ]
+
+
+class Explaining(Combining):
+    """A combiner that answers with the reason why two strategies are not one."""
+
+    async def explain_combined(self, held, other):
+        return CombinedStrategy(why_not=self.answers.pop(0))
+
+
+def test_the_reason_why_two_strategies_stay_two_is_kept_with_the_new_one_and_shown_in_a_plan(bank):
+    bank.abstractor = Explaining("The fares differ", "Only one has a date", "The airlines differ", "Both differ")
+    written = bank.write(acted("ask"))
+    assert bank.write(acted("read")).metadata[REASON] == "The fares differ"
+    assert REASON not in written.metadata
+    plan = bank.plan_write([acted("wait"), acted("call")])
+    assert [one.metadata[REASON] for one in plan.added] == ["Only one has a date", "Both differ"]
+    assert [sentence.partition(": ")[2] for sentence in plan.unmerged] == [
+        "Only one has a date",
+        "The airlines differ",
+        "Both differ",
+    ]
+
+
+def test_the_reason_why_a_suggestion_became_a_variant_is_kept_beside_it_and_shown_in_a_plan(bank):
+    bank.abstractor = Combining(LLMUnavailable("no key"), LLMReplyInvalid("it copies the attempt"), False)
+    written = bank.write(acted("ask"))
+    bank.write(acted("read"))
+    plan = bank.plan_write([acted("wait"), acted("call")])
+    [joined] = plan.joined
+    assert [variant[REASON] for variant in joined.metadata["variants"]] == ["no key", "it copies the attempt"]
+    [kept, apart] = plan.unmerged
+    assert kept == f"{written.title!r} keeps the suggestion of {written.title!r} as a variant: it copies the attempt"
+    assert apart.endswith("stay two: no reason is given")
+
+
+class Asked(Telling):
+    """An informed abstractor that records what it is asked, beside what is embedded."""
+
+    def __init__(self, events):
+        super().__init__()
+        self.events = events
+
+    async def abstract_beside(self, trajectory, near):
+        self.events.append(f"asked {trajectory.task.description}")
+
+
+def test_the_first_question_waits_for_no_other_attempt_to_be_embedded(bank, monkeypatch):
+    events = []
+    encode = bank.embedder.encode
+    bank.add(strategy())
+    monkeypatch.setattr(
+        bank.embedder, "encode_query", lambda text: events.append(f"embedded {text}") or encode(text), raising=False
+    )
+    bank.abstractor = Asked(events)
+    bank.plan_write([attempt("first"), attempt("second")])
+    assert events == ["embedded first", "asked first", "embedded second", "asked second"]
 
 
 def test_a_plan_combines_what_is_there_and_what_is_new_alike(bank):

@@ -11,6 +11,7 @@ from atlas.memory.strategies.induction.template import TemplateStrategyAbstracto
 from atlas.memory.strategies.records import is_warning
 from atlas.memory.strategy_sources import unwritten_attempts
 from atlas.testing import HashEmbedder, ScriptedLLM
+from atlas.views.strategies.strategy import strategy_detail
 from atlas.views.strategies.writing import propose_writing
 from tests.support.memories import attempt
 from tests.support.model_answers import STRATEGY
@@ -71,6 +72,24 @@ def test_warnings_are_planned_beside_strategies(opened):
         assert sorted(map(is_warning, memory.strategies.get_many(memory.strategies.ids()))) == [False, True]
 
 
+def test_a_proposal_says_why_the_model_did_not_merge_two_strategies(opened):
+    alike = STRATEGY | {"suggestion": "Read the fare rules first."}
+    with opened(STRATEGY, alike, {"same": False, "reason": "One is about fares."}) as memory:
+        memory.strategies.write(attempt("cancel a flight"))
+        memory.experience.store(attempt("cancel a flight, again"))
+        proposal = propose_writing(memory, by_model=True)
+        assert proposal.plan.unmerged == (
+            "'Cancel a reservation' and 'Cancel a reservation' stay two: One is about fares.",
+        )
+        assert proposal.view.notes[-1] == (
+            "Not merged with another one for an alike situation: 1 strategy. The reasons are shown below."
+        )
+        proposal.apply(memory)
+        [kept] = memory.strategies.ids({"meta.kept_apart_because": "One is about fares."})
+        facts = {fact.name: fact.value for fact in strategy_detail(memory, kept).background}
+        assert "One is about fares." in facts.values()
+
+
 def test_the_model_sees_what_the_memory_has_of_the_same_kind(opened):
     with opened(STRATEGY, LESSON, KNOWN) as memory:
         llm = memory.strategies.abstractor.llm
@@ -79,6 +98,7 @@ def test_the_model_sees_what_the_memory_has_of_the_same_kind(opened):
         again = failed("cancel a flight once more")
         assert memory.strategies.write(again).id == warning.id
         assert warning.title in llm.prompts[2]
+        assert f"suggestion: {warning.suggestion}" in llm.prompts[2]  # whether it is known depends on the advice
         assert strategy.title not in llm.prompts[2]
         assert memory.strategies.get(warning.id).sources == (*warning.sources, again.id)
         assert memory.strategies.count() == 2

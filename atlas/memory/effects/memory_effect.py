@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from atlas.core.statistics import Estimate, estimates, sign_test
 from atlas.memory.base.memory import Memory
+from atlas.memory.effects.randomised import RandomisedEffect, randomised_effect, tossed_attempts
+from atlas.memory.effects.strategy_effects import Tries
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.query import AnyMemory
-from atlas.memory.strategy_effects import Tries
 from atlas.memory.strategy_sources import MANY, Attempt, attempts, linked
 
 ENOUGH_TASKS = 10
 """Least number of tasks for a conclusion."""
+
+MANY_AFTER_FAILURES = 0.1
+"""Difference in the share of attempts that follow a failure above which the comparison is no measure of memory.
+
+Simulated with attempts that use memory by a coin, or after failures by some probability: above a bias of 0.05 it was
+always exceeded.
+"""
 
 SEED = 18
 
@@ -32,6 +40,9 @@ class JudgedAttempt:
     success: bool
     has_used: bool
     """True if it used a memory, False if no use is known."""
+
+    follows_failure: bool = False
+    """True if the attempt at the same task before it is known to have failed."""
 
     experience_id: str = ""
     """Id of the attempt's experience, or empty if it was merged into another."""
@@ -60,7 +71,8 @@ class TaskEffect:
 class MemoryEffect:
     """Success rates of the same tasks with and without memories.
 
-    Memories were not assigned at random, so a difference may have another cause.
+    But for `randomised`, nobody assigned memories at random, so a task that went better with them may have gone better
+    for another reason.
     """
 
     tasks: tuple[TaskEffect, ...]
@@ -68,6 +80,9 @@ class MemoryEffect:
 
     n_only_used: int = 0
     """Number of tasks that lack a comparison, because all judged attempts used memories."""
+
+    randomised: RandomisedEffect | None = None
+    """The effect among attempts for which a coin was tossed. None if no attempts were held out, or all were."""
 
     @property
     def n_tasks(self) -> int:
@@ -88,6 +103,25 @@ class MemoryEffect:
     def is_enough(self) -> bool:
         """True if there are enough tasks for a conclusion."""
         return self.n_tasks >= ENOUGH_TASKS
+
+    def after_failure(self, has_used: bool) -> Tries:
+        """Return how many of the compared attempts, with memories or without, followed a failure at their task.
+
+        Those count as its successes, so that `rate` is their share.
+        """
+        follows = [
+            attempt.follows_failure for task in self.tasks for attempt in task.attempts if attempt.has_used == has_used
+        ]
+        return Tries(n=len(follows), n_succeeded=sum(follows))
+
+    @property
+    def is_selected(self) -> bool:
+        """True if far more, or far fewer, of the attempts with memories followed a failure than of those without.
+
+        If far more, the failures count against those without, and the next attempt would often have gone better anyway.
+        """
+        used, not_used = (self.after_failure(has_used).rate or 0.0 for has_used in (True, False))
+        return abs(used - not_used) > MANY_AFTER_FAILURES
 
     @property
     def chance(self) -> float:
@@ -139,14 +173,16 @@ def memory_effect(
         memories: Every memory of the system. Plugged-in ones lack times of records.
         used_by: Records used by each attempt, by the id of the attempt.
     """
+    randomised = randomised_effect(tossed_attempts(experience))
     if not used_by:
-        return MemoryEffect(tasks=())
+        return MemoryEffect(tasks=(), randomised=randomised)
     found, where = _at_tasks(experience, used_by)
     origins = _Origins.of(
         experience, memories, {used for attempt in found for used in used_by.get(attempt.trajectory_id, ())}
     )
     ended_at = experience.column("created_at", where)
     attempt_ids = experience.column("trajectory_id", where)
+    after_failure = _after_failure(found, ended_at, attempt_ids)
     judged = []
     for attempt in found:
         named = used_by.get(attempt.trajectory_id, ()) if attempt.trajectory_id else ()
@@ -159,11 +195,26 @@ def memory_effect(
                 task_id=attempt.task_id,
                 success=attempt.outcome == "succeeded",
                 has_used=bool(named),
+                follows_failure=is_own and attempt.id in after_failure,
                 experience_id=attempt.id if is_own else "",
                 used=tuple(named),
             )
         )
-    return effect_among(judged)
+    return replace(effect_among(judged), randomised=randomised)
+
+
+def _after_failure(found: Iterable[Attempt], ended_at: Mapping[str, str], attempt_ids: Mapping[str, str]) -> set[str]:
+    """Return the ids of the experiences of attempts that came next after a failed one at their task.
+
+    The times of those that were merged away are not known.
+    """
+    latest, after = dict[str, str](), set[str]()
+    timed = [attempt for attempt in found if attempt_ids.get(attempt.id, "") == attempt.trajectory_id]
+    for attempt in sorted(timed, key=lambda attempt: ended_at.get(attempt.id, "")):
+        if latest.get(attempt.task_id) == "failed":
+            after.add(attempt.id)
+        latest[attempt.task_id] = attempt.outcome
+    return after
 
 
 def _at_tasks(

@@ -1,0 +1,189 @@
+"""OpenHands' trajectories: lists of events, one attempt for each request of a person.
+
+Actions of the agent and the observations that answer them are steps. A trajectory does not record whether a request was
+met, so every outcome is unknown.
+
+Source:
+    https://github.com/All-Hands-AI/OpenHands
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.importers.fields import Json, as_instant, as_label, as_object, as_text, storable, without_blobs
+from atlas.importers.files import Record, records
+from atlas.importers.formats import conversation
+from atlas.importers.formats.agents.sessions import Request
+from atlas.importers.formats.conversation import AGENT, Message
+from atlas.importers.keys import record_keys
+from atlas.importers.rows import Limits, Row, convert, refusal
+
+SOURCE = "openhands"
+
+_OF_THE_PROGRAM = ("", "null", "system", "recall", "change_agent_state", "agent_state_changed", "condensation")
+"""Actions and observations with which the program keeps its own state."""
+
+_ARGUMENTS_OF_THE_PROGRAM = (
+    "thought",
+    "translated_ipython_code",
+    "confirmation_state",
+    "security_risk",
+    "impl_source",
+    "is_input",
+    "is_static",
+    "blocking",
+    "hidden",
+    "wait_for_response",
+)
+"""Arguments that the program adds to those of the agent."""
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Return whether the file lists events, which are actions and observations with their sources."""
+    return any(
+        {"source", "timestamp", "message"} <= keys and keys & {"action", "observation"} for keys in record_keys(head)
+    )
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """Yield the attempts of a trajectory as they end."""
+    conversation_so_far = _Conversation(path.stem)
+    end = 0
+    for record in records(path, limits):
+        end = record.end
+        if reason := refusal(partial(conversation_so_far.take, record)):
+            yield Row(record.position, None, reason, offset=end)
+        yield from conversation_so_far.pop_ended(end)
+    yield from conversation_so_far.finish(end)
+
+
+class _Conversation:
+    """The current request of a trajectory, and the tools that its actions called."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._request: Request | None = None
+        self._ended: list[Request] = []
+        self._tools: dict[str, str] = {}
+
+    def take(self, record: Record) -> None:
+        """Read an event.
+
+        Raises:
+            InvalidInput: It cannot be read, or answers a request that is not in the file.
+        """
+        event = as_object(record.value(), "the event")
+        action = as_text(event.get("action"), "action")
+        observation = as_text(event.get("observation"), "observation")
+        if not action and not observation:
+            raise InvalidInput("the event should have an action or an observation, but has neither")
+        if action == "message" and event.get("source") == "user":
+            self._ask(event, record)
+        elif action not in _OF_THE_PROGRAM:
+            self._add(self._action(event, action), event, record)
+        elif observation not in _OF_THE_PROGRAM:
+            self._add(self._observation(event, observation), event, record)
+        elif self._request is not None and _arguments(event, "extras").get("agent_state") == "error":
+            self._request.error = as_text(_arguments(event, "extras").get("reason"), "extras.reason") or "error"
+
+    def pop_ended(self, offset: int) -> Iterator[Row]:
+        """Yield the attempts at the requests that have ended since the last call."""
+        ended, self._ended = self._ended, []
+        for request in ended:
+            if request.was_answered:
+                yield convert(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
+
+    def finish(self, offset: int) -> Iterator[Row]:
+        """Yield the attempt at the last request of the file."""
+        self._ended += [self._request] if self._request else []
+        yield from self.pop_ended(offset)
+
+    def _ask(self, event: Json, record: Record) -> None:
+        text = _content(_arguments(event, "args"), "args").strip() or as_text(event.get("message"), "message").strip()
+        before, follows = self._request, {}
+        if before is not None:
+            self._ended.append(before)
+            follows = {"follows": before.id} if before.was_answered else {}
+        self._request = Request(
+            source=SOURCE,
+            text=text,
+            position=record.position,
+            session=self._name,
+            key=f"{as_text(event.get('timestamp'), 'timestamp')} {as_label(event.get('id', record.position), 'id')}",
+            metadata=follows,
+        )
+
+    def _add(self, message: Message, event: Json, record: Record) -> None:
+        if self._request is None:
+            raise InvalidInput("answers a request that is not in the file, so the task is unknown")
+        self._request.messages.append(message)
+        response = _response(event)
+        self._request.agent = _model(response) or self._request.agent
+        self._request.spending.add(str(response.get("id", "")), response.get("usage"))
+        self._request.at(as_instant(event.get("timestamp"), "timestamp"), len(record.raw))
+
+    def _action(self, event: Json, action: str) -> Message:
+        arguments = _arguments(event, "args")
+        thought = as_text(arguments.get("thought"), "args.thought")
+        if action in ("message", "finish", "think"):
+            text = _content(arguments, "args") or as_text(arguments.get("final_thought"), "args.final_thought")
+            if action == "think":
+                return Message(role=AGENT, thought=text or thought)
+            return Message(role=AGENT, text=text or thought or as_text(event.get("message"), "message"))
+        name, given = _tool_call(event)
+        name = name or action
+        self._tools[as_label(event.get("id", 0), "id")] = name
+        if given is None:
+            given = {key: value for key, value in arguments.items() if key not in _ARGUMENTS_OF_THE_PROGRAM}
+        call = without_blobs(conversation.call(name, storable(given)))
+        return Message(role=AGENT if event.get("source") != "user" else "user", thought=thought, calls=(call,))
+
+    def _observation(self, event: Json, observation: str) -> Message:
+        extras = _arguments(event, "extras")
+        details = extras.get("metadata")
+        code = details.get("exit_code") if isinstance(details, dict) else extras.get("exit_code")
+        return Message(
+            role="tool",
+            text=_content(event, "the event") or as_text(event.get("message"), "message"),
+            tool=self._tools.get(as_label(event.get("cause") or 0, "cause"), observation),
+            failed=observation in ("error", "user_rejected") or event.get("success") is False or code not in (None, 0),
+        )
+
+
+def _arguments(event: Json, key: str) -> Json:
+    return as_object(event.get(key) or {}, key)
+
+
+def _content(value: Json, name: str) -> str:
+    return conversation.content(value.get("content"), f"{name}.content").text
+
+
+def _response(event: Json) -> Json:
+    """Return the answer of the model in which an action was called, or an empty object."""
+    metadata = event.get("tool_call_metadata")
+    response = metadata.get("model_response") if isinstance(metadata, dict) else None
+    return response if isinstance(response, dict) else {}
+
+
+def _model(response: Json) -> str:
+    model = response.get("model")
+    return model if isinstance(model, str) else ""
+
+
+def _tool_call(event: Json) -> tuple[str, Any]:
+    """Return the name of the tool that an action called and its arguments, '' and None if no model called it."""
+    metadata = event.get("tool_call_metadata")
+    if not isinstance(metadata, dict):
+        return "", None
+    for choice in _response(event).get("choices") or ():
+        message = choice.get("message") if isinstance(choice, dict) else None
+        for call in (message.get("tool_calls") if isinstance(message, dict) else None) or ():
+            function = call.get("function") if isinstance(call, dict) else None
+            if isinstance(function, dict) and call.get("id") == metadata.get("tool_call_id"):
+                return as_text(function.get("name"), "function.name"), function.get("arguments")
+    return as_text(metadata.get("function_name"), "tool_call_metadata.function_name"), None

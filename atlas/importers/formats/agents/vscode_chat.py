@@ -1,0 +1,181 @@
+"""Chats of Copilot in VS Code, as it stores and exports them: one attempt for each request of a person.
+
+The outcome is that of the person's vote on the answer. Without one it is unknown.
+
+Source:
+    https://github.com/microsoft/vscode, `src/vs/workbench/contrib/chat/common`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Trajectory
+from atlas.importers.fields import Json, as_list, as_number, as_object, as_text, present, required_text, without_blobs
+from atlas.importers.files import parse_json, read_document
+from atlas.importers.formats import conversation
+from atlas.importers.formats.agents.sessions import Request
+from atlas.importers.formats.conversation import AGENT, Message
+from atlas.importers.keys import document_keys
+from atlas.importers.rows import Limits, Row, convert
+
+SOURCE = "vscode-chat"
+
+_VOTES = {0: "down", 1: "up"}
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Return whether the file is a chat: requests beside those who take part, or beside the id of its session."""
+    keys = document_keys(head)
+    return bool(keys & {"responderUsername", "requesterUsername", "sessionId"}) and (
+        "requests" in keys or b'"vscode' in head
+    )
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """Yield an attempt for each answered request."""
+    raw = read_document(path, limits)
+    try:
+        chat = as_object(parse_json(raw), "the file")
+        requests = as_list(chat.get("requests"), "requests")
+    except InvalidInput as error:
+        yield Row(1, None, str(error), offset=len(raw))
+        return
+    named = chat.get("sessionId")
+    session = named if isinstance(named, str) else path.stem
+    previous = ""
+    for position, value in enumerate(requests, start=1):
+        row = convert(position, partial(_attempt, value, position, session, previous), offset=len(raw))
+        if isinstance(row.item, Trajectory):
+            previous = row.item.id
+            if not row.item.steps:
+                continue
+        yield row
+
+
+def _attempt(value: Any, position: int, session: str, previous: str) -> Trajectory:
+    request = as_object(value, "the request")
+    asked = as_object(request.get("message"), "message")
+    parts = [as_object(part, f"response[{n}]") for n, part in enumerate(as_list(request.get("response"), "response"))]
+    result = as_object(request.get("result") or {}, "result")
+    error = as_object(result.get("errorDetails") or {}, "result.errorDetails")
+    vote = as_number(request.get("vote"), "vote")
+    return Request(
+        source=SOURCE,
+        text=required_text(asked, "text", "message.text").strip(),
+        position=position,
+        session=session,
+        key=as_text(request.get("requestId"), "requestId") or f"{session} {position}",
+        ended_at=_ended_at(request, result),
+        agent=as_text(request.get("modelId"), "modelId"),
+        error=as_text(error.get("message"), "errorDetails.message")
+        or ("cancelled" if request.get("isCanceled") else ""),
+        vote=_VOTES.get(int(vote), "") if vote is not None else "",
+        metadata=present(follows=previous),
+        messages=_messages(parts),
+    ).attempt()
+
+
+def _messages(parts: Sequence[Json]) -> list[Message]:
+    """Return the answer as messages: texts and thoughts are gathered until a tool is called."""
+    messages: list[Message] = []
+    text, thought = "", ""
+    for part in parts:
+        kind = as_text(part.get("kind"), "kind")
+        if kind == "thinking":
+            thought = "\n\n".join(filter(None, (thought, _string(part.get("value")))))
+        elif kind == "inlineReference":
+            text += as_text(part.get("name"), "name") or _path(part.get("inlineReference"))
+        elif kind in ("", "markdownContent"):
+            text += _string(part.get("value", part.get("content")))
+        elif kind in ("textEditGroup", "notebookEditGroup"):
+            messages.append(Message(role=AGENT, text=text.strip(), thought=thought, calls=(_edit(part),)))
+            text, thought = "", ""
+        elif kind == "toolInvocationSerialized":
+            messages.append(Message(role=AGENT, text=text.strip(), thought=thought, calls=(_tool_call(part),)))
+            messages.append(_tool_result(part))
+            text, thought = "", ""
+    if text.strip() or thought:
+        messages.append(Message(role=AGENT, text=text.strip(), thought=thought))
+    return messages
+
+
+def _tool_call(part: Json) -> str:
+    """Return the call. A chat keeps what is shown of its arguments, and for a terminal the command."""
+    command = _specific(part).get("commandLine")
+    if isinstance(command, dict):
+        command = command.get("userEdited") or command.get("toolEdited") or command.get("original")
+    shown = command if isinstance(command, str) else _string(part.get("invocationMessage"))
+    return without_blobs(conversation.call(as_text(part.get("toolId"), "toolId") or "tool", shown))
+
+
+def _tool_result(part: Json) -> Message:
+    specific = _specific(part)
+    output, state = specific.get("terminalCommandOutput"), specific.get("terminalCommandState")
+    text = _string(output.get("text")) if isinstance(output, dict) else ""
+    details = part.get("resultDetails")
+    is_error = isinstance(details, dict) and details.get("isError") is True
+    code = state.get("exitCode") if isinstance(state, dict) else None
+    return Message(
+        role="tool",
+        text=without_blobs(text or _details(details) or _string(part.get("pastTenseMessage"))),
+        tool=as_text(part.get("toolId"), "toolId"),
+        failed=is_error or code not in (None, 0),
+    )
+
+
+def _specific(part: Json) -> Json:
+    return as_object(part.get("toolSpecificData") or {}, "toolSpecificData")
+
+
+def _details(details: Any) -> str:
+    """Return the result of a tool: a list of values, or an object with the output of an MCP tool."""
+    listed = details.get("output") if isinstance(details, dict) else details
+    if isinstance(listed, str):
+        return listed
+    return "\n\n".join(text for item in listed or () if (text := _string(item))) if isinstance(listed, list) else ""
+
+
+def _edit(part: Json) -> str:
+    edits = [
+        edit
+        for group in as_list(part.get("edits"), "edits")
+        for edit in (group if isinstance(group, list) else [group])
+    ]
+    texts = [_string(edit.get("text")) for edit in edits if isinstance(edit, dict)]
+    return without_blobs(
+        conversation.call("edit", {"path": _path(part.get("uri")), "text": "\n".join(texts).strip("\n")})
+    )
+
+
+def _path(value: Any) -> str:
+    """Return the path of a file's URI, which may stand in a location."""
+    uri = value.get("uri", value) if isinstance(value, dict) else {}
+    path = (uri.get("fsPath") or uri.get("path")) if isinstance(uri, dict) else ""
+    return path if isinstance(path, str) else ""
+
+
+def _string(value: Any) -> str:
+    """Return a string, the `value` of a Markdown string, or the strings of a list."""
+    if isinstance(value, dict):
+        value = value.get("value")
+    if isinstance(value, list):
+        return "\n\n".join(item for item in value if isinstance(item, str))
+    return value if isinstance(value, str) else ""
+
+
+def _ended_at(request: Json, result: Json) -> datetime | None:
+    started = as_number(request.get("timestamp"), "timestamp")
+    if started is None:
+        return None
+    timings = as_object(result.get("timings") or {}, "result.timings")
+    milliseconds = started + (as_number(timings.get("totalElapsed"), "timings.totalElapsed") or 0)
+    try:
+        return datetime.fromtimestamp(milliseconds / 1_000, UTC)
+    except (OverflowError, ValueError, OSError) as error:
+        raise InvalidInput("timestamp should be milliseconds since 1970, but is out of range") from error

@@ -1,0 +1,73 @@
+"""Lists of chat messages in OpenAI's form: a JSON file with one list, or JSONL with an object of `messages` a line.
+
+Each list is an attempt at what its first user message asks for. It does not record whether it succeeded.
+
+Source:
+    https://platform.openai.com/docs/api-reference/chat
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Outcome, Task, Trajectory
+from atlas.importers.fields import as_list, as_object, as_text, present
+from atlas.importers.files import Record, lines, parse_json, read_document, read_head
+from atlas.importers.formats import conversation
+from atlas.importers.formats.conversation import AGENT
+from atlas.importers.keys import record_keys
+from atlas.importers.logs import stable_id
+from atlas.importers.rows import Limits, Row, convert
+
+SOURCE = "messages"
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Return whether the file lists messages, or has lines of which each holds such a list."""
+    keys = record_keys(head)
+    if head.lstrip().startswith(b"["):
+        return any({"role", "content"} <= names for names in keys)
+    return bool(keys) and all("messages" in names for names in keys) and b'"role"' in head
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """Yield an attempt for each list of messages."""
+    if read_head(path, limits).lstrip().startswith(b"["):
+        raw = read_document(path, limits)
+        yield convert(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
+        return
+    for record in lines(path, limits):
+        yield convert(record.position, partial(_from_line, record), offset=record.end, n_bytes=len(record.raw))
+
+
+def _from_line(record: Record) -> Trajectory:
+    line = as_object(record.value(), "the line")
+    if "messages" not in line:
+        raise InvalidInput("messages is missing; it should be a list of messages")
+    return _attempt(line["messages"], as_text(line.get("model"), "model"))
+
+
+def _attempt(value: Any, model: str = "") -> Trajectory:
+    if not isinstance(value, list):
+        raise InvalidInput("messages should be a list of messages, but is none")
+    listed = [as_object(message, f"messages[{n}]") for n, message in enumerate(as_list(value, "messages"))]
+    messages = [conversation.openai_message(message, f"messages[{n}]") for n, message in enumerate(listed)]
+    _, spoken = conversation.split_system(messages)
+    if not any(message.role == AGENT for message in spoken):
+        raise InvalidInput("messages should contain an answer of the assistant, but have none")
+    first = next(n for n, message in enumerate(spoken) if message.role == AGENT)
+    asked = "\n\n".join(message.text for message in spoken[:first] if message.role == "user").strip()
+    if not asked:
+        raise InvalidInput("messages should contain a user message before the first answer, but have none")
+    return Trajectory(
+        id=stable_id(SOURCE, listed),
+        task=Task(f"{SOURCE}/{stable_id(asked)[:12]}", "", asked),
+        steps=conversation.steps(spoken[first:]),
+        outcome=Outcome(None),
+        agent_id=model,
+        metadata=present(source=SOURCE, solution=conversation.final_action(spoken)),
+    )

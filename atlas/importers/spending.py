@@ -1,0 +1,51 @@
+"""Costs of an attempt in tokens and US dollars, if its log records them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from atlas.importers.fields import Json, present
+
+INPUT_TOKENS = ("input_tokens", "prompt_tokens", "input", "promptTokens", "inputTokens")
+OUTPUT_TOKENS = ("output_tokens", "completion_tokens", "output", "completionTokens", "outputTokens")
+CACHED_INPUT = ("cache_read_input_tokens", "cache_creation_input_tokens")
+"""Tokens that Anthropic's API does not count as input tokens, though the model reads them."""
+
+
+@dataclass(slots=True)
+class Spending:
+    """The tokens and dollars of the calls to models, each counted once."""
+
+    _calls: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+
+    def add(self, call: str, usage: Any, cost_usd: Any = None) -> None:
+        """Add what a call took.
+
+        Args:
+            call: Id of the call. A later usage of the same call replaces an earlier one.
+            usage: Mapping with numbers of tokens, under the names of the common APIs. Another value counts as none.
+            cost_usd: Price in US dollars, None if unknown.
+        """
+        counts = usage if isinstance(usage, dict) else {}
+        n_input = first_number(counts, INPUT_TOKENS) + sum(_number(counts.get(name)) for name in CACHED_INPUT)
+        spent = (n_input, first_number(counts, OUTPUT_TOKENS), _number(cost_usd))
+        if any(spent):
+            self._calls[call] = spent
+
+    def metadata(self) -> Json:
+        """Return `{"tokens": {"input": 120, "output": 45}, "cost_usd": 0.02}`, without what the log does not record."""
+        sums = [sum(amounts) for amounts in zip(*self._calls.values(), strict=True)] or [0, 0, 0]
+        tokens = {"input": int(sums[0]), "output": int(sums[1])} if sums[0] or sums[1] else None
+        return present(tokens=tokens, cost_usd=round(sums[2], 6) or None)
+
+
+def first_number(values: Json, names: Sequence[str]) -> float:
+    """Return the first positive number among the values with these names, else 0."""
+    return next((number for name in names if (number := _number(values.get(name)))), 0)
+
+
+def _number(value: Any) -> float:
+    is_count = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e15
+    return value if is_count else 0

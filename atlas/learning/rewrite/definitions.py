@@ -1,0 +1,293 @@
+"""Whole definitions of a program that can move to a library: functions and classes, with all that they call."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from atlas.core.errors import InvalidInput
+from atlas.learning.analysis.purity import PLAIN_MODULES, PURE_FUNCTIONS
+from atlas.learning.rewrite.rename import Renamer
+from atlas.learning.search.forms.canonical import form_of
+from atlas.learning.terms.codec import encode
+from atlas.learning.terms.names import Function, bound_names, names_bound_by
+from atlas.learning.terms.scopes import BUILTIN, IMPORTS, LOCAL, OWN, TOOL, bindings, own_nodes
+from atlas.learning.terms.symbols import number_symbols, with_symbols
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+STEADY_MODULES = (PLAIN_MODULES | {"contextlib"}) - {"datetime", "random", "sys", "time"}
+"""Modules whose functions may be called where something is defined, at another time than in the program."""
+
+STEADY_BUILTINS = PURE_FUNCTIONS
+
+KNOWN_MODULES = sys.stdlib_module_names | {"numpy"}
+"""Modules that may be imported before a program begins."""
+
+NAMED_BY_TEXT = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__dict__", "__all__", "modules"})
+"""Attributes by which a program may see where something is defined, or what it is called."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A definition at the top level of a program that needs nothing else of it than other such definitions."""
+
+    name: str
+    node: Definition
+    calls: tuple[str, ...]
+    """Names of the units that it needs itself, in the order in which it names them."""
+
+    imports: tuple[str, ...]
+    """Import statements that it needs, each of one name."""
+
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """The origins of a program's names, and which may move."""
+
+    origins: Mapping[int, str]
+    candidates: Collection[str]
+    """Names that only one definition at the top level binds."""
+
+
+def units_of(
+    module: ast.Module, tools: Container[str] = (), replaced: Collection[str] = frozenset()
+) -> dict[str, Unit]:
+    """Return the definitions of a program that can move, by name.
+
+    What they evaluate where they are defined, such as decorators and defaults, must not depend on when that is.
+
+    Args:
+        module: The program in normal form.
+        tools: Names that are tools where the program binds them nowhere.
+        replaced: Names to which what follows the program, such as its tests, may give other values.
+    """
+    if any(map(_sees_definitions, ast.walk(module))):
+        return {}
+    origins = bindings(module, tools)
+    counts = Counter(name for node in own_nodes(module) for name in _bound_by(node))
+    declared = {name for node in ast.walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    definitions = {node.name: node for node in module.body if isinstance(node, Definition)}
+    candidates = {
+        name for name in definitions if counts[name] == 1 and name not in {*declared, *replaced} and name[:2] != "__"
+    }
+    context = _Context(origins, candidates)
+    units = {name: unit for name in candidates if (unit := _unit(definitions[name], context)) is not None}
+    while incomplete := [name for name, unit in units.items() if not units.keys() >= set(unit.calls)]:
+        for name in incomplete:
+            del units[name]
+    return {name: units[name] for name in definitions if name in units}
+
+
+def _sees_definitions(node: ast.AST) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return name == "__all__"
+        case ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+            return name in NAMED_BY_TEXT
+        case ast.ImportFrom(names=[ast.alias(name="*")]):
+            return True
+    return False
+
+
+def _bound_by(node: ast.AST) -> set[str]:
+    """Return the names that a node binds in its scope."""
+    if isinstance(node, ast.Name):
+        return set() if isinstance(node.ctx, ast.Load) else {node.id}
+    return names_bound_by(node)
+
+
+@dataclass(slots=True)
+class _Needs:
+    """The names that a definition takes from around it."""
+
+    calls: dict[str, None] = field(default_factory=dict)
+    imports: set[str] = field(default_factory=set)
+    tools: set[str] = field(default_factory=set)
+    others: set[str] = field(default_factory=set)
+    """Names of what cannot move."""
+
+
+def _unit(node: Definition, context: _Context) -> Unit | None:
+    """Return a definition as a unit, or None if it depends on something else of its program."""
+    inside = bound_names(ast.Module(body=[node], type_ignores=[])) - {node.name}
+    if _binds_again(node) or any(isinstance(part, ast.Global) for part in ast.walk(node)):
+        return None
+    needs = _needs(node, inside, context)
+    if needs.others or inside.intersection(context.candidates) or not all(map(_is_known, needs.imports)):
+        return None
+    bases = node.bases if isinstance(node, ast.ClassDef) else []
+    inherited = {id(base) for base in bases if isinstance(base, ast.Name) and base.id in needs.calls}
+    early = [part for part in evaluated_at(node) if id(part) not in inherited]
+    if not all(_is_steady(part, {*needs.calls, *needs.tools, node.name}, context) for part in early):
+        return None
+    return Unit(
+        name=node.name,
+        node=node,
+        calls=tuple(needs.calls),
+        imports=tuple(sorted(needs.imports)),
+        tools=tuple(sorted(needs.tools)),
+    )
+
+
+def _needs(node: Definition, inside: Collection[str], context: _Context) -> _Needs:
+    """Return what a definition needs.
+
+    Args:
+        inside: Names that it binds itself.
+    """
+    needs = _Needs()
+    for part in ast.walk(node):
+        if not isinstance(part, ast.Name) or part.id in inside or part.id == node.name:
+            continue
+        origin = context.origins.get(id(part), OWN)
+        if origin == TOOL:
+            needs.tools.add(part.id)
+        elif origin not in (LOCAL, OWN, BUILTIN):
+            needs.imports.add(origin)
+        elif origin == OWN and part.id in context.candidates:
+            needs.calls[part.id] = None
+        elif origin != BUILTIN:
+            needs.others.add(part.id)
+    return needs
+
+
+def _is_known(statement: str) -> bool:
+    return _module_of(statement) in KNOWN_MODULES
+
+
+def _module_of(statement: str) -> str:
+    """Return the package that an import statement of one name takes it from."""
+    return statement.split()[1].partition(".")[0]
+
+
+def _binds_again(node: Definition) -> bool:
+    """Return whether something in a definition has its name too."""
+    inner = [part for part in ast.walk(node) if part is not node]
+    return any(node.name in _bound_by(part) or (isinstance(part, ast.arg) and part.arg == node.name) for part in inner)
+
+
+def evaluated_at(node: Definition) -> Iterator[ast.AST]:
+    """Yield the code that runs where something is defined: decorators, defaults, and the body of a class."""
+    yield from node.decorator_list
+    if not isinstance(node, ast.ClassDef):
+        yield from [*node.args.defaults, *(default for default in node.args.kw_defaults if default is not None)]
+        return
+    yield from [*node.bases, *(keyword.value for keyword in node.keywords)]
+    for statement in node.body:
+        if isinstance(statement, Definition):
+            yield from evaluated_at(statement)
+        else:
+            yield statement
+
+
+def _is_steady(code: ast.AST, later: Collection[str], context: _Context) -> bool:
+    """Return whether code that runs at a definition does the same before the program as in it.
+
+    Args:
+        later: Names that may have no value by then.
+    """
+    is_decorator = isinstance(code, ast.Name | ast.Attribute)
+    if is_decorator and not _is_steady_call(code, context):
+        return False
+    for part in ast.walk(code):
+        if isinstance(part, ast.Name) and part.id in later:
+            return False
+        if isinstance(part, ast.Call) and not _is_steady_call(part.func, context):
+            return False
+        if isinstance(part, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, *IMPORTS)):
+            return False
+    return True
+
+
+def _is_steady_call(function: ast.AST, context: _Context) -> bool:
+    """Return whether a function of Python or of a module may be called earlier."""
+    if isinstance(function, ast.Attribute) and function.attr in ("setter", "getter", "deleter"):
+        return True
+    root = function
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name):
+        return False
+    origin = context.origins.get(id(root), OWN)
+    if origin == BUILTIN:
+        return hasattr(builtins, root.id) and (root.id in STEADY_BUILTINS or _is_type(root.id))
+    return origin not in (LOCAL, OWN, TOOL) and _module_of(origin) in STEADY_MODULES
+
+
+def _is_type(name: str) -> bool:
+    return isinstance(getattr(builtins, name), type)
+
+
+def closure(name: str, units: Mapping[str, Unit]) -> list[str]:
+    """Return a unit and all that it needs, in the order in which they are named."""
+    reached = {name: None}
+    waiting = [name]
+    while waiting:
+        for callee in units[waiting.pop(0)].calls:
+            if callee not in reached:
+                reached[callee] = None
+                waiting.append(callee)
+    return list(reached)
+
+
+def key_of(name: str, units: Mapping[str, Unit], shape: Callable[[Function], Function] = lambda node: node) -> str:
+    """Return a text that is equal for units that do the same: names of functions and local variables aside.
+
+    Args:
+        shape: Returns the form of a function that is compared.
+    """
+    names = closure(name, units)
+    numbers = {each: f"unit_{number}" for number, each in enumerate(names) if isinstance(units[each].node, Function)}
+    parts = [_shape(units[each].node, numbers, shape) for each in names]
+    imports = sorted({statement for each in names for statement in units[each].imports})
+    return "\n".join([*parts, *imports])
+
+
+def simplified(function: Function) -> Function:
+    """Return a function in canonical form. What is equal in it mostly does the same, which tests have to decide."""
+    form = copy.copy(function)
+    form.body = form_of(function) or function.body
+    return form
+
+
+def _shape(node: Definition, names: Mapping[str, str], shape: Callable[[Function], Function]) -> str:
+    """Return a definition as a text without the names of its local variables. Those of a class's parameters stay."""
+    copied = copy.deepcopy(node)
+    Renamer(names).visit(copied)
+    if isinstance(copied, ast.ClassDef):
+        return ast.dump(copied)
+    module = ast.parse(ast.unparse(ast.fix_missing_locations(shape(copied))))
+    try:
+        term = encode(module)
+    except (InvalidInput, RecursionError):
+        return ast.dump(module)
+    return str(with_symbols(term, number_symbols(term)))
+
+
+def parameters_in(name: str, units: Mapping[str, Unit]) -> tuple[str, ...]:
+    """Return the names of the parameters of a unit and of all that it needs, by which arguments may be passed."""
+    return tuple(
+        argument.arg
+        for each in closure(name, units)
+        for part in ast.walk(units[each].node)
+        if isinstance(part, Function)
+        for argument in (*part.args.args, *part.args.kwonlyargs)
+    )
+
+
+def keywords_in(*trees: ast.AST) -> set[str]:
+    """Return the names by which code passes arguments, and those by which it may: `f(**{"key": 1})`."""
+    parts = [part for tree in trees for part in ast.walk(tree)]
+    passed = {part.arg for part in parts if isinstance(part, ast.keyword) and part.arg}
+    if any(isinstance(part, ast.keyword) and part.arg is None for part in parts):
+        passed |= {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+        passed |= {part.arg for part in parts if isinstance(part, ast.arg)}
+    return passed

@@ -1,0 +1,354 @@
+"""Programs that share whole definitions, with these taken out into a library."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import Counter, defaultdict
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from atlas.core.errors import InvalidInput
+from atlas.learning.rewrite.definitions import Unit, closure, key_of, keywords_in, parameters_in, simplified, units_of
+from atlas.learning.rewrite.gates import Body, Worth, body_problem, use_problem
+from atlas.learning.rewrite.rename import Renamer
+from atlas.learning.search.limits import Limits
+from atlas.learning.terms.description_length import n_tokens
+from atlas.learning.terms.imports import merge_imports, removable_imports, remove_unread_imports
+from atlas.learning.terms.names import Function, bound_names, looks_at_stack, looks_up_names, parameters_of
+from atlas.learning.terms.normalisation import normalise
+from atlas.learning.terms.parsing import try_parse
+from atlas.learning.terms.programs import Program
+from atlas.learning.terms.scopes import TOOL, bindings
+
+ALIAS_TOKENS = 3
+"""Tokens of `name = shared`, by which a program keeps its own name for what it shares."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedDefinition:
+    """A function or class that several programs define."""
+
+    name: str
+    source: str
+    calls: tuple[str, ...]
+    """Names of the other shared definitions that it needs itself."""
+
+    tools: tuple[str, ...]
+    arity: int
+    """Number of its parameters, 0 for a class."""
+
+    key: str
+    form: str
+    """Key of its canonical form."""
+
+    parameters: tuple[str, ...]
+    """Names of its parameters and of those of all that it needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A program whose definitions may be shared."""
+
+    program: Program
+    module: ast.Module
+    units: Mapping[str, Unit]
+    keywords: Collection[str]
+    keys: Mapping[str, str]
+    """Key of each unit, by its name."""
+
+    forms: Mapping[str, str]
+    """Key of each unit's canonical form, by its name."""
+
+    free: Collection[str]
+    """Names of its tools."""
+
+    is_judged: bool
+    """True if its tests decide on definitions that equal its own in canonical form alone."""
+
+    def is_like(self, name: str, key: str) -> bool:
+        """Return whether a unit may be replaced by another of the same form that has this key."""
+        return self.is_judged or self.keys[name] == key
+
+    def parameters(self, name: str) -> tuple[str, ...]:
+        return parameters_in(name, self.units)
+
+    def fits(self, name: str, parameters: tuple[str, ...]) -> bool:
+        """Return whether a unit may have parameters of these names."""
+        own = self.parameters(name)
+        return own == parameters or not (set(own) | set(parameters)) & set(self.keywords)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharing:
+    """The definitions that programs share, and the programs without them."""
+
+    definitions: tuple[SharedDefinition, ...] = ()
+    """Each after those that it needs, as far as these do not need it."""
+
+    programs: Mapping[str, Program] = field(default_factory=dict)
+    """Programs that use any, without their definitions, by id."""
+
+    used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names of all the shared definitions that a program needs, by its id, in the order of the library."""
+
+    def prelude(self, program_id: str, stub: str = "") -> str:
+        """Return the code of what a program needs, empty where it needs nothing.
+
+        Args:
+            stub: Code that follows it.
+        """
+        used = self.used.get(program_id, ())
+        parts = [each.source for each in self.definitions if each.name in used]
+        return "".join(f"{part}\n\n\n" for part in [*parts, *([stub] if stub else [])])
+
+
+def share(
+    programs: Sequence[Program],
+    tools: Mapping[str, Container[str]],
+    limits: Limits,
+    prefix: str,
+    excluded: Collection[str] = (),
+    judged: Collection[str] = (),
+) -> Sharing:
+    """Return the definitions that programs of several tasks have in common.
+
+    Args:
+        tools: Names that are tools, by program, where that binds them nowhere.
+        prefix: Prefix of the names of shared functions. Classes keep their name.
+        excluded: Forms of definitions that are not shared.
+        judged: Ids of programs that are run with what they share.
+    """
+    sources = _read_all(programs, tools, judged)
+    groups: dict[str, list[tuple[_Source, str]]] = defaultdict(list)
+    for source in sources:
+        for name, form in source.forms.items():
+            groups[form].append((source, name))
+    free, refused = {name for source in sources for name in source.free}, frozenset(excluded)
+    while True:
+        chosen = _choose(groups, free, limits, refused)
+        names = _names(chosen, prefix)
+        definitions = _in_order({names[form]: _definition(form, *chosen[form], names) for form in chosen})
+        sharing = _rewritten(sources, definitions)
+        called = {callee for each in definitions for callee in each.calls}
+        unused = {
+            each.form
+            for each in definitions
+            if (worth := _worth(each, groups[each.form], sharing)).n_tasks < limits.min_tasks
+            or (each.name not in called and use_problem(worth, limits))
+        }
+        if not unused:
+            return sharing
+        refused |= unused
+
+
+def apply_definitions(
+    definitions: Sequence[SharedDefinition],
+    programs: Sequence[Program],
+    tools: Mapping[str, Container[str]],
+    judged: Collection[str] = (),
+) -> Sharing:
+    """Return programs that use definitions of a library where they have the same ones.
+
+    Args:
+        judged: Ids of programs that are run with what they share.
+    """
+    sources = _read_all(programs, tools, judged)
+    taken = {each.name for each in definitions}
+    return _rewritten([source for source in sources if not taken & set(source.free)], definitions)
+
+
+def _read_all(
+    programs: Sequence[Program], tools: Mapping[str, Container[str]], judged: Collection[str]
+) -> list[_Source]:
+    sources = (_read(program, tools[program.id], is_judged=program.id in judged) for program in programs)
+    return [source for source in sources if source is not None]
+
+
+def _read(program: Program, tools: Container[str], *, is_judged: bool) -> _Source | None:
+    try:
+        module = normalise(program.source)
+    except (InvalidInput, RecursionError):
+        return None
+    if looks_up_names(module) or looks_at_stack(module):
+        return None
+    tests = try_parse(program.tests) or ast.Module(body=[], type_ignores=[])
+    units = units_of(module, tools, replaced=bound_names(tests))
+    origins = bindings(module, tools)
+    return _Source(
+        program=program,
+        module=module,
+        units=units,
+        keywords=keywords_in(module, tests),
+        keys={name: key_of(name, units) for name in units},
+        forms={name: key_of(name, units, simplified) for name in units},
+        is_judged=is_judged,
+        free={node.id for node in ast.walk(module) if isinstance(node, ast.Name) and origins.get(id(node)) == TOOL},
+    )
+
+
+def _choose(
+    groups: Mapping[str, Sequence[tuple[_Source, str]]], free: Collection[str], limits: Limits, excluded: frozenset[str]
+) -> dict[str, tuple[_Source, str]]:
+    """Return the forms of what is worth sharing and of all that it needs, each with the program to take it from."""
+    firsts = {form: _representative(members) for form, members in groups.items()}
+    chosen: dict[str, tuple[_Source, str]] = {}
+    taken: dict[str, str] = {}
+    for form in sorted(groups, key=lambda form: (-_saving(groups[form]), form)):
+        source, name = firsts[form]
+        alike = [member for member in groups[form] if member[0].is_like(member[1], source.keys[name])]
+        if _problem(alike, source, name, limits):
+            continue
+        needed = [source.forms[each] for each in closure(name, source.units)]
+        classes = {firsts[each][1]: each for each in needed if not _is_function(*firsts[each])}
+        is_clear = not excluded.intersection(needed) and all(
+            taken.get(each, wanted) == wanted and each not in free for each, wanted in classes.items()
+        )
+        if is_clear and all(
+            source.fits(each, _parameters(firsts, source, each)) for each in closure(name, source.units)
+        ):
+            taken |= classes
+            chosen |= {each: firsts[each] for each in needed}
+    return chosen
+
+
+def _parameters(firsts: Mapping[str, tuple[_Source, str]], source: _Source, name: str) -> tuple[str, ...]:
+    first, its_name = firsts[source.forms[name]]
+    return first.parameters(its_name)
+
+
+def _representative(members: Sequence[tuple[_Source, str]]) -> tuple[_Source, str]:
+    """Return the member whose code and parameters most programs have."""
+    counts = Counter((source.keys[name], source.parameters(name)) for source, name in members)
+    fixed = [(source, name) for source, name in members if set(source.parameters(name)) & set(source.keywords)]
+    return max(
+        fixed or members,
+        key=lambda member: (counts[member[0].keys[member[1]], member[0].parameters(member[1])], -_length(*member)),
+    )
+
+
+def _length(source: _Source, name: str) -> int:
+    return n_tokens(ast.unparse(source.units[name].node))
+
+
+def _is_function(source: _Source, name: str) -> bool:
+    return isinstance(source.units[name].node, Function)
+
+
+def _saving(members: Sequence[tuple[_Source, str]]) -> int:
+    lengths = [_length(source, name) for source, name in members]
+    return sum(length - ALIAS_TOKENS for length in lengths) - max(lengths, default=0)
+
+
+def _problem(members: Sequence[tuple[_Source, str]], source: _Source, name: str, limits: Limits) -> str:
+    """Return why a definition is not worth sharing, or an empty text."""
+    tasks = {each.program.task_id for each, _ in members}
+    node = source.units[name].node
+    parameters = {argument.arg for argument in node.args.args} if isinstance(node, Function) else set[str]()
+    length = n_tokens(ast.unparse(ast.Module(body=node.body, type_ignores=[])))
+    body = Body(statements=node.body, parameters=parameters, n_tokens=length)
+    return use_problem(Worth(n_tasks=len(tasks), saving=_saving(members)), limits) or body_problem(body, limits)
+
+
+def _worth(definition: SharedDefinition, members: Sequence[tuple[_Source, str]], sharing: Sharing) -> Worth:
+    """Return the use that programs make of a definition. Those that need other names of parameters make none."""
+    used = [member for member in members if definition.name in sharing.used.get(member[0].program.id, ())]
+    return Worth(n_tasks=len({source.program.task_id for source, _ in used}), saving=_saving(used))
+
+
+def _names(chosen: Mapping[str, tuple[_Source, str]], prefix: str) -> dict[str, str]:
+    """Return the name of each shared definition, by its form."""
+    functions = [form for form, member in chosen.items() if _is_function(*member)]
+    names = {form: f"{prefix}{number}" for number, form in enumerate(functions)}
+    return {form: names.get(form, name) for form, (_, name) in chosen.items()}
+
+
+def _definition(form: str, source: _Source, name: str, names: Mapping[str, str]) -> SharedDefinition:
+    unit = source.units[name]
+    renamed = {each: names[source.forms[each]] for each in (name, *unit.calls)}
+    node = copy.deepcopy(unit.node)
+    Renamer(renamed).visit(node)
+    imports = ast.parse("\n".join(merge_imports(unit.imports))).body
+    module = ast.fix_missing_locations(ast.Module(body=[*imports, node], type_ignores=[]))
+    return SharedDefinition(
+        name=names[form],
+        source=ast.unparse(module),
+        calls=tuple(names[source.forms[each]] for each in unit.calls),
+        tools=unit.tools,
+        arity=len(parameters_of(unit.node)) if isinstance(unit.node, Function) else 0,
+        key=source.keys[name],
+        form=form,
+        parameters=source.parameters(name),
+    )
+
+
+def _in_order(definitions: Mapping[str, SharedDefinition]) -> tuple[SharedDefinition, ...]:
+    ordered: dict[str, SharedDefinition] = {}
+    visited: set[str] = set()
+
+    def visit(name: str) -> None:
+        if name not in visited:
+            visited.add(name)
+            for callee in definitions[name].calls:
+                visit(callee)
+            ordered[name] = definitions[name]
+
+    for name in definitions:
+        visit(name)
+    return tuple(ordered.values())
+
+
+def _rewritten(sources: Sequence[_Source], definitions: Sequence[SharedDefinition]) -> Sharing:
+    by_form = {each.form: each for each in definitions}
+    programs: dict[str, Program] = {}
+    used: dict[str, tuple[str, ...]] = {}
+    for source in sources:
+        found = {
+            name: by_form[form]
+            for name, form in source.forms.items()
+            if form in by_form and source.is_like(name, by_form[form].key)
+        }
+        fitting = {name for name, shared in found.items() if source.fits(name, shared.parameters)}
+        shared = {name: each.name for name, each in found.items() if fitting >= set(closure(name, source.units))}
+        if shared:
+            module = _without(source, shared)
+            programs[source.program.id] = replace(source.program, source=ast.unparse(module) + "\n")
+            used[source.program.id] = tuple(each.name for each in definitions if each.name in shared.values())
+    return Sharing(definitions=tuple(definitions), programs=programs, used=used)
+
+
+def _without(source: _Source, shared: Mapping[str, str]) -> ast.Module:
+    """Return a program that uses shared definitions instead of its own."""
+    tests = try_parse(source.program.tests)
+    tested = set(_mentioned(tests)) if tests is not None else None
+    others = ast.Module(
+        body=[node for node in source.module.body if getattr(node, "name", "") not in shared], type_ignores=[]
+    )
+    mentioned, bound = set(_mentioned(others)), bound_names(others)
+    is_fixed = bound | (tested or set())
+    renamed = {name: other for name, other in shared.items() if name not in is_fixed and other != name}
+    called = {callee for name in shared for callee in source.units[name].calls}
+    unread = shared.keys() - mentioned - called
+    kept = {
+        name
+        for name, other in shared.items()
+        if other != name and (name in bound or tested is None or name in tested or name in unread)
+    }
+    body: list[ast.stmt] = []
+    for node in copy.deepcopy(source.module).body:
+        name = getattr(node, "name", "")
+        if name not in shared:
+            Renamer(renamed).visit(node)
+            body.append(node)
+        elif name in kept:
+            body.append(ast.Assign(targets=[ast.Name(name, ast.Store())], value=ast.Name(shared[name], ast.Load())))
+    module = ast.fix_missing_locations(ast.Module(body=body, type_ignores=[]))
+    return remove_unread_imports(module, removable_imports(source.module, frozenset(tested or ())))
+
+
+def _mentioned(tree: ast.AST) -> Iterator[str]:
+    """Yield names that code reads, also as attributes and texts."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+                yield name

@@ -1,0 +1,110 @@
+"""Compression by whole definitions: they are shared first, and the search goes over what is left of the programs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
+
+from atlas.learning.reading import Tools
+from atlas.learning.rewrite.executable import raising_stub
+from atlas.learning.rewrite.sharing import SharedDefinition, Sharing, share
+from atlas.learning.search.limits import Limits
+from atlas.learning.terms.normalisation import normalise
+from atlas.learning.terms.programs import Program
+
+Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
+"""Function that runs programs as they are and as rewritten sources.
+
+Its result is by id: True if both behave the same, None if that cannot be verified."""
+
+
+class _Names:
+    """A container of what is in either of two."""
+
+    def __init__(self, first: Container[str], second: Container[str]) -> None:
+        self._parts = (first, second)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in part for part in self._parts)
+
+
+def tools_beside(tools: Tools, sharing: Sharing) -> Tools:
+    """Return tools among which are the shared definitions that a program uses."""
+    return lambda program: _Names(tools(program), sharing.used.get(program.id, ()))
+
+
+def verified_sharing(
+    programs: Sequence[Program], tools: Tools, limits: Limits, prefix: str, verify: Verify | None
+) -> tuple[Sharing, int]:
+    """Return the definitions that programs share and do the same with, and how many did not."""
+    by_program = {program.id: tools(program) for program in programs}
+    originals = {program.id: program for program in programs}
+    excluded: set[str] = set()
+    candidates, judged = list(programs), set() if verify is None else {program.id for program in programs}
+    while True:
+        sharing = share(candidates, by_program, limits, prefix, excluded, judged)
+        verdicts = verdicts_on(sharing, originals, verify)
+        wrong = {name for name, same in verdicts.items() if same is False}
+        unjudged = {name for name, same in verdicts.items() if same is None} & judged
+        if verify is None or not (wrong or unjudged):
+            return sharing, len(excluded)
+        judged -= unjudged
+        normal = verify([(originals[name], ast.unparse(normalise(originals[name].source))) for name in wrong])
+        unreadable = {name for name in wrong if normal.get(name) is False}
+        candidates = [program for program in candidates if program.id not in unreadable]
+        blamed = wrong - unreadable
+        excluded |= {each.form for each in sharing.definitions for name in blamed if each.name in sharing.used[name]}
+
+
+def verdicts_on(sharing: Sharing, originals: Mapping[str, Program], verify: Verify | None) -> Mapping[str, bool | None]:
+    """Return whether programs do the same with shared definitions, by id: None where running them does not tell."""
+    if not sharing.programs:
+        return {}
+    if verify is None:
+        return dict.fromkeys(sharing.programs)
+    pairs = [(originals[name], sharing.prelude(name) + program.source) for name, program in sharing.programs.items()]
+    verdicts = verify(pairs)
+    return {name: verdicts.get(name) for name in sharing.programs}
+
+
+def verify_with(sharing: Sharing, originals: Mapping[str, Program], verify: Verify) -> Verify:
+    """Return a verification of programs without their shared definitions: these stand before what is run."""
+
+    def same(pairs: Sequence[tuple[Program, str]]) -> Mapping[str, bool | None]:
+        return verify([(originals[program.id], sharing.prelude(program.id) + source) for program, source in pairs])
+
+    return same
+
+
+def proofs_of(
+    definition: SharedDefinition,
+    sources: Mapping[str, str],
+    sharing: Sharing,
+    originals: Mapping[str, Program],
+    verify: Verify | None,
+) -> tuple[str, ...]:
+    """Return the programs that pass with a definition and fail once it raises.
+
+    Args:
+        sources: Rewritten programs that need it, without the shared definitions.
+    """
+    if verify is None:
+        return ()
+    stub = raising_stub(definition.name)
+    passing = verify([(originals[name], sharing.prelude(name) + source) for name, source in sources.items()])
+    same = [name for name in sources if passing.get(name)]
+    broken = verify([(originals[name], sharing.prelude(name, stub) + sources[name]) for name in same])
+    return tuple(name for name in same if broken.get(name) is False)
+
+
+def needed_tools(definitions: Sequence[SharedDefinition], names: Collection[str]) -> set[str]:
+    """Return the tools that some definitions need, themselves or through others."""
+    by_name = {each.name: each for each in definitions}
+    reached: set[str] = set()
+    waiting = [name for name in names if name in by_name]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += by_name[name].calls
+    return {tool for name in reached for tool in by_name[name].tools}

@@ -1,0 +1,303 @@
+"""The measurement of one collection, kept up to date: read or made when it is first needed, and after growth."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.errors import AtlasError
+from atlas.core.ranking.languages import ENGLISH, language_of, languages_of
+from atlas.core.ranking.level import LevelCosts
+from atlas.core.ranking.tuned import (
+    ANSWERS,
+    LOOKED_AT,
+    MAX_ASKED,
+    NEAR_BEST,
+    OWN,
+    SAMPLED,
+    SMALL,
+    TELLING,
+)
+from atlas.core.settings import RankingWeights
+from atlas.core.types import Vector, Vectors
+from atlas.embedding.foreign_queries import calibration_queries_in
+from atlas.embedding.prompts import NO_PROMPTS, prompts_of
+from atlas.infra.duck_typing import get_offered
+from atlas.infra.locks import SharedLock, lock_of
+from atlas.memory.base.calibration.encoding import decode_measurement, encode_measurement
+from atlas.memory.base.calibration.measurement import Answers, Cut, LevelMeasurement
+from atlas.memory.base.calibration.scale import USUAL, calibrate, usual_scale
+from atlas.memory.base.scoring import Calibration, Values
+from atlas.protocols.infra import WholeEmbedder
+from atlas.storage.collection import Collection
+from atlas.storage.records import NO_MOMENT, Moment
+
+logger = logging.getLogger(__name__)
+
+GROWTH = 1.2
+"""How many times as many records a collection has before it is measured again, or how many times fewer."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n")
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text, as far as a question goes."""
+    return _SENTENCE_END.split(text.strip(), maxsplit=1)[0][:MAX_ASKED]
+
+
+@dataclass(slots=True)
+class LiveCalibration:
+    """The scale of one collection: read or measured when first asked for, and again whenever it has grown."""
+
+    store: Collection
+    embedder: WholeEmbedder
+    _usual: Calibration | None = None
+    """The usual similarities of the model. None until they are asked for."""
+
+    _measured: LevelMeasurement | None = None
+    _looked_at: Moment = NO_MOMENT
+    """When the records were last counted, to see whether there are many more."""
+
+    _is_outgrown: bool = False
+    _cuts: dict[str, tuple[LevelMeasurement, RankingWeights, Cut]] = field(default_factory=dict)
+    """The cut that was worked out last for queries in each language, and of what."""
+
+    _measuring: threading.Thread | None = None
+    _lock: SharedLock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lock = lock_of(self)
+
+    def learn_scale(self) -> None:
+        """Load the usual similarities of the model. Call it outside of any read transaction of the store.
+
+        A model of an unknown scale that can measure its own does so once.
+        """
+        if self._usual is None:
+            self._usual = usual_scale(self.embedder)
+
+    def prepare(self) -> None:
+        """Have a measurement at hand. Call it outside of any state of the store, as models and writes stand outside.
+
+        A store that has grown is measured again in the background.
+        """
+        self.learn_scale()
+        if self._is_lacking():
+            with self._lock:
+                if self._is_lacking():  # yet, and not made by another thread meanwhile
+                    self._take(self._stored() or self._measured_for_later())
+        elif self._is_outgrown and not self._is_measuring():
+            self._measuring = threading.Thread(target=self._measure_again, name="atlas-calibration", daemon=True)
+            self._measuring.start()
+
+    def settle(self) -> None:
+        """Measure the store unless it was measured at about its present size, and keep the result with it."""
+        self.learn_scale()
+        with self._lock:
+            measurement = self._stored()
+            self._take(measurement or self._measure())
+        if measurement is None:
+            self._keep(self.now())
+
+    def now(self) -> LevelMeasurement:
+        """Return the scale of the store as it was when it was measured. Models are not asked."""
+        if self._measured is not None and not self._is_outgrown and not self._is_measuring():
+            self._is_outgrown = self._has_outgrown(self._measured)
+        if self._measured is None or (self._is_outgrown and self._measured.is_small):
+            self._take(self._stored() or self._measure(asks=False))
+        assert self._measured is not None
+        return self._measured
+
+    def costs(self, weights: RankingWeights, strictness: float | None = None) -> LevelCosts | None:
+        """Return the costs of the level on each side, or None before it was measured. It measures nothing.
+
+        Args:
+            strictness: That of the store if it is None.
+        """
+        measured = self._measured or self._stored()
+        return measured.costs(self._stricter(weights, strictness)) if measured else None
+
+    def cut(
+        self, measured: LevelMeasurement, weights: RankingWeights, query: str = "", strictness: float | None = None
+    ) -> Cut:
+        """Return which hits are shown where a search names no threshold. The last answers are remembered.
+
+        Args:
+            strictness: That of the store if it is None.
+        """
+        weights = self._stricter(weights, strictness)
+        language = language_of(query) if len(set(measured.languages)) > 1 else ""
+        last = self._cuts.get(language)
+        if last is None or last[0] is not measured or last[1] != weights:
+            last = self._cuts[language] = measured, weights, measured.cut(weights, language)
+        return last[2]
+
+    def cut_by_words(self, weights: RankingWeights) -> Cut:
+        """Return which share of a query's words hits of a search by words need. The model is not asked.
+
+        A store that was never measured, or has outgrown that, has the usual level.
+        """
+        if self._measured is None and (stored := self._stored()):
+            self._take(stored)
+        weights = self._stricter(weights)
+        level = self._measured.words_level if self._measured is not None else TELLING
+        return Cut(best=min(1.0, weights.strictness * level), near_best=min(1.0, weights.strictness * NEAR_BEST))
+
+    def _stricter(self, weights: RankingWeights, strictness: float | None = None) -> RankingWeights:
+        """Return weights with the strictness of a store and their own as one."""
+        of_store = self.store.strictness() if strictness is None else strictness
+        return weights if of_store == 1.0 else replace(weights, strictness=weights.strictness * of_store)
+
+    def _take(self, measured: LevelMeasurement) -> None:
+        self._measured, self._looked_at, self._is_outgrown = measured, measured.at, False
+
+    def _is_lacking(self) -> bool:
+        measurement = self._measured
+        return measurement is None or not measurement.is_whole or (self._is_outgrown and measurement.is_small)
+
+    def _is_measuring(self) -> bool:
+        return self._measuring is not None and self._measuring.is_alive()
+
+    def _has_outgrown(self, measurement: LevelMeasurement) -> bool:
+        """Return whether there are many more records than were measured, or fewer.
+
+        They are counted only when there were as many changes since as that would take.
+        """
+        now = self.store.moment()
+        if now.ledger_id != measurement.at.ledger_id or now.change < measurement.at.change:
+            return True
+        if now.change - self._looked_at.change < (GROWTH - 1) * measurement.n_records:
+            return False
+        self._looked_at = now
+        return not _is_about(self.store.n_at_most(), measurement.n_records)
+
+    def _measure_again(self) -> None:
+        try:
+            self._take(measured := self._measure())
+            self._keep(measured)
+        except AtlasError as error:  # closed meanwhile, or damaged, which whoever asks is told
+            logger.debug("the store could not be measured: %s", error)
+            self._is_outgrown = False
+
+    def _stored(self) -> LevelMeasurement | None:
+        """Return the measurement that is kept with the store, unless it is of another model or of another size."""
+        try:
+            measurement = decode_measurement(self.store.derived())
+        except (ValueError, TypeError, KeyError, ArithmeticError):
+            return None
+        if measurement is None or measurement.model != self._similarity_source():
+            return None
+        now = self.store.moment()
+        is_of_before = now.ledger_id == measurement.at.ledger_id and measurement.at.change <= now.change
+        return measurement if is_of_before and _is_about(self.store.n_at_most(), measurement.n_records) else None
+
+    def _measure(self, *, asks: bool = True) -> LevelMeasurement:
+        at = self.store.moment()
+        unrelated, near = self.store.similarities(SAMPLED)
+        n_records = self.store.n_at_most()
+        texts = self.store.sampled_texts(OWN)
+        languages = languages_of(list(texts.values()))
+        can_ask = len(near) > 0 and (n_records >= SMALL or languages != (ENGLISH,))
+        answers = self._answers(texts, languages) if asks and can_ask else {}
+        return LevelMeasurement(
+            scale=calibrate(unrelated, near, self._usual or USUAL.get(self.embedder.model_name, Calibration())),
+            n_records=n_records,
+            model=self._similarity_source(),
+            at=at,
+            is_whole=asks or not can_ask,
+            **answers,
+        )
+
+    def _similarity_source(self) -> str:
+        """Return a label of what produces the similarities: model, prompts, word pieces or not."""
+        prompts = prompts_of(self.embedder) or NO_PROMPTS
+        model = self.embedder.model_name if prompts == NO_PROMPTS else f"{self.embedder.model_name} {prompts.as_text()}"
+        return f"{model} with word pieces" if self.store.keeps_tokens else model
+
+    def _measured_for_later(self) -> LevelMeasurement:
+        """Return a measurement that is kept in the background: a search waits for no other writer."""
+        measurement = self._measure()
+        threading.Thread(target=self._keep, args=(measurement,), name="atlas-calibration", daemon=True).start()
+        return measurement
+
+    def _keep(self, measured: LevelMeasurement) -> None:
+        if not measured.answers:
+            return  # it took no time
+        try:
+            self.store.keep_derived(encode_measurement(measured))
+        except AtlasError as error:
+            logger.debug("the measurement could not be kept: %s", error)
+
+    def _answers(self, texts: Mapping[str, str], languages: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+        """Return the best answers to foreign and own queries, in a second or two. Empty if there is no model.
+
+        Args:
+            texts: Texts of some records, by id.
+            languages: Languages of the store.
+        """
+        foreign = calibration_queries_in(languages)
+        of_queries = tuple(language for language, queries in foreign.items() for _ in queries)
+        queries = [query for of_language in foreign.values() for query in of_language]
+        queries += map(first_sentence, texts.values())
+        try:
+            vectors = self._query_vectors(queries)
+        except Exception as error:  # noqa: BLE001 - an embedder of anybody's, which may take one query but not many
+            logger.warning("the level of the store is the usual one, as no foreign query was embedded: %r", error)
+            return {}
+        found = list(map(self._found, queries, vectors))
+        own_answers = found[len(of_queries) :]
+        itself = tuple(
+            answers.pop(record_id, (0.0, 0.0)) for record_id, answers in zip(texts, own_answers, strict=True)
+        )
+        best = tuple(map(_best_of, found))
+        return {
+            "answers": best[: len(of_queries)],
+            "languages": of_queries,
+            "own_answers": best[len(of_queries) :],
+            "itself": itself,
+        }
+
+    def _query_vectors(self, texts: list[str]) -> Sequence[Vector] | Vectors:
+        """Return the vectors of queries. Where word pieces are compared, one run of the model gives a query's of both.
+
+        The embedder remembers those for the comparison, and for the other memories of the store.
+        """
+        encode_query = get_offered(self.embedder, "encode_query")
+        if self.store.keeps_tokens and encode_query:
+            if remember := get_offered(self.embedder, "remember_queries"):
+                remember(texts)
+            return [encode_query(text) for text in texts]
+        encode_together = get_offered(self.embedder, "encode_queries") or self.embedder.encode_batch
+        together: Vectors = encode_together(texts)
+        return together
+
+    def _found(self, text: str, vector: Vector) -> dict[str, tuple[float, float]]:
+        """Return the similarity and share of words of the records nearest to a query, by id."""
+        found = self.store.candidates(vector, text, LOOKED_AT, compared=every if self.store.keeps_tokens else None)
+        information = found.word_information or 1.0
+        rows = zip(found.ids, found.similarities, found.words, strict=True)
+        return {record_id: (near, words / information) for record_id, near, words in rows}
+
+
+def _best_of(answers: Mapping[str, tuple[float, float]]) -> Answers:
+    """Return the best answers by either signal, as weights decide later which one is best."""
+    by_meaning = sorted(answers.values(), key=lambda answer: -answer[0])[:ANSWERS]
+    by_words = sorted(answers.values(), key=lambda answer: -answer[1])[:ANSWERS]
+    return tuple(dict.fromkeys([*by_meaning, *by_words]))
+
+
+def every(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
+    """Return True for each candidate."""
+    return np.ones(len(similarities), bool)
+
+
+def _is_about(n: int, measured: int) -> bool:
+    """Return whether a collection of n records is still about as large as when it was measured."""
+    return (n < SMALL) == (measured < SMALL) and measured / GROWTH <= n <= measured * GROWTH

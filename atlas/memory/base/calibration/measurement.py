@@ -1,0 +1,139 @@
+"""A measurement of a collection: the level that it gives, what a level costs, and which hits are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from atlas.core.hits import Hit
+from atlas.core.ranking.languages import ENGLISH
+from atlas.core.ranking.level import LevelCosts, costs_of, level_between, own_relevance
+from atlas.core.ranking.tuned import (
+    FOREIGN_SHARE,
+    HIGHEST_LEVEL,
+    HIGHEST_WORDS_LEVEL,
+    NEAR_BEST,
+    SMALL,
+    SMALL_LEVEL,
+    TELLING,
+)
+from atlas.core.settings import RankingWeights
+from atlas.memory.base.scoring import Calibration, Values, relevance, weighed
+from atlas.storage.records import NO_MOMENT, Moment
+
+Answers = tuple[tuple[float, float], ...]
+"""Similarity and share of words of the best answers to one query."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """Thresholds of relevance that decide which hits are shown."""
+
+    best: float
+    """Relevance that the best hit needs by itself for any to be shown, without what comes just after it: that counts
+    for several hits, but the query is no more at home here for it."""
+
+    each: float = 0.0
+    """Relevance that each hit needs."""
+
+    near_best: float = 0.0
+    """Share of the best hit's relevance that each hit needs."""
+
+    spares_words: bool = False
+    """True if hits with a good part of the query's rare words are always shown."""
+
+    def shown_beside(self, best: float) -> Callable[[Hit[Any]], bool]:
+        """Return a predicate for the hits that are shown, given the relevance of the best hit by itself."""
+        least, is_home = self.least(best), best >= self.best
+        return lambda hit: (is_home and hit.relevance >= least) or (self.spares_words and hit.words >= TELLING)
+
+    def least(self, best: float) -> float:
+        """Return the relevance that hits need, beside a best one of `best`."""
+        return self.best if best < self.best else max(self.each, self.near_best * best)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelMeasurement:
+    """A measurement of one collection."""
+
+    scale: Calibration
+    n_records: int
+    answers: tuple[Answers, ...] = ()
+    """The best answers to each foreign query. Empty before they are asked."""
+
+    languages: tuple[str, ...] = ()
+    """The language of each foreign query. Empty if all are in one."""
+
+    own_answers: tuple[Answers, ...] = ()
+    """The best answers to the first sentence of some records, without the record itself."""
+
+    itself: Answers = ()
+    """Similarity of each of these records to its first sentence, and share of its words."""
+
+    model: str = ""
+    at: Moment = NO_MOMENT
+    is_whole: bool = True
+    """False if foreign queries are still to be asked."""
+
+    @property
+    def is_small(self) -> bool:
+        """True if there are too few records to measure a level by."""
+        return self.n_records < SMALL
+
+    def level(self, weights: RankingWeights, language: str = "") -> float:
+        """Return the relevance that the best hit of a query should have, where hiding a right one costs `PRICE`.
+
+        Args:
+            language: Language of the query. For one that the store does not hold, the highest level counts.
+        """
+        levels = self._levels(weights)
+        return levels.get(language) or max(levels.values(), default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
+
+    def _levels(self, weights: RankingWeights) -> dict[str, float]:
+        """Return the level for queries in each language that foreign ones were asked in."""
+        foreign, own_values = self._best(self.answers, weights), self._own(weights)
+        languages = np.array(self.languages or [ENGLISH] * len(foreign))
+        return {name: level_between(foreign[languages == name], own_values, name) for name in set(languages.tolist())}
+
+    def costs(self, weights: RankingWeights) -> LevelCosts | None:
+        """Return the costs of the highest level on each side, or None if no level was measured."""
+        if not self.answers or not self.own_answers:
+            return None
+        level = weights.strictness * max(self._levels(weights).values())
+        return costs_of(self._best(self.answers, weights), self._own(weights), level)
+
+    def _own(self, weights: RankingWeights) -> Values:
+        """Return the relevances that the store's own queries reach."""
+        itself = self._best([(answer,) for answer in self.itself], weights)
+        return own_relevance(itself, self._best(self.own_answers, weights))
+
+    def _best(self, answers: Sequence[Answers], weights: RankingWeights) -> Values:
+        """Return the relevance of the best answer to each of some queries."""
+        best = [
+            max(
+                (relevance(*weighed(self.scale.meaning(near), words, weights), weights) for near, words in found),
+                default=0.0,
+            )
+            for found in answers
+        ]
+        return np.array(best, np.float64)
+
+    @property
+    def words_level(self) -> float:
+        """Share of a query's words that 97 of 100 foreign queries do not find in one record, within bounds."""
+        if not self.answers:
+            return TELLING
+        best = [max((words for _, words in found), default=0.0) for found in self.answers]
+        return float(np.clip(np.quantile(best, FOREIGN_SHARE), TELLING, HIGHEST_WORDS_LEVEL))
+
+    def cut(self, weights: RankingWeights, language: str = "") -> Cut:
+        """Return which hits are shown where a search names no threshold."""
+        strictness = weights.strictness
+        return Cut(
+            best=min(1.0, strictness * self.level(weights, language)),
+            near_best=min(1.0, strictness * NEAR_BEST),
+            spares_words=self.is_small and not self.answers,
+        )

@@ -1,0 +1,50 @@
+"""The scale of a store: which similarity counts as unrelated, and which as near."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.ranking.tuned import ABOVE_USUAL, BELOW_USUAL, MIN_SPAN, SHRINKAGE
+from atlas.infra.duck_typing import get_offered
+from atlas.memory.base.scoring import Calibration
+from atlas.protocols.infra import WholeEmbedder
+
+USUAL = {
+    "all-MiniLM-L6-v2": Calibration(unrelated=0.08, near=0.65),
+    "BAAI/bge-small-en-v1.5": Calibration(unrelated=0.5, near=0.85),
+    "BAAI/bge-base-en-v1.5": Calibration(unrelated=0.45, near=0.82),
+    "BAAI/bge-large-en-v1.5": Calibration(unrelated=0.5, near=0.85),
+}
+"""Similarities that are usual with a model, before a store has records of its own. Those of bge are rough."""
+
+
+def usual_scale(embedder: WholeEmbedder) -> Calibration:
+    """Return the similarities that are usual with a model: from the table, else as it measures them on foreign texts.
+
+    An embedder without a method `measured_scale` is taken to be like the default of `Calibration`.
+    """
+    measure = get_offered(embedder, "measured_scale")
+    if embedder.model_name in USUAL or measure is None:
+        return USUAL.get(embedder.model_name, Calibration())
+    measured = measure()
+    return Calibration(unrelated=measured.unrelated, near=max(measured.near, measured.unrelated + MIN_SPAN))
+
+
+def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32], usual: Calibration) -> Calibration:
+    """Return the scale of a store.
+
+    Args:
+        unrelated: Cosines of pairs of its records, picked at random.
+        near: The cosine of each of some records with the nearest other one.
+        usual: The model's usual level, which decides while there are few records. As a store of one subject has no
+            unrelated pairs, and one of few has no neighbours, it also bounds what counts as either.
+    """
+    low = min(_shrunk(unrelated, usual.unrelated), usual.unrelated + ABOVE_USUAL)
+    high = max(_shrunk(near, usual.near), usual.near - BELOW_USUAL)
+    return Calibration(unrelated=low, near=max(high, low + MIN_SPAN))
+
+
+def _shrunk(values: npt.NDArray[np.float32], usual: float) -> float:
+    typical = float(np.median(values)) if len(values) else usual
+    return (typical * len(values) + usual * SHRINKAGE) / (len(values) + SHRINKAGE)

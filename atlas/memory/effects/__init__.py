@@ -1,0 +1,1 @@
+"""Effects of memories on attempts: by a coin, by comparison, and strategy by strategy."""

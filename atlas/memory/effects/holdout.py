@@ -1,0 +1,43 @@
+"""Holdout: a coin decides which attempts are shown nothing, so that chance alone decides who has memory.
+
+What both sides of the coin come to is in `atlas.memory.effects.randomised`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from atlas.core.errors import InvalidInput
+from atlas.memory.context import Coin
+from atlas.memory.experience.extraction import title_of
+
+if TYPE_CHECKING:
+    from atlas.core.types import Task
+    from atlas.memory.base.memory import Memory
+
+_RANGE = 2**64
+
+
+def toss(share: float, *, store: str, task: str, attempt: str) -> Coin:
+    """Return the coin of an attempt, the same one each time.
+
+    Its side is a BLAKE2b hash of these names, read as a number in [0, 1), that is below `share` if it is held out.
+    """
+    named = "\x1f".join((store, task, attempt)).encode("utf-8", "replace")
+    number = int.from_bytes(hashlib.blake2b(named, digest_size=8, person=b"holdout").digest(), "big")
+    return Coin(share=share, is_held_out=number < share * _RANGE)
+
+
+def next_attempt(experience: Memory[Any] | None, task: Task) -> str:
+    """Return the name of the next attempt at a task: the number of those that are stored.
+
+    Raises:
+        InvalidInput: Nothing counts them.
+    """
+    if experience is None:
+        raise InvalidInput(
+            "a holdout without an experience memory of ATLAS needs the name of the attempt; give attempt="
+        )
+    where = {"task_id": task.id} if task.id else {"title": title_of(task)}
+    return str(experience.count(where))

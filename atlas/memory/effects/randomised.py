@@ -1,0 +1,156 @@
+"""The randomised effect of memory: attempts that were shown it, against those that a coin held out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from atlas.core.statistics import ClusteredRate, clustered_rate, difference_interval
+from atlas.memory.effects.strategy_effects import Tries
+from atlas.memory.experience.extraction import ARM, HELD_OUT, SHARE, SHOWN, title_of
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.strategy_sources import merged_into
+
+MOST_TIMES = 1_000
+"""How many times the present attempts a prediction asks for at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TossedAttempt:
+    """An attempt with a known outcome for which a coin was tossed."""
+
+    task: str
+    """The task's id, or the beginning of its description if it has none."""
+
+    success: bool
+    is_held_out: bool
+    share: float
+    """The probability of being held out, in (0, 1)."""
+
+    @property
+    def weight(self) -> float:
+        """One over the probability of its side of the coin, as shares may change."""
+        return 1 / (self.share if self.is_held_out else 1 - self.share)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomisedEffect:
+    """The success rate of attempts that were shown memory, and of those that were held out. Chance alone chose them.
+
+    It is the effect of being shown memory, on the attempts for which an agent asked for it. An attempt counts on its
+    side of the coin, whatever it used.
+    """
+
+    attempts: tuple[TossedAttempt, ...] = field(repr=False)
+    """At least one of each side."""
+
+    @property
+    def shown(self) -> Tries:
+        """Attempts that were shown memory."""
+        return _tries(self._side(False))
+
+    @property
+    def held_out(self) -> Tries:
+        """Attempts that were shown nothing."""
+        return _tries(self._side(True))
+
+    @cached_property
+    def n_tasks(self) -> int:
+        """Number of tasks that they are attempts at."""
+        return len({attempt.task for attempt in self.attempts})
+
+    @property
+    def difference(self) -> float:
+        """How much higher the success rate is with memory, in [-1, 1]."""
+        shown, held_out = self._rates
+        return shown.mean - held_out.mean
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the difference, in [-1, 1], over other tasks of the kind."""
+        return difference_interval(*self._rates)
+
+    @property
+    def is_decided(self) -> bool:
+        """True if the interval leaves out 0."""
+        low, high = self.interval
+        return low > 0 or high < 0
+
+    @cached_property
+    def n_more(self) -> int | None:
+        """Number of further attempts, on both sides together, after which the interval leaves out 0 if nothing changes.
+
+        None if the rates are the same, or if it would be more than `MOST_TIMES` times those so far.
+        """
+        if self.is_decided:
+            return 0
+        low, high = 1.0, 2.0
+        while not self._is_decided_after(high):
+            low, high = high, 2 * high
+            if low > MOST_TIMES:
+                return None
+        while high - low > 0.01 * low:
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._is_decided_after(middle) else (middle, high)
+        return math.ceil((high - 1) * len(self.attempts))
+
+    def _is_decided_after(self, times: float) -> bool:
+        low, high = difference_interval(*(rate.times(times) for rate in self._rates))
+        return low > 0 or high < 0
+
+    @cached_property
+    def _rates(self) -> tuple[ClusteredRate, ClusteredRate]:
+        shown, held_out = (_rate(self._side(side)) for side in (False, True))
+        return shown, held_out
+
+    def _side(self, is_held_out: bool) -> list[TossedAttempt]:
+        return [attempt for attempt in self.attempts if attempt.is_held_out == is_held_out]
+
+
+def randomised_effect(attempts: Sequence[TossedAttempt]) -> RandomisedEffect | None:
+    """Return the effect among attempts, or None if all fell on one side of the coin."""
+    sides = {attempt.is_held_out for attempt in attempts}
+    return RandomisedEffect(attempts=tuple(attempts)) if len(sides) == 2 else None
+
+
+def tossed_attempts(experience: ChromaExperienceMemory) -> list[TossedAttempt]:
+    """Return the judged attempts for which a coin was tossed, those that were merged into others included."""
+    return [attempt for attempt in _tossed(experience) if 0 < attempt.share < 1]
+
+
+def _tossed(experience: ChromaExperienceMemory) -> Iterator[TossedAttempt]:
+    where = {ARM: {"$in": [HELD_OUT, SHOWN]}}
+    columns = [experience.column(key, where) for key in (ARM, "outcome", SHARE, "task_id", "title")]
+    for record_id, arm in columns[0].items():
+        outcome, share, task_id, title = (column.get(record_id, "") for column in columns[1:])
+        if outcome != "unknown":
+            yield _attempt(task_id or title, outcome, arm, share)
+    for run, merged in merged_into(experience):
+        if merged.get(ARM) in (HELD_OUT, SHOWN) and merged["outcome"] != "unknown":
+            yield _attempt(run.task.id or title_of(run.task), merged["outcome"], merged[ARM], merged.get(SHARE, ""))
+
+
+def _attempt(task: str, outcome: str, arm: str, share: object) -> TossedAttempt:
+    return TossedAttempt(task=task, success=outcome == "succeeded", is_held_out=arm == HELD_OUT, share=_number(share))
+
+
+def _number(value: object) -> float:
+    """Return a share from metadata, which may be whatever somebody gave. 0 if it is none."""
+    try:
+        return float(str(value))
+    except ValueError:
+        return 0.0
+
+
+def _rate(attempts: Sequence[TossedAttempt]) -> ClusteredRate:
+    return clustered_rate(
+        [attempt.success for attempt in attempts],
+        [attempt.task for attempt in attempts],
+        [attempt.weight for attempt in attempts],
+    )
+
+
+def _tries(attempts: Sequence[TossedAttempt]) -> Tries:
+    return Tries(n=len(attempts), n_succeeded=sum(attempt.success for attempt in attempts))

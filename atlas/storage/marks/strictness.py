@@ -1,0 +1,57 @@
+"""How strict the searches of a store are: a record of its own, so that History shows each change and undoes it."""
+
+from __future__ import annotations
+
+import logging
+import math
+
+import numpy as np
+
+from atlas.core.errors import InvalidInput
+from atlas.storage.collection import Collection
+from atlas.storage.engine import LedgerEngine
+
+logger = logging.getLogger(__name__)
+
+COLLECTION = "atlas_settings"
+"""The collection of the record."""
+
+CALIBRATED = 1.0
+"""The strictness at which the level is the measured one. A store has it unless a person chose another."""
+
+MOST_STRICT = 10.0
+
+_ID, _FIELD = "strictness", "strictness"
+
+
+def read_strictness(ledger: LedgerEngine) -> float:
+    """Return how many times its measured level the best hit of a search needs. What cannot be read is `CALIBRATED`."""
+    record = ledger.get(COLLECTION, [_ID], light=True).get(_ID)
+    if record is None:
+        return CALIBRATED
+    try:
+        strictness = float(record.metadata[_FIELD])
+        check_strictness(strictness)
+    except (KeyError, TypeError, ValueError) as error:
+        logger.warning("the strictness of the store cannot be read, so searches are as calibrated: %r", error)
+        return CALIBRATED
+    return strictness
+
+
+def write_strictness(settings: Collection, dimension: int, strictness: float) -> None:
+    """Keep a strictness, in place of an earlier one.
+
+    Args:
+        settings: The collection of the record, within an operation.
+        dimension: Of the vectors of the store.
+    """
+    direction = np.eye(1, dimension, dtype=np.float32)  # nobody looks for it by meaning
+    metadata = {"title": "Strictness", _FIELD: float(strictness)}
+    write = settings.update if settings.present([_ID]) else settings.add
+    write([_ID], [direction[0]], [metadata], [f"strictness {strictness:g}"])
+
+
+def check_strictness(strictness: float) -> None:
+    """Raise `InvalidInput` for a strictness that is not in [0, `MOST_STRICT`]."""
+    if not (math.isfinite(strictness) and 0 <= strictness <= MOST_STRICT):
+        raise InvalidInput(f"strictness should be from 0 to {MOST_STRICT:g}, but is {strictness!r}")

@@ -1,0 +1,166 @@
+"""One case with its evidence: why it is in the queue, what the records say, and how they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.core.types import Experience
+from atlas.memory.system import MemorySystem
+from atlas.storage.damage import stored_instant
+from atlas.views.curate.cases import VIEWS, Case
+from atlas.views.curate.health import BURIED, FAILING, STALE, UNKNOWN, UNUSED_DAYS
+from atlas.views.curate.queues import REPEATED, TITLES, group_lines
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.lists.word_diff import SAME, word_diff
+from atlas.views.shared.kinds import KINDS
+from atlas.views.shared.texts import Text
+from atlas.views.shared.wording import counted, moment, plural
+
+LAST_STEPS = 2
+MEMBERS_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseView:
+    """A case as a page shows it. Texts and differences are untrusted."""
+
+    case: Case
+    title: Text
+    reason: str
+    """In words of our own, but for the name of a key."""
+
+    texts: tuple[tuple[str, Text], ...] = ()
+    """The fields of the record, or of the first of a group, by their labels."""
+
+    differences: tuple[Mapping[str, str], ...] = ()
+    """A line for each other record of a group, by the same words."""
+
+
+def case_title(case: Case) -> str:
+    """Return the title of the queue that a case is in."""
+    return REPEATED if case.is_repeated else TITLES[case.queue]
+
+
+def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
+    """Return a case with its evidence, or None if its records are gone."""
+    if case.domain is not None:
+        return CaseView(case=case, title=Text(case.domain.name), reason=_domain_reason(case))
+    kind = next(kind for kind in KINDS.values() if kind.noun == case.noun)
+    records: Any = kind.records(memory)
+    read = records.get_many(list(case.ids[:MEMBERS_SHOWN]))
+    if not read:
+        return None
+    texts = [_texts_of(memory, case, record) for record in read]
+    title, *rest = texts[0].items()
+    return CaseView(
+        case=case,
+        title=Text(title[1]),
+        reason=_reason(memory, case),
+        texts=tuple((name, Text(text)) for name, text in rest if text.strip()),
+        differences=_differences(read, texts),
+    )
+
+
+def preview_lines(memory: MemorySystem, cases: Sequence[Case]) -> list[str]:
+    """Return the titles of cases, each the first record's. Untrusted texts."""
+    by_noun: dict[str, list[str]] = {}
+    for case in cases:
+        by_noun.setdefault(case.noun, []).extend(case.ids[:1])
+    titles = {
+        noun: next(kind for kind in KINDS.values() if kind.noun == noun).records(memory).titles(ids)
+        for noun, ids in by_noun.items()
+    }
+    return [
+        " ".join((case.domain.name if case.domain else titles[case.noun].get(case.ids[0], "")).split())
+        for case in cases
+    ]
+
+
+def _texts_of(memory: MemorySystem, case: Case, record: Any) -> dict[str, str]:
+    """Return what a record says, its title first."""
+    if isinstance(record, Experience):
+        return {"Task": record.task.description, **_attempt_texts(record)}
+    card = VIEWS[case.noun].card(memory, record, "") if case.noun in VIEWS else None
+    return {"Title": card.title, **card.sources} if card is not None else {"Title": str(record)}
+
+
+def _attempt_texts(attempt: Experience) -> dict[str, str]:
+    seen = [step.observation or step.action for step in attempt.steps][-LAST_STEPS:]
+    names = ("Last step",) if len(seen) == 1 else ("Step before it", "Last step")
+    return {
+        "Solution": attempt.solution_output,
+        "Feedback": attempt.feedback,
+        **dict(zip(names, seen, strict=False)),
+    }
+
+
+def _differences(read: Sequence[Any], texts: Sequence[Mapping[str, str]]) -> tuple[dict[str, str], ...]:
+    """Return how each record but the first differs from it, without the texts in which all are the same."""
+    first, others = texts[0], texts[1:]
+    lines = [{name: word_diff(first.get(name, ""), other.get(name, "")) for name in {**first, **other}}
+             for other in others]  # fmt: skip
+    differing = [name for name in dict.fromkeys(name for line in lines for name in line)
+                 if any(line.get(name, SAME) != SAME for line in lines)]  # fmt: skip
+    return tuple(
+        {**{name: line.get(name, SAME) for name in differing}, **_origin(record)}
+        for record, line in zip(read[1:], lines, strict=True)
+    )
+
+
+def _origin(record: Any) -> dict[str, str]:
+    """Return who wrote a record and when, as far as its kind says."""
+    agent, at = getattr(record, "agent_id", ""), getattr(record, "created_at", None)
+    return {**({"Agent": agent} if agent else {}), **({"Written": moment(at)} if at else {})}
+
+
+def _reason(memory: MemorySystem, case: Case) -> str:
+    if case.waiting is not None:
+        return f"The key {case.waiting.writer} wrote it under review. Only that key finds it until it is accepted."
+    if case.is_group:
+        return _group_reason(memory, case)
+    (record_id,) = case.ids
+    if case.queue == FAILING:
+        return _strategy_reason(memory, record_id)
+    return _attempt_reason(memory, case.queue, record_id)
+
+
+def _domain_reason(case: Case) -> str:
+    line = case.domain
+    assert line is not None
+    return (
+        f"A domain of the map: {line.percent_succeeded or 0.0:.0f} % of its {counted(line.n_known, 'attempt')} "
+        f"succeeded (95 % interval {line.interval}), {line.verdict}."
+    )
+
+
+def _group_reason(memory: MemorySystem, case: Case) -> str:
+    if case.noun != EXPERIENCE.noun:
+        return f"{len(case.ids):,} {plural(case.noun)} say the same, word for word."
+    (line,) = group_lines(memory, [case.ids])
+    if case.is_repeated:
+        return f"{line.label}, by different solutions or actions. Merging keeps one solution."
+    return f"{line.label}, with the same solution and the same actions."
+
+
+def _strategy_reason(memory: MemorySystem, record_id: str) -> str:
+    usage = memory.strategies.usage([record_id])[record_id]
+    return (
+        f"Agents are given it, but {usage.n_successes:,} of {counted(usage.n_uses, 'task')} that it was used for "
+        "succeeded, clearly fewer than with other strategies."
+    )
+
+
+def _attempt_reason(memory: MemorySystem, queue: str, record_id: str) -> str:
+    where = {"id": record_id}
+    if queue == UNKNOWN:
+        n = memory.experience.column("usage.n_retrieved", where).get(record_id, 0)
+        seen = f"Agents were shown it {counted(n, 'time')}." if n else "Agents were not shown it yet."
+        return f"Its outcome is not known, so it counts in no success rate. {seen}"
+    if queue == BURIED:
+        return "It is buried: agents do not find it."
+    name, verb = ("created_at", "Attempted") if queue == STALE else ("stored_at", "Stored")
+    day = f"{stored_instant(memory.experience.column(name, where), record_id):%Y-%m-%d}"
+    since = f"and unused for {UNUSED_DAYS} days" if queue == STALE else "and returned by no search since"
+    return f"{verb} on {day}, {since}."

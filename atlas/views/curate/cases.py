@@ -1,0 +1,224 @@
+"""Cases: what a person should decide in the memories of all kinds, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.core.statistics import SuccessRate
+from atlas.maps.hygiene import is_failing, worst_first
+from atlas.memory.system import MemorySystem
+from atlas.storage.marks.decisions import decision_name
+from atlas.views.concepts.kind import CONCEPTS
+from atlas.views.curate.health import BURIED, DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, DomainLine, Health
+from atlas.views.curate.queues import INBOX, REVIEW, DuplicatesResult, groups_within, queue_ids
+from atlas.views.curate.review import WaitingRow, waiting
+from atlas.views.experience.kind import EXPERIENCES
+from atlas.views.journal.kind import ENTRIES
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.kinds.kind import Kind
+from atlas.views.kinds.strategy import STRATEGY
+from atlas.views.lists.kind_views import KindViews
+from atlas.views.shared.kinds import KINDS
+from atlas.views.strategies.kind import STRATEGIES
+
+VIEWS: Mapping[str, KindViews[Any]] = {views.kind.noun: views for views in (EXPERIENCES, CONCEPTS, STRATEGIES, ENTRIES)}
+"""The views of each kind, by its noun."""
+
+ORDER = (REVIEW, FAILING, DUPLICATES, UNKNOWN, STALE, NEVER)
+"""The queues in the order of the inbox. What is buried was decided already, and is no case there."""
+
+ALIKE = 20
+"""Most cases that an act on one case is offered for too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A record to decide on, or records that are judged together."""
+
+    queue: str
+    noun: str
+    """The word for one record of its kind."""
+
+    collection: str
+    ids: tuple[str, ...]
+    """The record, or those that are judged together. Of a domain none: it is looked at as a whole."""
+
+    domain: DomainLine | None = None
+    waiting: WaitingRow | None = None
+    is_repeated: bool = False
+    """True for attempts that ended alike with different solutions or actions."""
+
+    @property
+    def name(self) -> str:
+        """The name of the decision on it, the same whatever queue asks."""
+        part = (f"domain {self.domain.number}",) if self.domain is not None else self.ids
+        return decision_name(self.collection, part)
+
+    @property
+    def is_group(self) -> bool:
+        """True for records that are judged together."""
+        return len(self.ids) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """The undecided cases, worst first."""
+
+    by_queue: Mapping[str, tuple[Case, ...]]
+    """The cases of each queue, by its name. A record may be in several."""
+
+    inbox: tuple[Case, ...]
+    """The cases of all queues, in which no record comes twice."""
+
+    def of(self, queue: str) -> tuple[Case, ...]:
+        """Return the cases of the inbox or of one queue."""
+        return self.inbox if queue == INBOX else self.by_queue.get(queue, ())
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of cases of the inbox and of each queue. Repeated attempts count only in the inbox."""
+        of_queues = {queue: sum(not case.is_repeated for case in cases) for queue, cases in self.by_queue.items()}
+        return {INBOX: len(self.inbox), **of_queues}
+
+    def groups(self, *, repeated: bool) -> tuple[tuple[str, ...], ...]:
+        """Return the groups of attempts that are alike, or else of repeated attempts."""
+        return tuple(
+            case.ids
+            for case in self.by_queue[DUPLICATES]
+            if case.noun == EXPERIENCE.noun and case.is_repeated == repeated
+        )
+
+
+def find_cases(
+    memory: MemorySystem,
+    found: Health,
+    duplicates: DuplicatesResult,
+    *,
+    inside: AbstractSet[str] | None = None,
+    kept: AbstractSet[str] = frozenset(),
+) -> Cases:
+    """Return what is left to decide.
+
+    Args:
+        inside: The ids of experiences in scope; None for all.
+        kept: Names of cases that were decided already.
+    """
+    singles = queue_ids(memory, found, inside)
+    by_queue: dict[str, Iterable[Case]] = {
+        REVIEW: _waiting(memory),
+        FAILING: [*_failing_strategies(memory), *_failing_domains(memory, found)],
+        DUPLICATES: _alike(memory, duplicates, inside),
+        UNKNOWN: _single(memory, UNKNOWN, _most_retrieved_first(memory, singles[UNKNOWN])),
+        STALE: _single(memory, STALE, singles[STALE]),
+        NEVER: _single(memory, NEVER, singles[NEVER]),
+        BURIED: _single(memory, BURIED, singles[BURIED]),
+    }
+    left = {
+        queue: tuple(case for case in cases if queue == REVIEW or not kept or case.name not in kept)
+        for queue, cases in by_queue.items()
+    }
+    return Cases(by_queue=left, inbox=tuple(_without_repetition(case for queue in ORDER for case in left[queue])))
+
+
+def alike(case: Case, cases: Sequence[Case]) -> tuple[Case, ...]:
+    """Return the next cases for the same reason, of the same kind, without the case itself."""
+    return tuple(
+        other
+        for other in cases
+        if other is not case
+        and (other.queue, other.noun, other.is_repeated, other.is_group, other.domain is None)
+        == (case.queue, case.noun, case.is_repeated, case.is_group, case.domain is None)
+    )[:ALIKE]
+
+
+def _without_repetition(cases: Iterable[Case]) -> Iterator[Case]:
+    """Yield the cases without those that speak of a record of an earlier one."""
+    seen: set[tuple[str, str]] = set()
+    for case in cases:
+        records = {(case.collection, record_id) for record_id in case.ids}
+        if not records & seen:
+            seen |= records
+            yield case
+
+
+def _single(memory: MemorySystem, queue: str, ids: Iterable[str]) -> Iterator[Case]:
+    collection = memory.experience.collection_name
+    return (Case(queue=queue, noun=EXPERIENCE.noun, collection=collection, ids=(record_id,)) for record_id in ids)
+
+
+def _waiting(memory: MemorySystem) -> Iterator[Case]:
+    """Yield what waits for review, the longest waiting first."""
+    collections = {kind.noun: kind.records(memory).collection_name for kind in KINDS.values()}
+    for row in reversed(waiting(memory).rows):
+        yield Case(queue=REVIEW, noun=row.noun, collection=collections[row.noun], ids=(row.id,), waiting=row)
+
+
+def _failing_strategies(memory: MemorySystem) -> Iterator[Case]:
+    """Yield the strategies whose tasks went clearly worse than those of all strategies."""
+    strategies = memory.strategies
+    live = {"marks.buried": False}
+    uses, successes = (strategies.column(f"usage.{name}", live) for name in ("n_uses", "n_successes"))
+    rates = {
+        record_id: SuccessRate.of({"succeeded": successes.get(record_id, 0), "failed": n - successes.get(record_id, 0)})
+        for record_id, n in uses.items()
+        if n
+    }
+    if not rates:
+        return
+    n_succeeded = sum(rate.n_succeeded for rate in rates.values())
+    n_failed = sum(rate.n_failed for rate in rates.values())
+    whole, retired = SuccessRate.of({"succeeded": n_succeeded, "failed": n_failed}), strategies.retired()
+    for record_id in worst_first(rates):
+        if record_id not in retired and is_failing(rates[record_id], whole):
+            yield Case(queue=FAILING, noun=STRATEGY.noun, collection=strategies.collection_name, ids=(record_id,))
+
+
+def _failing_domains(memory: MemorySystem, found: Health) -> Iterator[Case]:
+    collection = memory.experience.collection_name
+    return (
+        Case(queue=FAILING, noun=EXPERIENCE.noun, collection=collection, ids=(), domain=line) for line in found.failing
+    )
+
+
+def _alike(memory: MemorySystem, duplicates: DuplicatesResult, inside: AbstractSet[str] | None) -> Iterator[Case]:
+    """Yield groups of near-duplicates, records that say the same, then groups that differ in their solutions."""
+    collection, noun = memory.experience.collection_name, EXPERIENCE.noun
+    for ids in groups_within(duplicates.groups, inside):
+        yield Case(queue=DUPLICATES, noun=noun, collection=collection, ids=ids)
+    for kind in KINDS.values():
+        if kind is not EXPERIENCE and kind.noun in VIEWS:
+            yield from _same_texts(memory, kind)
+    for ids in groups_within(duplicates.repeated, inside):
+        yield Case(queue=DUPLICATES, noun=noun, collection=collection, ids=ids, is_repeated=True)
+
+
+def _same_texts(memory: MemorySystem, kind: Kind) -> Iterator[Case]:
+    """Yield groups of records of a kind that say the same in all their texts, the oldest of each first."""
+    records: Any = kind.records(memory)
+    ids = records.ids({"marks.buried": False})
+    titled = _grouped((" ".join(title.split()), record_id) for record_id, title in records.titles(ids).items())
+    for same_title in titled:
+        texts = ((_texts(memory, kind, record), record.id) for record in records.get_many(same_title))
+        for group in _grouped(texts):
+            yield Case(queue=DUPLICATES, noun=kind.noun, collection=records.collection_name, ids=tuple(group))
+
+
+def _texts(memory: MemorySystem, kind: Kind, record: Any) -> tuple[str, ...]:
+    sources = VIEWS[kind.noun].card(memory, record, "").sources
+    return tuple(" ".join(text.split()) for text in sources.values())
+
+
+def _grouped(keyed: Iterable[tuple[Any, str]]) -> list[list[str]]:
+    """Return the ids that share a key with others."""
+    groups: dict[Any, list[str]] = {}
+    for key, record_id in keyed:
+        groups.setdefault(key, []).append(record_id)
+    return [ids for ids in groups.values() if len(ids) > 1]
+
+
+def _most_retrieved_first(memory: MemorySystem, ids: Sequence[str]) -> list[str]:
+    """Return attempts of unknown outcome, those first that agents were shown most."""
+    retrieved = memory.experience.column("usage.n_retrieved", {"outcome": "unknown"})
+    return sorted(ids, key=lambda record_id: -retrieved.get(record_id, 0))

@@ -1,0 +1,117 @@
+"""Decisions on cases: what each key does, to one case or to several, as a plan or at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from atlas.memory.system import MemorySystem
+from atlas.views.curate.cases import VIEWS, Case
+from atlas.views.curate.health import UNKNOWN
+from atlas.views.curate.review import RejectRequest, accept, may_review, words_of
+from atlas.views.experience.outcomes import OutcomeRequest
+from atlas.views.experience.proposals import MergeRequest
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.shared.plans import PlanRequest
+from atlas.views.shared.wording import counted
+
+Name = Literal["succeeded", "failed", "keep", "merge", "delete"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """One of the answers to a case."""
+
+    name: Name
+    label: str
+    key: str
+    help_text: str
+
+
+def decisions_on(cases: Sequence[Case]) -> tuple[Decision, ...]:
+    """Return the answers that all of these cases allow, in the order of their buttons.
+
+    Args:
+        cases: The case that is shown first, and those like it that are decided with it.
+    """
+    first, many = cases[0], f" {len(cases):,}" if len(cases) > 1 else ""
+    found = []
+    if first.queue == UNKNOWN:
+        found += [
+            Decision(name="succeeded", label=f"Succeeded{many}", key="s", help_text="The attempt reached its goal."),
+            Decision(name="failed", label=f"Failed{many}", key="f", help_text="The attempt missed its goal."),
+        ]
+    found.append(_keeping(first, many))
+    if first.is_group and _can_merge(cases):
+        found.append(
+            Decision(name="merge", label=f"Merge{many} …", key="m", help_text="You first see which record stays.")
+        )
+    if first.ids:
+        found.append(_deleting(first, many))
+    return tuple(found)
+
+
+def plan_request(name: Name, cases: Sequence[Case]) -> PlanRequest[Any]:
+    """Return the request for a plan that merges, deletes or judges what the cases are about."""
+    first = cases[0]
+    if name in ("succeeded", "failed"):
+        return OutcomeRequest(ids=tuple(case.ids[0] for case in cases), success=name == "succeeded")
+    if name == "merge" and first.noun == EXPERIENCE.noun:
+        return MergeRequest(groups=tuple(case.ids for case in cases))
+    if name == "merge":
+        return VIEWS[first.noun].act("merge").request(first.ids)
+    if first.waiting is not None:
+        return RejectRequest(rows=tuple(case.waiting for case in cases if case.waiting is not None))
+    *_, deleting = VIEWS[first.noun].acts
+    return deleting.request(tuple(record_id for case in cases for record_id in _removed(case)))
+
+
+def keep(memory: MemorySystem, cases: Sequence[Case]) -> None:
+    """Keep what the cases are about as it is. No queue asks about it again."""
+    memory.storage.decisions.keep([case.name for case in cases])
+
+
+def ask_again(memory: MemorySystem, cases: Sequence[Case]) -> None:
+    """Take the decision to keep something back."""
+    memory.storage.decisions.forget([case.name for case in cases])
+
+
+def accept_waiting(memory: MemorySystem, cases: Sequence[Case]) -> tuple[str, str]:
+    """Accept what waits for review, and return the operation's id and what was done."""
+    rows = tuple(case.waiting for case in cases if case.waiting is not None)
+    return accept(memory, rows), f"Accepted {words_of(rows)}"
+
+
+def kept_sentence(cases: Sequence[Case]) -> str:
+    """Return `Kept 3 experiences as they are`, or how many domains are not asked about again."""
+    n = sum(len(case.ids) or 1 for case in cases)
+    what = counted(n, cases[0].noun if cases[0].ids else "domain")
+    return f"Kept {what} as {'it is' if n == 1 else 'they are'}"
+
+
+def is_allowed(case: Case) -> bool:
+    """Return whether the visitor may decide it: only curators accept and reject."""
+    return case.waiting is None or may_review()
+
+
+def _keeping(case: Case, many: str) -> Decision:
+    if case.waiting is not None:
+        return Decision(name="keep", label=f"Accept{many}", key="k", help_text="Everybody finds it from now on.")
+    return Decision(name="keep", label=f"Keep{many}", key="k", help_text="Leaves it as it is, and asks no more.")
+
+
+def _deleting(case: Case, many: str) -> Decision:
+    word = "Reject" if case.waiting is not None else "Delete copies" if _removed(case) != case.ids else "Delete"
+    return Decision(name="delete", label=f"{word}{many} …", key="x", help_text="You first see what would be removed.")
+
+
+def _can_merge(cases: Sequence[Case]) -> bool:
+    noun = cases[0].noun
+    return any(act.name == "merge" for act in VIEWS[noun].acts) and (noun == EXPERIENCE.noun or len(cases) == 1)
+
+
+def _removed(case: Case) -> tuple[str, ...]:
+    """Return what deleting removes: of records that say the same and cannot be merged, all but the oldest."""
+    is_mergeable = any(act.name == "merge" for act in VIEWS[case.noun].acts) if case.noun in VIEWS else False
+    return case.ids[1:] if case.is_group and not is_mergeable else case.ids

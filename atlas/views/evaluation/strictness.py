@@ -1,0 +1,140 @@
+"""How strict searches are: what that costs on both sides, and the queries that a change answers otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from atlas.core.ranking.level import LevelCosts as LevelCosts
+from atlas.memory.base.strictness import AskedQuery as AskedQuery
+from atlas.memory.base.strictness import ChangedQuery
+from atlas.memory.base.strictness import StrictnessPlan as StrictnessPlan
+from atlas.memory.base.strictness import asked_queries as asked_queries
+from atlas.memory.base.strictness import strictness_plan as strictness_plan
+from atlas.memory.system import MemorySystem
+from atlas.storage.marks.strictness import CALIBRATED as CALIBRATED
+from atlas.views.charts.palette import GREY, PALETTE, Chart
+from atlas.views.settings.store import level_text
+from atlas.views.shared.wording import counted, shortened
+
+MOST, STEP = 3.0, 0.05
+"""The end of the slider, and how finely it moves."""
+
+QUERY_CHARACTERS = 100
+
+ABOUT = (
+    "A search shows nothing where even its best hit is less relevant than the level. ATLAS measures the level on this "
+    "store. Strictness multiplies it, for every agent and every page: 1 is as measured, more shows less, 0 hides "
+    "nothing."
+)
+
+UNMEASURED = (
+    "The level was not measured on this store yet, which the first search does where there are enough records. Until "
+    "then the usual one stands, and there are no curves."
+)
+
+OWN, FOREIGN = "own queries without an answer", "foreign queries with one"
+"""Names of both curves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeRow:
+    """A query that is answered otherwise, as a line of a table."""
+
+    query: str
+    """Untrusted text, as the best hit is."""
+
+    best: str
+    relevance: float
+    before: str
+    after: str
+
+
+def curves(memory: MemorySystem) -> dict[float, LevelCosts]:
+    """Return the costs of the level of experiences by strictness. Empty before it was measured."""
+    steps = [round(place * STEP, 2) for place in range(round(MOST / STEP) + 1)]
+    costs = {strictness: memory.experience.level_costs(strictness) for strictness in steps}
+    return {strictness: known for strictness, known in costs.items() if known is not None}
+
+
+def curves_chart(costs: Mapping[float, LevelCosts], before: float, after: float) -> Chart:
+    """Return both curves, a dotted line at the present strictness and a full one at the chosen one."""
+    x = list(costs)
+    levels = [f"level {each.level:.2f}" for each in costs.values()]
+    lines = [
+        (OWN, [each.own_hidden for each in costs.values()], PALETTE[1]),
+        (FOREIGN, [each.foreign_shown for each in costs.values()], PALETTE[0]),
+    ]
+    return {
+        "data": [
+            {
+                "type": "scatter", "mode": "lines", "name": name, "x": x, "y": y, "text": levels,
+                "line": {"color": colour}, "hovertemplate": "%{y:.0%} at strictness %{x} (%{text})",
+            }
+            for name, y, colour in lines
+        ],
+        "layout": {
+            "height": 260, "margin": {"l": 10, "r": 10, "t": 10, "b": 10}, "hovermode": "x unified", "dragmode": False,
+            "legend": {"orientation": "h", "y": 1.15},
+            "xaxis": {"title": {"text": "strictness"}, "fixedrange": True, "zeroline": False},
+            "yaxis": {"tickformat": ".0%", "range": [0, 1], "fixedrange": True},
+            "shapes": [_line(before, "dot"), _line(after, "solid")],
+        },
+    }  # fmt: skip
+
+
+def plan_sentence(plan: StrictnessPlan) -> str:
+    """Return the change, and how many queries of the store it answers otherwise."""
+    if plan.after == plan.before:
+        return f"Strictness is {_named(plan.before)}."
+    losing = sum(not query.n_after for query in plan.changed)
+    gaining = sum(not query.n_before for query in plan.changed)
+    others = len(plan.changed) - losing - gaining
+    asked = counted(plan.n_queries, "query")
+    change = f"Strictness {_named(plan.before)} → {_named(plan.after)}"
+    return (
+        f"{change}. Of {asked} of this store, {losing} would find nothing any more, {gaining} would find something "
+        f"again, {others} would find more or less."
+    )
+
+
+def cost_lines(costs: Mapping[str, LevelCosts]) -> tuple[str, ...]:
+    """Return the level of each memory, and what it costs on both sides."""
+    return tuple(f"{name}: {level_text(each)}" for name, each in costs.items())
+
+
+def change_line(query: ChangedQuery) -> str:
+    """Return a query with the numbers of its hits before and after. It has untrusted text."""
+    return f"{query.n_before} → {query.n_after} hits: {shortened(query.query, QUERY_CHARACTERS)}"
+
+
+def change_rows(changed: Sequence[ChangedQuery]) -> list[ChangeRow]:
+    """Return the lines of a table of changed queries."""
+    return [
+        ChangeRow(
+            query=shortened(query.query, QUERY_CHARACTERS),
+            best=shortened(query.best, QUERY_CHARACTERS),
+            relevance=round(query.relevance, 2),
+            before=_hits(query.n_before),
+            after=_hits(query.n_after),
+        )
+        for query in changed
+    ]
+
+
+def change_sentence(plan: StrictnessPlan) -> str:
+    """Return what was done, for the bar with Undo."""
+    return f"Changed the strictness of all searches from {_named(plan.before)} to {_named(plan.after)}"
+
+
+def _hits(n: int) -> str:
+    return counted(n, "hit") if n else "nothing"
+
+
+def _named(strictness: float) -> str:
+    return f"{strictness:g} (as calibrated)" if strictness == CALIBRATED else f"{strictness:g}"
+
+
+def _line(strictness: float, dash: str) -> Chart:
+    across = {"xref": "x", "yref": "paper", "x0": strictness, "x1": strictness, "y0": 0, "y1": 1}
+    return {"type": "line", **across, "line": {"color": GREY, "dash": dash, "width": 1}}

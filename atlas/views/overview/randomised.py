@@ -1,0 +1,79 @@
+"""The randomised effect of memory in words: attempts that a coin held out, against those that were shown memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from atlas.memory.effects.randomised import RandomisedEffect
+from atlas.memory.effects.strategy_effects import Tries
+from atlas.views.shared.wording import counted, percent
+
+BY_COIN = "A coin decided which attempts were shown memory, so the difference is its effect on these attempts."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomisedView:
+    """The randomised effect, in words of our own."""
+
+    verdict: str
+    with_memory: str
+    """`65 % of 28`."""
+
+    held_out: str
+    difference: str
+    """`+23 points`."""
+
+    interval: str
+    """`95 % interval: -4 to +58 points`."""
+
+    advice: str
+    """How many more attempts decide, or empty if it is decided."""
+
+
+def randomised_view(found: RandomisedEffect) -> RandomisedView:
+    """Return the effect in words."""
+    return RandomisedView(
+        verdict=randomised_verdict(found),
+        with_memory=rate_text(found.shown),
+        held_out=rate_text(found.held_out),
+        difference=f"{points(found.difference)} points",
+        interval=_interval(found),
+        advice=_advice(found),
+    )
+
+
+def randomised_verdict(found: RandomisedEffect) -> str:
+    """Return whether memory helps, in a few words."""
+    if not found.is_decided:
+        return "No clear effect of memory so far."
+    return "Memory helps." if found.difference > 0 else "Memory hurts."
+
+
+def randomised_sentence(found: RandomisedEffect) -> str:
+    """Return the effect in sentences, as the command line prints it."""
+    rates = (
+        f"{rate_text(found.shown)} attempts succeeded with memory, and {rate_text(found.held_out)} held out by a coin"
+    )
+    difference = f"a difference of {points(found.difference)} points ({_interval(found)})"
+    return " ".join(filter(None, (randomised_verdict(found), f"{rates}: {difference}.", _advice(found))))
+
+
+def rate_text(tries: Tries) -> str:
+    """Return a success rate and the number of attempts: `65 % of 28`."""
+    return f"{percent(tries.rate or 0.0)} of {tries.n:,}"
+
+
+def points(difference: float) -> str:
+    """Return a difference of rates as percentage points: `+23`."""
+    return f"{100 * difference:+.0f}"
+
+
+def _interval(found: RandomisedEffect) -> str:
+    low, high = found.interval
+    return f"95 % interval: {points(low)} to {points(high)} points"
+
+
+def _advice(found: RandomisedEffect) -> str:
+    if found.n_more is None:
+        return "No foreseeable number of attempts would decide on a difference this small."
+    return f"About {counted(found.n_more, 'more attempt')} would decide, if the rates stay." if found.n_more else ""

@@ -1,0 +1,14 @@
+"""The parts of Settings, by whether a server has the store."""
+
+from __future__ import annotations
+
+from atlas.views.shared.state import has_visitor
+
+PARTS = ("Store", "Import", "Export and backup", "Models", "Primitives")
+OF_A_SERVER = ("Keys", "People", "Links", "Audit")
+"""Parts about who may enter, which concern nobody on a dashboard of one's own machine."""
+
+
+def settings_parts() -> tuple[str, ...]:
+    """Return the names of the parts, in their order."""
+    return (*PARTS, *OF_A_SERVER) if has_visitor() else PARTS

@@ -1,0 +1,165 @@
+"""Strategies and concepts as Agent Skills: directories that coding agents read, and that git can compare.
+
+Each skill has a `SKILL.md` for agents and people, the record itself in `atlas.jsonl`, which `atlas import` reads back,
+and the code of a concept under `scripts`.
+
+Source:
+    https://agentskills.io/specification
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from atlas.core.errors import InvalidInput
+from atlas.core.exchange import ExportedConcept, ExportedStrategy, decode_line, encode_line
+from atlas.core.operations import Use
+from atlas.core.statistics import SuccessRate
+from atlas.memory.concepts.records import SOURCES
+from atlas.memory.kinds.table import known_lines
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.rates import rate_sentence
+from atlas.views.shared.wording import counted
+
+SKILL, RECORD, OVERVIEW = "SKILL.md", "atlas.jsonl", "AGENTS.md"
+
+MAX_NAME, MAX_DESCRIPTION = 64, 1_024
+"""Longest name and description, in characters, that the specification allows."""
+
+SUFFIXES = {"python": "py", "javascript": "js", "typescript": "ts", "bash": "sh"}
+"""Suffixes of files, by language. Other code is written as text."""
+
+Skill = ExportedStrategy | ExportedConcept
+
+
+def read_skills(memory: MemorySystem) -> dict[str, Skill]:
+    """Return the strategies in use and all concepts but primitives, by the names of their skills."""
+    retired = memory.strategies.retired()
+    strategies = memory.strategies.export([id for id in memory.strategies.ids() if id not in retired])
+    sources = [source for source in SOURCES if source != "primitive"]
+    concepts = memory.concepts.export(memory.concepts.ids({"source": {"$in": sources}}))
+    skills: list[Skill] = [*strategies, *concepts]
+    return {skill_name(skill): skill for skill in skills}
+
+
+def decode_skill(record: str) -> Skill:
+    """Return the record of an exported skill.
+
+    Raises:
+        InvalidInput: It is not a strategy or a concept.
+    """
+    try:
+        exported = decode_line(json.loads(record), known_lines())
+    except ValueError as error:
+        raise InvalidInput(f"a skill's record should be a line of JSON, but is not: {error}") from error
+    if not isinstance(exported, Skill):
+        raise InvalidInput(
+            f"a skill's record should be a strategy or a concept, but is of type {type(exported).__name__}"
+        )
+    return exported
+
+
+def skill_name(skill: Skill) -> str:
+    """Return the name of a skill, which is that of its directory: `cancel-a-basic-booking-3f2a91bc`."""
+    title = (
+        skill.strategy.title or skill.strategy.situation if isinstance(skill, ExportedStrategy) else skill.concept.name
+    )
+    id = skill.strategy.id if isinstance(skill, ExportedStrategy) else skill.concept.id
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    tail = re.sub(r"[^a-z0-9]", "", id.lower())[:8] or "x"
+    words = re.sub(r"[^a-z0-9]+", "-", plain)[: MAX_NAME - len(tail) - 1].strip("-")
+    return f"{words}-{tail}" if words else f"skill-{tail}"
+
+
+def files_of(skill: Skill) -> dict[str, str]:
+    """Return the contents of a skill's files, by their paths in its directory."""
+    files = {RECORD: encode_line(skill, known_lines()) + "\n"}
+    if isinstance(skill, ExportedStrategy):
+        return files | {SKILL: _strategy_text(skill)}
+    return files | {SKILL: _concept_text(skill), _script(skill): skill.concept.code.rstrip("\n") + "\n"}
+
+
+def overview(skills: Mapping[str, Skill]) -> str:
+    """Return a section for a project's AGENTS.md, which lists the skills."""
+    lines = [
+        f"- [{name}]({name}/{SKILL}): {_one_line(_description(skill), 200)}" for name, skill in sorted(skills.items())
+    ]
+    intro = "Skills learned from earlier work. Read the one that fits before you begin a task.\n"
+    return "\n".join(["## Learned skills", "", intro, *lines, ""])
+
+
+def _description(skill: Skill) -> str:
+    if isinstance(skill, ExportedStrategy):
+        return f"{skill.strategy.title}. Use when: {skill.strategy.situation}".removeprefix(". ")
+    concept = skill.concept
+    return " ".join(filter(None, (concept.description or concept.name, concept.guidance)))
+
+
+def _strategy_text(skill: ExportedStrategy) -> str:
+    strategy = skill.strategy
+    parameters = [
+        f"- `{each.get('name', '')}` ({each.get('type', 'text')}): {each.get('description') or each.get('example', '')}"
+        for each in strategy.parameters
+    ]
+    sections = {
+        "When": strategy.situation,
+        "What to do": strategy.suggestion,
+        "What differs between tasks": "\n".join(parameters),
+        "Why": strategy.rationale,
+        "Evidence": _evidence(skill.uses, len(strategy.sources)),
+    }
+    return _document(skill, strategy.title or "Strategy", sections, {"kind": "strategy", "id": strategy.id})
+
+
+def _concept_text(skill: ExportedConcept) -> str:
+    concept = skill.concept
+    examples = "\n".join(f"{call}  # {result}" for call, result in concept.examples)
+    sections = {
+        "What it does": concept.description,
+        "When to use it": concept.guidance,
+        "Code": f"`{concept.signature or concept.name}`, in [{_script(skill)}]({_script(skill)}).",
+        "Examples": _fenced(examples, concept.language) if examples else "",
+        "Tools that it calls": ", ".join(f"`{tool}`" for tool in concept.tools),
+        "Evidence": _evidence(skill.uses, len(concept.found_in)),
+    }
+    return _document(skill, concept.name, sections, {"kind": "concept", "id": concept.id})
+
+
+def _document(skill: Skill, title: str, sections: dict[str, str], metadata: dict[str, str]) -> str:
+    """Return a `SKILL.md`. A JSON string is a YAML string too, so that no text can end the frontmatter."""
+    front = [
+        "---",
+        f"name: {skill_name(skill)}",
+        f"description: {json.dumps(_one_line(_description(skill), MAX_DESCRIPTION), ensure_ascii=False)}",
+        "metadata:",
+        *(f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in metadata.items()),
+        "---",
+    ]
+    body = [f"## {heading}\n\n{text.strip()}" for heading, text in sections.items() if text.strip()]
+    return "\n".join(front) + f"\n\n# {_one_line(title, 200)}\n\n" + "\n\n".join(body) + "\n"
+
+
+def _evidence(uses: Sequence[Use], n_sources: int) -> str:
+    counts = Counter("succeeded" if use.success else "failed" for use in uses)
+    used = f"Used {counted(len(uses), 'time')}: {rate_sentence(SuccessRate.of(counts))}." if uses else "Not tried yet."
+    return f"{used} Learned from {counted(n_sources, 'attempt')}." if n_sources else used
+
+
+def _script(skill: ExportedConcept) -> str:
+    name = re.sub(r"[^A-Za-z0-9_]", "_", skill.concept.name)[:MAX_NAME] or "code"
+    return f"scripts/{name}.{SUFFIXES.get(skill.concept.language, 'txt')}"
+
+
+def _fenced(code: str, language: str) -> str:
+    """Return code in a fence that is longer than any in it."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", code))])
+    return f"{fence}{language}\n{code}\n{fence}"
+
+
+def _one_line(text: str, limit: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -1,0 +1,239 @@
+"""The inbox: one case at a time, decided by a button or a key, with its evidence and what comes after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.curate.case_view import CaseView, case_title, case_view, preview_lines
+from atlas.views.curate.cases import Case, Cases, alike, find_cases
+from atlas.views.curate.decisions import (
+    Decision,
+    Name,
+    accept_waiting,
+    ask_again,
+    decisions_on,
+    is_allowed,
+    keep,
+    kept_sentence,
+    plan_request,
+)
+from atlas.views.curate.health import UNKNOWN, Health
+from atlas.views.curate.queues import INBOX, DuplicatesResult
+from atlas.views.experience.outcomes import OutcomeRequest
+from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.shared.kinds import KINDS
+from atlas.views.shared.scope import Scope
+from atlas.views.shared.state import StoreState
+from atlas.views.shared.wording import counted
+from pages.components.curate.queues import ids_in_scope
+from pages.components.lists.editing import READ_ONLY
+from pages.components.lists.filters import digest
+from pages.components.lists.record_table import open_experience, table_height
+from pages.components.shared.narrowing import go_from_click, narrow_to
+from pages.components.shared.plans import apply_now, is_planning, propose
+from pages.components.shared.snapshot import store_state
+from pages.components.shared.texts import draw_code, draw_prose
+from pages.components.shared.undo_toast import Act, Turn, announce, announce_act, announcing_problems, set_problem
+
+_LATER, _WITH_ALIKE, _MOST = "curate_later", "curate_with_alike", "curate_most"
+
+NEXT_SHOWN = 8
+ICONS: Mapping[Name, str] = {
+    "succeeded": ":material/check:",
+    "failed": ":material/close:",
+    "keep": ":material/inventory_2:",
+    "merge": ":material/merge:",
+    "delete": ":material/delete:",
+}
+PROSE = ("When", "Do", "Because", "Does", "Entry", "Feedback")
+"""Texts that people or models wrote, by our own words for them. The others are code, or the output of programs."""
+
+NOT_ALLOWED = "Only a curator accepts and rejects."
+
+
+def page_cases(memory: MemorySystem, found: Health, duplicates: DuplicatesResult, scope: Mapping[str, Any]) -> Cases:
+    """Return what is left to decide, worked out once for each state of the store, its decisions and the scope."""
+    kept = memory.storage.decisions.kept()
+    key = hash((found.never, found.stale, found.failing, duplicates.groups, duplicates.repeated, kept))
+    return _cases(store_state(memory), digest(scope), key, _memory=memory, _found=found, _duplicates=duplicates,
+                  _inside=ids_in_scope(memory, scope), _kept=kept)  # fmt: skip
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _cases(
+    state: StoreState,
+    scope: str,
+    key: int,
+    *,
+    _memory: MemorySystem,
+    _found: Health,
+    _duplicates: DuplicatesResult,
+    _inside: frozenset[str] | None,
+    _kept: frozenset[str],
+) -> Cases:
+    return find_cases(_memory, _found, _duplicates, inside=_inside, kept=_kept)
+
+
+def draw_inbox(memory: MemorySystem, cases: Sequence[Case], queue: str) -> None:
+    """Draw the first case that was not put off, how many are left, and in the inbox what comes after it."""
+    later: frozenset[str] = st.session_state.get(_LATER, frozenset())
+    left = [case for case in cases if case.name not in later]
+    view = next(filter(None, (case_view(memory, case) for case in left)), None)
+    _draw_progress(queue, len(cases), len(cases) - len(left))
+    if view is None:
+        _draw_end(n_later=len(cases) - len(left))
+        return
+    with st.container(border=True, key="curate_case"):
+        _draw_case(memory, view, alike(view.case, left))
+    if queue == INBOX:
+        _draw_next(memory, [case for case in left if case is not view.case][:NEXT_SHOWN])
+
+
+def _draw_progress(queue: str, n_cases: int, n_later: int) -> None:
+    """Draw how far a person is, from the most cases that this session has seen in the queue."""
+    most: dict[str, int] = st.session_state.setdefault(_MOST, {})
+    most[queue] = max(most.get(queue, 0), n_cases)
+    if not most[queue]:
+        return
+    n_done = most[queue] - n_cases
+    put_off = f", {n_later:,} of them put off" if n_later else ""
+    st.progress(n_done / most[queue], text=f"{n_done:,} decided, {n_cases:,} left{put_off}")
+
+
+def _draw_end(n_later: int) -> None:
+    if not n_later:
+        st.info("Nothing is left to decide here.", icon=":material/check:")
+        return
+    st.info("You have put off all of these.", icon=":material/skip_next:")
+    st.button("Start over", key="curate_start_over", icon=":material/replay:", on_click=_start_over)
+
+
+def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -> None:
+    case = view.case
+    is_with_alike = bool(others) and st.session_state.get(_WITH_ALIKE) == case.name
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(case_title(case), color="blue")
+        st.text(view.reason)
+    _draw_decisions(memory, case, (case, *others) if is_with_alike else (case,), others)
+    if is_with_alike:
+        with st.expander(f"The {len(others):,} like it", expanded=True):
+            for line in preview_lines(memory, others):
+                st.text(line)
+    key = _key(case)
+    draw_prose(view.title, key=f"curate_title_{key}")
+    for number, (name, text) in enumerate(view.texts):
+        st.caption(name)
+        draw = draw_prose if name in PROSE else draw_code
+        draw(text, key=f"curate_text_{number}_{key}")
+    if view.differences:
+        st.caption("How the others differ")
+        st.dataframe([dict(line) for line in view.differences], hide_index=True,
+                     height=table_height(len(view.differences)), alt="How the others differ")  # fmt: skip
+
+
+def _draw_decisions(memory: MemorySystem, case: Case, cases: tuple[Case, ...], others: tuple[Case, ...]) -> None:
+    is_forbidden = memory.storage.read_only or not is_allowed(case)
+    why = READ_ONLY if memory.storage.read_only else NOT_ALLOWED if is_forbidden else None
+    is_off, key = is_forbidden or is_planning(), _key(case)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for decision in decisions_on(cases):
+            st.button(decision.label, key=f"curate_{decision.name}_{key}", icon=ICONS[decision.name],
+                      shortcut=decision.key, disabled=is_off, help=why or decision.help_text, on_click=_decide,
+                      args=(memory, decision, cases))  # fmt: skip
+        st.button("Later", key=f"curate_later_{key}", icon=":material/skip_next:", shortcut="Right",
+                  disabled=is_planning(), on_click=_put_off, args=(case,))  # fmt: skip
+        if others:
+            is_on = len(cases) > 1
+            st.button(f"With the {len(others):,} like it", key=f"curate_alike_{key}", shortcut="a",
+                      icon=f":material/{'check_box' if is_on else 'check_box_outline_blank'}:", disabled=is_off,
+                      on_click=_choose_alike, args=(None if is_on else case,), type="tertiary",
+                      help="The next decision holds for these too.")  # fmt: skip
+        st.button("Open", key=f"curate_open_{key}", icon=":material/open_in_full:", type="tertiary", shortcut="o",
+                  disabled=is_planning(), on_click=_open, args=(case,))  # fmt: skip
+
+
+def _draw_next(memory: MemorySystem, cases: Sequence[Case]) -> None:
+    if not cases:
+        return
+    st.caption("Next")
+    lines = [
+        {"Queue": case_title(case), "Kind": counted(len(case.ids) or 1, case.noun) if case.ids else "domain",
+         "Title": title}
+        for case, title in zip(cases, preview_lines(memory, cases), strict=True)
+    ]  # fmt: skip
+    columns = {
+        "Queue": st.column_config.TextColumn("Queue", width=150),
+        "Kind": st.column_config.TextColumn("Kind", width=130),
+        "Title": st.column_config.TextColumn("Title", width="large"),
+    }
+    st.dataframe(lines, column_config=columns, hide_index=True, height=table_height(len(lines)), alt="Next cases")
+
+
+def _decide(memory: MemorySystem, decision: Decision, cases: tuple[Case, ...]) -> None:
+    with announcing_problems():
+        if decision.name == "keep" and cases[0].waiting is not None:
+            announce(*accept_waiting(memory, cases))
+        elif decision.name == "keep":
+            announce_act(Act(kept_sentence(cases), _keeping(cases)(memory)))
+        elif cases[0].queue == UNKNOWN and decision.name in ("succeeded", "failed") and len(cases) == 1:
+            _judge(memory, cases[0].ids[0], decision.name == "succeeded")
+        else:
+            propose(memory, plan_request(decision.name, cases))
+
+
+def _keeping(cases: tuple[Case, ...]) -> Turn:
+    def turn(memory: MemorySystem, /) -> Turn:
+        keep(memory, cases)
+        return _asking_again(cases)
+
+    return turn
+
+
+def _asking_again(cases: tuple[Case, ...]) -> Turn:
+    def turn(memory: MemorySystem, /) -> Turn:
+        ask_again(memory, cases)
+        return _keeping(cases)
+
+    return turn
+
+
+def _judge(memory: MemorySystem, experience_id: str, success: bool) -> None:
+    """Set the outcome of the attempt that was shown, unless it is known by now."""
+    proposal = OutcomeRequest(ids=(experience_id,), success=success).propose(memory)
+    if [change.before for change in proposal.plan.changes] == ["unknown"]:
+        apply_now(memory, proposal)
+    elif proposal.plan.changes:
+        set_problem("This outcome has been set elsewhere in the meantime. Open the experience to change it.")
+
+
+def _open(case: Case) -> None:
+    """Show a case whole: an experience beside it, a domain on the map, another record on the page of its kind."""
+    if case.domain is not None:
+        narrow_to(Scope(domains=(case.domain.number,)))
+        go_from_click("pages/map.py")
+    elif case.noun == EXPERIENCE.noun:
+        open_experience(case.ids[0])
+    else:
+        page = next(kind.page for kind in KINDS.values() if kind.noun == case.noun)
+        go_from_click(f"pages/{page}.py", id=case.ids[0])
+
+
+def _put_off(case: Case) -> None:
+    st.session_state[_LATER] = st.session_state.get(_LATER, frozenset()) | {case.name}
+
+
+def _start_over() -> None:
+    st.session_state.pop(_LATER, None)
+
+
+def _choose_alike(case: Case | None) -> None:
+    st.session_state[_WITH_ALIKE] = case.name if case is not None else None
+
+
+def _key(case: Case) -> str:
+    """Return the end of the keys of a case's widgets, so that a late click never acts on the next case."""
+    return case.ids[0] if case.ids else case.name

@@ -1,0 +1,101 @@
+"""How strict all searches are: a slider over what that costs, a preview of the queries that change, and applying it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.evaluation.strictness import (
+    ABOUT,
+    CALIBRATED,
+    MOST,
+    STEP,
+    UNMEASURED,
+    AskedQuery,
+    LevelCosts,
+    StrictnessPlan,
+    asked_queries,
+    change_rows,
+    change_sentence,
+    cost_lines,
+    curves,
+    curves_chart,
+    plan_sentence,
+    strictness_plan,
+)
+from atlas.views.shared.state import StoreState
+from pages.components.lists.editing import READ_ONLY
+from pages.components.overview.parts import CHART
+from pages.components.shared.scope import draw_awaited
+from pages.components.shared.snapshot import store_state
+from pages.components.shared.undo_toast import announce, announcing_problems
+
+COLUMNS = {
+    "query": st.column_config.TextColumn("Query", width="large"),
+    "before": st.column_config.TextColumn("Now", width=80),
+    "after": st.column_config.TextColumn("Then", width=80),
+    "relevance": st.column_config.NumberColumn("Relevance of the best", width=80, format="%.2f"),
+    "best": st.column_config.TextColumn("Best hit", width="large"),
+}
+
+
+def draw_strictness(memory: MemorySystem) -> None:
+    """Draw the slider, what its value costs, and the queries of the store that it answers otherwise."""
+    now, state = memory.strictness(), store_state(memory)
+    st.caption(ABOUT)
+    chosen = st.slider(
+        "Strictness", 0.0, max(MOST, now), now, STEP, format="%.2f", key=f"evaluation_strictness_{state.revision}"
+    )
+    costs = _curves(state, _memory=memory)
+    if costs:
+        chart = curves_chart(costs, now, chosen)
+        st.plotly_chart(chart, key="evaluation_curves", config=CHART, alt="Costs by strictness")
+    else:
+        st.caption(UNMEASURED)
+    if draw_awaited(memory):
+        return
+    with st.spinner("Asking the store's own queries …"):
+        plan = strictness_plan(memory, chosen, _asked(state, _memory=memory))
+    st.text(plan_sentence(plan))
+    for line in cost_lines(plan.costs):
+        st.caption(line)
+    _draw_acts(memory, plan)
+    if plan.changed:
+        rows = [asdict(row) for row in change_rows(plan.changed)]
+        st.dataframe(rows, column_config=COLUMNS, column_order=list(COLUMNS), hide_index=True,
+                     key=f"evaluation_changed_{chosen}", alt="Queries that are answered otherwise")  # fmt: skip
+
+
+def _draw_acts(memory: MemorySystem, plan: StrictnessPlan) -> None:
+    disabled = memory.storage.read_only
+    why = READ_ONLY if disabled else "Changes what agents find too. It can be undone."
+    with st.container(horizontal=True):
+        st.button("Apply", key="evaluation_strictness_apply", type="primary", icon=":material/check:",
+                  disabled=disabled or plan.after == plan.before, help=why, on_click=_apply,
+                  args=(memory, plan))  # fmt: skip
+        st.button("Back to the calibrated level", key="evaluation_strictness_calibrated", icon=":material/restart_alt:",
+                  disabled=disabled or plan.before == CALIBRATED, help=why, on_click=_calibrate,
+                  args=(memory,))  # fmt: skip
+
+
+def _apply(memory: MemorySystem, plan: StrictnessPlan) -> None:
+    with announcing_problems():
+        announce(memory.apply_strictness(plan).id, change_sentence(plan))
+
+
+def _calibrate(memory: MemorySystem) -> None:
+    _apply(memory, strictness_plan(memory, CALIBRATED, ()))
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _curves(state: StoreState, *, _memory: Any) -> Mapping[float, LevelCosts]:
+    return curves(_memory)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _asked(state: StoreState, *, _memory: Any) -> tuple[AskedQuery, ...]:
+    return asked_queries(_memory)

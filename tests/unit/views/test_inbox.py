@@ -1,0 +1,194 @@
+"""The inbox: one queue over all kinds, worst first, no record twice, and what is decided stays out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+import atlas
+from atlas.core.errors import ReadOnlyStore
+from atlas.infra.actor import Actor, Role, acting
+from atlas.jobs.duplicates import LiveDuplicates
+from atlas.jobs.worker import Worker
+from atlas.testing import FixedClock, HashEmbedder
+from atlas.views.curate.case_view import case_view, preview_lines
+from atlas.views.curate.cases import ALIKE, Cases, alike, find_cases
+from atlas.views.curate.decisions import ask_again, decisions_on, keep, kept_sentence, plan_request
+from atlas.views.curate.health import BURIED, DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, health
+from atlas.views.curate.queues import INBOX, REVIEW
+from tests.support.records import START, attempt
+
+LATER = START + timedelta(days=400)
+
+
+@pytest.fixture
+def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
+    settings = atlas.Settings(keep_repetitions=True)
+    clock = FixedClock(START)
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), settings=settings, clock=clock) as memory:
+        yield memory
+
+
+def cases_of(memory: atlas.MemorySystem, inside: frozenset[str] | None = None) -> Cases:
+    """What is left to decide, long after everything was stored."""
+    worker = Worker()
+    try:
+        duplicates = LiveDuplicates(memory, worker).known()
+    finally:
+        worker.close()
+    kept = memory.storage.decisions.kept()
+    return find_cases(memory, health(memory, None, LATER), duplicates, inside=inside, kept=kept)
+
+
+def fill(memory: atlas.MemorySystem) -> dict[str, str | tuple[str, ...]]:
+    """Store one case of each queue, and return their ids by what they are."""
+    same = memory.experience.store_many([attempt("Boil an egg", agent=f"agent {n}") for n in range(3)])
+    (other,) = memory.experience.store_many([attempt("Boil an egg", solution="steam it")])
+    unknown, shown = memory.experience.store_many([attempt("Mend a shoe", None), attempt("Paint a door", None)])
+    memory.experience.search_hits("Paint a door", 1)
+    memory.close()  # writes down what was retrieved
+    (idle,) = memory.experience.store_many([attempt("Water the garden")])
+    good, bad = memory.strategies.add(strategy("Take the stairs")), memory.strategies.add(strategy("Use a lift"))
+    for n in range(24):
+        memory.strategies.record_use(good if n < 16 else bad, n < 16)
+    notes = [memory.journal.add("observation", "The lift is slow", generation=n) for n in (0, 1)]
+    return {"same": tuple(same), "other": other, "unknown": unknown, "shown": shown, "idle": idle, "bad": bad,
+            "notes": tuple(notes)}  # fmt: skip
+
+
+def strategy(suggestion: str) -> atlas.Strategy:
+    return atlas.Strategy(situation=f"Going up, {suggestion}", suggestion=suggestion)
+
+
+def test_all_kinds_stand_in_one_queue_worst_first(memory):
+    with acting(Actor("crawler", Role.WRITER, is_reviewed=True)):
+        (waiting,) = memory.store(attempt("Sort a list")).values()
+    ids = fill(memory)
+    inbox = cases_of(memory).inbox
+    assert [(case.queue, case.noun) for case in inbox] == [
+        (REVIEW, "experience"),
+        (FAILING, "strategy"),
+        (DUPLICATES, "experience"),
+        (DUPLICATES, "entry"),
+        (UNKNOWN, "experience"),
+        (UNKNOWN, "experience"),
+        (STALE, "experience"),
+        (STALE, "experience"),
+    ]
+    assert inbox[0].ids == (waiting,)
+    assert inbox[1].ids == (ids["bad"],)
+    assert {*inbox[2].ids} == {*ids["same"]}
+    assert [case.ids[0] for case in inbox[4:6]] == [ids["shown"], ids["unknown"]]
+
+
+def test_no_record_comes_twice_though_it_is_in_several_queues(memory):
+    ids = fill(memory)
+    cases = cases_of(memory)
+    listed = [(case.collection, record_id) for case in cases.inbox for record_id in case.ids]
+    assert len(listed) == len({*listed})
+    assert (ids["unknown"],) in [case.ids for case in cases.of(NEVER)]
+    assert [case.ids for case in cases.of(UNKNOWN)] == [(ids["shown"],), (ids["unknown"],)]
+
+
+def test_groups_that_differ_in_their_solution_are_judged_apart(memory):
+    ids = fill(memory)
+    groups = [case for case in cases_of(memory).of(DUPLICATES) if case.noun == "experience"]
+    assert [(case.is_repeated, {*case.ids}) for case in groups] == [
+        (False, {*ids["same"]}),
+        (True, {*ids["same"], ids["other"]}),
+    ]
+    assert not any(case.is_repeated for case in alike(groups[0], groups))
+    keep(memory, groups[:1])
+    (repeated,) = [case for case in cases_of(memory).inbox if case.is_repeated]
+    assert "Merging keeps one solution." in case_view(memory, repeated).reason
+
+
+def test_what_is_kept_leaves_every_queue_and_stays_out_until_it_is_undone(memory, tmp_path):
+    ids = fill(memory)
+    before = cases_of(memory)
+    kept = [case for case in before.inbox if ids["unknown"] in case.ids]
+    keep(memory, kept)
+    assert kept_sentence(kept) == "Kept 1 experience as it is"
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), clock=FixedClock(START)) as another:
+        after = cases_of(another)
+    for queue in (INBOX, UNKNOWN, STALE, NEVER):
+        assert [case.ids for case in after.of(queue)] == [
+            case.ids for case in before.of(queue) if ids["unknown"] not in case.ids
+        ]
+    ask_again(memory, kept)
+    assert cases_of(memory) == before
+
+
+def test_a_group_is_asked_about_again_once_another_attempt_belongs_to_it(memory):
+    memory.experience.store_many([attempt("Boil an egg", agent=f"agent {n}") for n in range(2)])
+    keep(memory, cases_of(memory).of(DUPLICATES))
+    assert cases_of(memory).of(DUPLICATES) == ()
+    memory.experience.store(attempt("Boil an egg", agent="agent 9"))
+    assert [len(case.ids) for case in cases_of(memory).of(DUPLICATES)] == [3]
+
+
+def test_the_scope_narrows_experiences_and_what_is_buried_is_no_case_of_the_inbox(memory):
+    ids = fill(memory)
+    memory.experience.change_marks([ids["shown"]], buried=True)
+    inside = frozenset([ids["unknown"], ids["shown"]])
+    cases = cases_of(memory, inside)
+    assert [case.ids for case in cases.of(BURIED)] == [(ids["shown"],)]
+    assert BURIED not in {case.queue for case in cases.inbox}
+    assert {*(i for case in cases.inbox if case.noun == "experience" for i in case.ids)} == inside
+
+
+def test_each_case_says_why_with_evidence(memory):
+    ids = fill(memory)
+    views = {case.ids: case_view(memory, case) for case in cases_of(memory).inbox}
+    assert views[(ids["shown"],)].reason.endswith("Agents were shown it 1 time.")
+    assert views[(ids["unknown"],)].reason.endswith("Agents were not shown it yet.")
+    assert "0 of 8 tasks that it was used for succeeded" in views[(ids["bad"],)].reason
+    assert views[ids["notes"]].reason == "2 entries say the same, word for word."
+    (group,) = [view for of, view in views.items() if {*of} == {*ids["same"]}]
+    assert group.title.whole == "Boil an egg"
+    assert [[*line] for line in group.differences] == [["Agent", "Written"], ["Agent", "Written"]]
+
+
+def test_the_difference_to_the_first_of_a_group_is_shown(memory):
+    memory.experience.store_many(
+        [attempt("Boil an egg", solution="boil it"), attempt("Boil an egg", solution="steam it")]
+    )
+    (case,) = cases_of(memory).of(DUPLICATES)
+    assert case_view(memory, case).differences[0]["Solution"] in ("[boil → steam] it", "[steam → boil] it")
+
+
+def test_the_keys_follow_from_the_case(memory):
+    fill(memory)
+    keys = {case.ids: "".join(d.key for d in decisions_on([case])) for case in cases_of(memory).inbox}
+    assert [*keys.values()] == ["kx", "kmx", "kx", "sfkx", "sfkx", "kx", "kx"]
+
+
+def test_a_decision_for_those_like_it_is_one_plan(memory):
+    memory.experience.store_many([attempt(f"Task {n}", None) for n in range(ALIKE + 5)])
+    cases = cases_of(memory).of(UNKNOWN)
+    together = (cases[0], *alike(cases[0], cases))
+    assert len(together) == ALIKE + 1
+    assert decisions_on(together)[0].label == "Succeeded 21"
+    plan = plan_request("succeeded", together).propose(memory)
+    assert [row.title for row in plan.view.rows] == preview_lines(memory, together)
+    plan.apply(memory)
+    assert memory.experience.values("outcome") == {"succeeded": 21, "unknown": 4}
+    assert plan_request("delete", cases[:3]).propose(memory).going == tuple(case.ids[0] for case in cases[:3])
+
+
+def test_of_entries_that_say_the_same_deleting_leaves_the_oldest(memory):
+    oldest, other = [memory.journal.add("observation", "The lift is slow", generation=n) for n in (0, 1)]
+    (case,) = cases_of(memory).of(DUPLICATES)
+    assert case.ids == (oldest, other)
+    assert plan_request("delete", [case]).propose(memory).going == (other,)
+
+
+def test_a_store_that_is_only_read_keeps_nothing(memory, tmp_path):
+    fill(memory)
+    with (
+        atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), read_only=True) as reading,
+        pytest.raises(ReadOnlyStore),
+    ):
+        keep(reading, cases_of(reading).inbox[:1])

@@ -1,0 +1,43 @@
+"""The strictness as a page shows it: both curves, the change in words, and the queries that change."""
+
+from __future__ import annotations
+
+from atlas.core.ranking.level import LevelCosts
+from atlas.memory.base.strictness import ChangedQuery, StrictnessPlan
+from atlas.views.evaluation.strictness import change_line, change_rows, cost_lines, curves_chart, plan_sentence
+
+LOST = ChangedQuery(query="cancel a flight", best="refund a ticket", relevance=0.312, n_before=2, n_after=0)
+FEWER = ChangedQuery(query="change a seat", best="upgrade a seat", relevance=0.7, n_before=5, n_after=3)
+
+
+def _plan(*changed: ChangedQuery, after: float = 2.0) -> StrictnessPlan:
+    return StrictnessPlan(before=1.0, after=after, costs={}, n_queries=40, changed=changed)
+
+
+def test_the_change_is_told_by_what_becomes_of_queries():
+    assert plan_sentence(_plan(LOST, FEWER)) == (
+        "Strictness 1 (as calibrated) → 2. Of 40 queries of this store, 1 would find nothing any more, 0 would find "
+        "something again, 1 would find more or less."
+    )
+
+
+def test_no_change_is_told_as_the_strictness_that_holds():
+    assert plan_sentence(_plan(after=1.0)) == "Strictness is 1 (as calibrated)."
+
+
+def test_a_query_without_hits_says_so_in_the_table():
+    [row] = change_rows([LOST])
+    assert (row.before, row.after, row.relevance) == ("2 hits", "nothing", 0.31)
+    assert change_line(LOST) == "2 → 0 hits: cancel a flight"
+
+
+def test_both_curves_stand_over_the_strictness():
+    costs = {
+        0.5: LevelCosts(level=0.1, foreign_shown=0.4, own_hidden=0.0),
+        1.0: LevelCosts(level=0.2, foreign_shown=0.03, own_hidden=0.1),
+    }
+    chart = curves_chart(costs, 1.0, 0.5)
+    assert [curve["y"] for curve in chart["data"]] == [[0.0, 0.1], [0.4, 0.03]]
+    assert [line["x0"] for line in chart["layout"]["shapes"]] == [1.0, 0.5]
+    [line] = cost_lines({"experience": costs[1.0]})
+    assert line == "experience: 0.20, which shows something to 3% of foreign queries and hides 10% of its own"

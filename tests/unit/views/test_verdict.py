@@ -1,0 +1,101 @@
+"""The verdict on searches in one sentence, and the success of each week with memory and without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+
+import atlas
+from atlas.core.statistics import Estimate, SuccessRate
+from atlas.evaluation.foreign import SHIPPED, ForeignResult
+from atlas.evaluation.job import evaluate_now
+from atlas.evaluation.metrics import FOUND_NOTHING
+from atlas.evaluation.report import OwnEvaluation
+from atlas.evaluation.tasks import AGENT
+from atlas.testing import HashEmbedder
+from atlas.views.charts.trend import Week, trend_caption, trend_chart
+from atlas.views.evaluation.verdict import LESS_STRICT, STRICTER, verdict
+from atlas.views.overview.effect import effect_view
+from tests.support.records import START, attempt
+
+
+@pytest.fixture
+def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
+        yield memory
+
+
+@pytest.fixture
+def measured(memory) -> OwnEvaluation:
+    """A measurement on two attempts at each of six tasks."""
+    memory.experience.store_many(
+        attempt(f"Mend report {task} of customer {task * 37}", task_id=f"task-{task}", success=trial == 0)
+        for task in range(6)
+        for trial in range(2)
+    )
+    return evaluate_now(memory, seed=0, on_progress=lambda done, total, what: None)
+
+
+def with_rates(found: OwnEvaluation, *, first: float, nothing: float, foreign: float | None) -> OwnEvaluation:
+    """The measurement with other figures of what an agent gets."""
+    (task,) = found.report.tasks
+    rates = {"hit@1": Estimate(mean=first, interval=None), FOUND_NOTHING: Estimate(mean=nothing, interval=None)}
+    rows = tuple(replace(row, estimates={**row.estimates, **rates}) if row.name == AGENT else row for row in task.rows)
+    told = {} if foreign is None else {AGENT: Estimate(mean=foreign, interval=None)}
+    result = ForeignResult(asked_in="own", source=SHIPPED, n_queries=100, told_something=told)
+    return replace(found, report=replace(found.report, tasks=(replace(task, rows=rows),), foreign=(result,)))
+
+
+@pytest.mark.parametrize(
+    ("nothing", "foreign", "advice"),
+    [(0.0, 0.64, STRICTER), (0.5, 0.02, LESS_STRICT), (0.1, 0.05, ""), (0.5, 0.64, "")],
+)
+def test_the_verdict_is_one_sentence_with_what_to_do(measured, nothing, foreign, advice):
+    judged = verdict(with_rates(measured, first=0.98, nothing=nothing, foreign=foreign))
+    assert judged.sentence == (
+        "Finds another attempt at the same task first in 98 of 100 and answers "
+        f"{100 * foreign:.0f} of 100 questions about what it does not hold."
+    )
+    assert judged.advice == advice
+
+
+def test_what_was_not_measured_is_not_judged(measured):
+    found = with_rates(measured, first=0.98, nothing=0.0, foreign=None)
+    assert verdict(found).sentence == "Finds another attempt at the same task first in 98 of 100."
+    assert verdict(replace(found, report=replace(found.report, tasks=()))) is None
+
+
+def test_the_weeks_count_attempts_at_tasks_that_were_tried_both_ways(memory):
+    (note,) = memory.experience.store_many([attempt("Keep the keys in the hall", at=START - timedelta(days=9))])
+    for week, success in ((0, False), (1, True)):
+        for has_used in (True, False):
+            memory.store(
+                attempt(
+                    "Find the keys",
+                    success if has_used else False,
+                    task_id="keys",
+                    agent=f"agent {week} {has_used}",
+                    at=START + timedelta(weeks=week),
+                    **({"used": {"experience": [note]}} if has_used else {}),
+                )
+            )
+    memory.store(attempt("Something else"))
+    none, one = SuccessRate(n_failed=1), SuccessRate(n_succeeded=1)
+    assert effect_view(memory).weeks == (
+        Week(date(2026, 2, 23), none, none),
+        Week(date(2026, 3, 2), one, none),
+    )
+
+
+def test_a_week_without_an_attempt_of_a_kind_has_no_point():
+    weeks = (
+        Week(date(2026, 2, 23), SuccessRate(n_succeeded=1, n_failed=3), SuccessRate()),
+        Week(date(2026, 3, 2), SuccessRate(n_succeeded=3), SuccessRate(n_failed=2)),
+    )
+    used, not_used = trend_chart(weeks)["data"]
+    assert (used["x"], used["y"]) == (["2026-02-23", "2026-03-02"], [0.25, 1.0])
+    assert (not_used["x"], not_used["y"], not_used["text"]) == (["2026-03-02"], [0.0], ["0 of 2"])
+    assert "With memory 25 % in the first week and 100 % in the last, without no attempt" in trend_caption(weeks)
