@@ -169,7 +169,7 @@ class MemoryVectorStore:
         _check_lengths(ids, embeddings, metadatas, documents)
         for record_id in ids:
             if record_id in self._rows or ids.count(record_id) > 1:
-                raise InvalidInput(f"the record {record_id!r} is there already; use update to change it")
+                raise InvalidInput(f"the record {record_id!r} exists already; use update to change it")
         self._put(ids, embeddings, metadatas, documents)
 
     async def update(

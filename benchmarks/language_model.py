@@ -54,11 +54,11 @@ REASONS: Mapping[str, str] = {
     "does not fit into": "it is wrong, and leaves no room for a repair",
     "cut off": "it was cut off",
     "did not answer within|nothing answers|does not answer": "it was not there in time",
-    "no JSON object|have the form|is empty$": "it has another form",
+    "not a JSON object|match the schema|is empty$": "it has another form",
     "repeats itself": "it repeats itself",
     "repeats the question": "it repeats the question",
     "copies a long part": "it copies its data",
-    "names what is not|shares no words": "it names what its data do not",
+    "names that are not|shares no words": "it names what its data do not",
     "should say something|hold the same text": "it has empty or equal fields",
 }
 """Kinds of refusals by what their reasons contain. The last reason of a refusal counts."""

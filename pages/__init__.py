@@ -1,4 +1,4 @@
-"""One screen a file: inputs, a call of its view, drawing."""
+"""Pages of the dashboard, one per file: inputs, the view, and drawing."""
 
 import logging
 

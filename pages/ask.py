@@ -1,4 +1,4 @@
-"""Ask: what the memories give for a task, why, and the block that an agent is shown of it."""
+"""Ask: hits of all memories for a task, with explanations and the context block."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from pages.components.shared.undo_toast import announce, announcing_problems
 
 
 def draw(memory: MemorySystem, view: Overview) -> None:
-    """Draw the overview of a memory that holds something."""
+    """Draw the overview of a memory that is not empty."""
     found, duplicates = page_health(memory), page_duplicates(memory)
     draw_answers(memory, found)
     st.subheader("What is remembered", anchor=False)

@@ -99,11 +99,11 @@ class KeyRing:
         now = self._clock.now()
         _check_name(name)
         if expires_at is not None and expires_at <= now:
-            raise InvalidInput(f"a key should end in the future, but {expires_at:%Y-%m-%d %H:%M} has passed")
+            raise InvalidInput(f"a key should expire in the future, but {expires_at:%Y-%m-%d %H:%M} has passed")
         if is_reviewed and role is not Role.WRITER:
-            raise InvalidInput(f"only what a writer writes can wait for review, but the role is {role}; choose writer")
+            raise InvalidInput(f"only a writer's records can wait for review, but the role is {role}; choose writer")
         if any(look_alike(name, existing) for existing in (*taken, self.audit.owner)):
-            raise InvalidInput(f"somebody is named {name!r} in the history already; choose another name for the key")
+            raise InvalidInput(f"the history already has an actor named {name!r}; choose another name for the key")
         key = Key(
             id=new_id(),
             name=name,
@@ -147,7 +147,7 @@ class KeyRing:
         """
         found = self._file.read().get(_hash(secret))
         if found is None:
-            raise NotAllowed("this key is not known here; ask an administrator for one: atlas keys add NAME")
+            raise NotAllowed("this key is unknown; ask an administrator for one: atlas keys add NAME")
         if problem := found.problem(self._clock.now()):
             raise NotAllowed(f"the key {found.name!r} {problem}; ask an administrator for another one")
         return found

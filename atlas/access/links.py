@@ -74,7 +74,7 @@ class Links:
         if not 0 < len(plain) <= _NAME_CHARACTERS:
             raise InvalidInput(f"a link needs a name of 1 to {_NAME_CHARACTERS} characters, but got {name!r:.80}")
         if ends_at <= now:
-            raise InvalidInput(f"a link should end in the future, but {ends_at:%Y-%m-%d %H:%M} UTC has passed")
+            raise InvalidInput(f"a link should expire in the future, but {ends_at:%Y-%m-%d %H:%M} UTC has passed")
         link = Link(id=link_id or new_id(), name=plain, made_at=now, made_by=made_by, ends_at=ends_at)
         secret = secrets.token_urlsafe(32)
         with self._file.changing() as links:
@@ -98,9 +98,9 @@ class Links:
         """
         found = self._file.read().get(_hash(secret))
         if found is None:
-            raise NotAllowed("this link is not known here; ask whoever gave it to you for another one")
+            raise NotAllowed("this link is unknown; ask its sender for a new one")
         if problem := found.problem(self._clock.now()):
-            raise NotAllowed(f"this link {problem}; ask whoever gave it to you for another one")
+            raise NotAllowed(f"this link {problem}; ask its sender for a new one")
         return found
 
     def find(self, link_id: str) -> Link | None:
@@ -118,7 +118,7 @@ class Links:
         with self._file.changing() as links:
             live = [hashed for hashed, link in links.items() if link.id == link_id and not link.problem(now)]
             if not live:
-                raise NotFound("there is no open link of this id; open the list of links again")
+                raise NotFound("there is no active link with this id; reload the list of links")
             ended = links[live[0]] = replace(links[live[0]], revoked_at=now)
         self._audit.note(LINK_ENDED, about=ended.name)
         return ended

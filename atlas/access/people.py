@@ -191,7 +191,7 @@ class People:
     def _change(self, person_id: str, what: str, **changes: Any) -> Person:
         with self._file.changing() as people:
             if person_id not in people:
-                raise NotFound("there is no person of this id; open the list of people again")
+                raise NotFound("there is no person with this id; reload the list of people")
             changed = people[person_id] = replace(people[person_id], **changes)
         self._audit.note(what, about=changed.name)
         return changed

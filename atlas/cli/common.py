@@ -104,7 +104,7 @@ def print_scrubbed(found: Mapping[str, int]) -> None:
 
 
 def calibrate(memory: MemorySystem) -> None:
-    """Measure the memories that a search may be asked of next, so that it need not."""
+    """Measure the level of the searchable memories, so that the next search need not."""
     if not memory.storage.read_only:
         from atlas.memory.kinds.table import searchable_kinds
 
@@ -169,7 +169,7 @@ def full_ids(
 
 def _full_id(memory: MemorySystem, records: Memory[Any], beginning: str, deleted: bool) -> str:
     if not beginning:
-        raise InvalidInput(f"expected the id of a {records.noun}, or a beginning of one, got an empty text")
+        raise InvalidInput(f"expected the id of a {records.noun}, or a prefix of one, got an empty string")
     ids = memory.storage.ledger.ids_beginning(records.collection_name, beginning, deleted=deleted)
     if len(ids) != 1:
         noun = f"deleted {records.noun}" if deleted else records.noun

@@ -179,7 +179,7 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
     where = {"entry_type": {"$in": options.type}} if options.type else None
     also_buried = {"with_buried": True} if options.all else {}
     if settings.server and options.all:
-        raise InvalidInput("a server does not search what is buried; leave --all out, or search on its pages")
+        raise InvalidInput("a server does not search buried entries; leave --all out, or search on its pages")
     with reached(settings) as memory:
         if options.words:
             hits = memory.journal.search_words(options.text, options.k, where=where, **also_buried)

@@ -76,5 +76,5 @@ def _print_rows(rows: Sequence[PurgeRow], sign: str, *, show_all: bool) -> None:
 
 def _is_confirmed(view: PurgeView) -> bool:
     if not sys.stdin.isatty():
-        raise InvalidInput("a purge asks a person to confirm it, but nobody can be asked here; to go on, give --yes")
+        raise InvalidInput("a purge needs a confirmation, but there is no terminal to ask on; confirm it with --yes")
     return view.is_confirmed_by(input(f"Type {' or '.join(view.words)} to go on: "))

@@ -37,7 +37,7 @@ def add_commands(commands: Any) -> None:
 
 def _strategies(options: argparse.Namespace, settings: Settings) -> int:
     if options.dry_run and not options.write:
-        raise InvalidInput("--dry-run goes with --write: nothing else of this command changes anything")
+        raise InvalidInput("--dry-run needs --write, the only option that changes the store")
     with opened(settings, read_only=options.dry_run or not options.write) as memory:
         if options.write:
             _write(memory, is_dry=options.dry_run)

@@ -72,7 +72,7 @@ def companion(text: str) -> Path:
     """Return the local directory of a PostgreSQL store, for files that are not in the database.
 
     It contains derived results, and files of a running server. `ATLAS_LOCAL` sets the parent directory; the default is
-    the user's cache directory.
+    the user's state directory.
     """
     address = read_address(text)
     above = Path(os.environ.get("ATLAS_LOCAL") or platformdirs.user_state_path(DIRECTORY))

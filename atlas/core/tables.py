@@ -1,4 +1,4 @@
-"""Values that a notebook shows as a small table: records, hits and plans. All that they hold is shown as text."""
+"""Tables of records, hits and plans for notebooks. All values are escaped."""
 
 from __future__ import annotations
 

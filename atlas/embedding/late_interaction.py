@@ -131,7 +131,7 @@ class Projection:
             ValueError: A text was packed otherwise.
         """
         if any(len(text) % _BYTES for text in texts):
-            raise ValueError("packed token vectors are not of whole word pieces")
+            raise ValueError("packed token vectors should have a whole number of tokens")
         lengths = np.array([len(text) // _BYTES for text in texts])
         share = SHARE * np.maximum(0.0, 1 - len(query) / lengths)
         longer = np.flatnonzero(share)
@@ -173,7 +173,7 @@ def projection_of(text: str, dimension: int) -> Projection:
         raise ValueError(f"expected {BITS} directions of {dimension} dimensions, got {len(flat)} numbers")
     projection = Projection(flat.reshape(-1, BITS), unrelated, growth, same, cosine)
     if not projection.is_usable:
-        raise ValueError("its levels do not fit together")
+        raise ValueError("its quantization levels are inconsistent")
     return projection
 
 

@@ -61,9 +61,9 @@ def export(model: str, directory: Path, on_step: Callable[[str], None]) -> None:
     # the plain form of attention takes a sixth less time in onnxruntime than the fused one takes apart again
     encoder = TorchEncoder(load_model(model, "cpu", model_kwargs={"attn_implementation": "eager"}), 32)
     if encoder.tokenizer is None or encoder.window is None:
-        raise ExportError("its tokenizer is none of the package tokenizers, or it has no limit of length")
+        raise ExportError("its tokenizer is not of the package tokenizers, or has no maximum length")
     if encoder.window > LONGEST_WINDOW:
-        raise ExportError(f"it reads {encoder.window:,} word pieces at once, and the graph would need too much memory")
+        raise ExportError(f"its window has {encoder.window:,} tokens, and the graph would need too much memory")
     on_step("tracing it")
     inputs = _trace(encoder.model, directory / _RAW)
     on_step("optimising the graph")
@@ -132,7 +132,7 @@ def _check(graph: OnnxEncoder, encoder: TorchEncoder) -> None:
         expected = np.asarray(encoder.model.encode(text, prompt="", output_value="token_embeddings"))
         actual = graph.token_vectors(text)
         if expected.shape != actual.shape:
-            raise ExportError(f"its word pieces have vectors of shape {expected.shape}, the graph's {actual.shape}")
+            raise ExportError(f"its token vectors have shape {expected.shape}, the graph's {actual.shape}")
         differences.append(np.abs(actual - expected).max() / max(1.0, float(np.abs(expected).max())))
     if not np.max(differences) <= TOLERANCE:  # which is not so of what is no number
         raise ExportError(f"its vectors and the graph's differ by up to {np.max(differences):.1e}")

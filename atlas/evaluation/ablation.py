@@ -1,8 +1,7 @@
-"""Ablation: the contribution of each memory, by replaying attempts into memories with parts taken away.
+"""Ablation: the contribution of each memory, measured by replaying attempts without some of them.
 
-Each attempt's task is asked for before the attempt is stored, so only earlier attempts can be found. Nothing acts on
-what is found: the attempts went as they went. So this measures what an agent would have been shown, and not how it
-would have done with that.
+Each attempt's task is queried before the attempt is stored, so only earlier attempts can be found. The outcomes are
+recorded ones, so this measures retrieval, not its effect on an agent.
 """
 
 from __future__ import annotations
@@ -46,10 +45,10 @@ class AblationRow:
     """
 
     hit_k: Estimate | None
-    """The same for the first `K` hits of a memory."""
+    """The same share for the first `K` hits of a memory."""
 
     chance_1: float
-    """`hit_1` if each memory returned its records in random order. With several memories, one has to hit.
+    """`hit_1` if each memory returned its records in random order. With several memories, one hit suffices.
 
     0 if no task was tried twice.
     """
@@ -59,14 +58,14 @@ class AblationRow:
     agreement: Estimate | None
     """Mean share of the retrieved outcomes that agree with how the attempt then ended.
 
-    None if there is no retrieved record. Strategies come from successes alone, so they are no predictors.
+    None if there is no retrieved record. Strategies come only from successes, so they are not counted.
     """
 
     n_foretold: int
     """Number of attempts with a known outcome for which an outcome was retrieved."""
 
     base_agreement: float | None
-    """The same share among all earlier attempts: the mark that retrieval has to pass."""
+    """The same share among all earlier attempts, as the baseline."""
 
     tokens: Estimate
     """Tokens of the prompt's block."""
@@ -94,13 +93,13 @@ class Ablation:
     """Number of attempts at a task that was tried before."""
 
     n_verbatim: int
-    """Number of those whose task has the same text as before. Finding it does not test meaning."""
+    """Number of repeated tasks with identical text, which do not test meaning."""
 
     success_rate: float | None
     """Share of successes among the known outcomes, or None if all are unknown."""
 
     is_timed: bool
-    """True if all attempts have a time. Otherwise they were replayed in the order in which they were read."""
+    """True if all attempts have a time. Otherwise they were replayed in the order of the input."""
 
     budget_tokens: int
     k: int
@@ -123,7 +122,7 @@ def ablate(
 
     Args:
         trajectories: The attempts.
-        embedder: For all stores.
+        embedder: Embedding model of all stores.
         configurations: Names in `CONFIGURATIONS`.
         settings: Settings of the stores. Their directory is ignored.
         budget_tokens: Most tokens of the prompt's block.
@@ -132,14 +131,14 @@ def ablate(
         on_progress: Called after each attempt of each configuration.
 
     Raises:
-        InvalidInput: There is no attempt, or no configuration of a name.
+        InvalidInput: There is no attempt, or a configuration is unknown.
     """
     names = _checked(configurations)
     moments, is_timed = in_time(trajectories)
     moments = list(first_of(moments, limit)) if limit is not None else moments
     trajectories = [trajectory for moment in moments for trajectory in moment]
     if not moments:
-        raise InvalidInput("there is no attempt to replay; give files that hold some")
+        raise InvalidInput("there is no attempt to replay; give files with attempts")
     remembering, counter = CachedEmbedder(embedder), counter_of(embedder)
     rows: list[AblationRow] = []
     for name in names:
@@ -200,7 +199,7 @@ def _chance(replayed: Sequence[ReplayedAttempt], k: int) -> float:
 
 
 def _accuracy(attempt: ReplayedAttempt, shares: Sequence[float]) -> float:
-    """Return the mean predicted share of the outcome that came about, success or failure."""
+    """Return the mean predicted probability of the actual outcome."""
     mean = sum(shares) / len(shares)
     return mean if attempt.trajectory.outcome.success else 1.0 - mean
 

@@ -13,7 +13,7 @@ NONE = "–"
 
 
 def as_json(ablation: Ablation) -> str:
-    """Return everything known as one JSON object."""
+    """Return the report as JSON."""
     return json.dumps(asdict(ablation), ensure_ascii=False, indent=1)
 
 

@@ -1,4 +1,4 @@
-"""Plain BM25 over plain words: the baseline that every search has to beat, made without any of ATLAS's own search."""
+"""Plain BM25 as a baseline, independent of ATLAS's own search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from atlas.evaluation.measures import Ranking, plain_words
 
 K1, B = 1.2, 0.75
-"""BM25's usual values for how soon repeating a word stops to matter, and how much long texts are held back."""
+"""Usual values of BM25's parameters for term saturation and length normalisation."""
 
 
 class PlainBM25:

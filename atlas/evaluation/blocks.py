@@ -1,4 +1,4 @@
-"""Context blocks as answers: how often the right record is in what an agent is told, within a budget of tokens."""
+"""Evaluation of context blocks: how often a relevant record is in a block of a budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from atlas.protocols.infra import Progress
 BUDGETS = (500, 1_000, 2_000)
 MEMORY = "experience"
 COUNTS_KEPT = 10_000
-"""Numbers of tokens that are remembered, as the same records are shown for many queries."""
+"""Size of the cache of token counts."""
 
 HitsFor = Callable[[str, Collection[str], int], Sequence[Hit[Experience]]]
 """From a query, the records that are taken out for it, and a number of hits, as an agent gets them."""

@@ -1,4 +1,4 @@
-"""The split of tasks into a half to choose on and one to report on, and draws."""
+"""The split of tasks into a development and a test half, and sampling."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 
 T = TypeVar("T")
 Half = Literal["dev", "test", "both"]
-"""The half to choose on, the half to report on, or all."""
+"""The development half, the test half, or all."""
 
 SPLIT_SEED = 4
-"""Seed of the split, fixed before anything was tuned. Another one would report on tasks that were tuned on."""
+"""Seed of the split. Do not change it, or tuned parameters would be tested on their development tasks."""
 
 
 def is_test(group: str, seed: int = SPLIT_SEED) -> bool:
-    """Return whether a task is in the test half, on which nothing is tuned. It holds about half of all tasks."""
+    """Return whether a task is in the held-out test half."""
     digest = hashlib.blake2b(f"{seed}:{group}".encode("utf-8", "replace"), digest_size=8).digest()
     return bool(digest[-1] & 1)
 
@@ -28,7 +28,7 @@ def is_in(half: Half, group: str) -> bool:
 
 
 def sample(items: Sequence[T], limit: int, *, seed: int) -> list[T]:
-    """Return a random sample of at most `limit` items, in their order."""
+    """Return a random sample of at most `limit` items, in the given order."""
     if len(items) <= limit:
         return list(items)
     positions = np.random.default_rng(seed).choice(len(items), limit, replace=False)

@@ -1,4 +1,4 @@
-"""A store that looks up each question once, for runs that rank the same candidates repeatedly."""
+"""A caching store, for runs that rank the same candidates repeatedly."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.records import Context
 
 FEW = overfetch(1)
-"""Number of candidates of a question up to which they are kept. Those of many would take gigabytes."""
+"""Maximum number of candidates of a cached query, to limit memory."""
 
 
 class CachedStore(LedgerCollection):
-    """A collection as it was when it was first asked. Its answers are held as long as it lives."""
+    """A snapshot of a collection that caches its answers."""
 
     def __init__(self, collection: LedgerCollection) -> None:
         super().__init__(collection.parts)
@@ -40,9 +40,9 @@ class CachedStore(LedgerCollection):
         worth: Worth | None = None,
         compared: Worth | None = None,
     ) -> Candidates:
-        """Return the candidates for a text, remembered by the text because it always has the same vector here.
+        """Return the candidates for a text, cached by the text, which determines the vector.
 
-        All of them, as other weights make others worth reading.
+        All candidates are returned, because `worth` depends on the weights.
         """
         if text is None or n > FEW:
             return super().candidates(

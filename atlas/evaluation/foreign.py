@@ -1,4 +1,4 @@
-"""Foreign queries: questions to a store that holds no record on them, so that no hit is right."""
+"""Foreign queries: queries without a relevant record in a store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atlas.evaluation.metrics import DEPTH
 from atlas.protocols.infra import Progress
 
 MAX_FOREIGN = 200
-"""Most queries of one source that a store is asked. Those of a larger one are drawn at random, always the same."""
+"""Maximum number of queries from a source. More are sampled with a fixed seed."""
 
 NONSENSE = "nonsense"
 SHIPPED = "many subjects"
@@ -31,17 +31,17 @@ class ForeignResult:
 
     asked_in: str
     source: str
-    """The corpus that the queries were made for, `NONSENSE`, `SHIPPED` with ATLAS, or `TOGETHER` for all."""
+    """The corpus of the queries, `NONSENSE`, `SHIPPED` with ATLAS, or `TOGETHER` for all."""
 
     n_queries: int
     told_something: Mapping[str, Estimate]
-    """Share of the queries that were wrongly given a hit, by the name of each row that hides anything."""
+    """False positive rate over the queries, by the name of each row with a threshold."""
 
 
 def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half) -> BySource:
     """Return the queries of a half that are foreign to a corpus: nonsense, and queries of other corpora.
 
-    Corpora that share a query are of one origin, such as a log and a part of it. They are not foreign to each other.
+    Corpora that share a query have the same origin, such as a log and a part of it, and are not foreign to each other.
     """
     own_queries = _queries(corpus)
     by_source = {NONSENSE: {text: text for text in corpus.nonsense if is_in(half, text)}}
@@ -59,7 +59,7 @@ def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half
 def shipped(half: Half) -> BySource:
     """Return the queries of a half that ATLAS ships, without those used for calibration.
 
-    They are on so many subjects that few are at home in a store.
+    They cover so many subjects that few are relevant to a store.
     """
     return {SHIPPED: {text: text for text in evaluation_queries() if is_in(half, text)}}
 
@@ -72,7 +72,7 @@ def ask_foreign(
     seed: int,
     on_progress: Progress | None = None,
 ) -> tuple[ForeignResult, ...]:
-    """Ask every retriever with a relevance cut-off the queries that are foreign to its store.
+    """Run the foreign queries of a store on every retriever with a threshold.
 
     Args:
         asked_in: The store's name in the report.

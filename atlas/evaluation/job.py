@@ -1,4 +1,4 @@
-"""Evaluating a store on its own attempts, as a job for the process that does long work."""
+"""Evaluation of a store on its own attempts, as a job of the worker process."""
 
 from __future__ import annotations
 
@@ -109,14 +109,14 @@ def usable_profiles(memory: MemorySystem) -> dict[str, dict[str, float]]:
 
 
 class LiveEvaluation(LiveResult[OwnEvaluation]):
-    """The latest measurement of one store, shared by all who look at it. The worker measures."""
+    """The latest measurement of a store, made by the worker."""
 
     _n_at_begin: int | None = None
     """Number of experiences when it began by itself last. A measurement that failed or was cancelled is not repeated
     before the store has grown again."""
 
     def ask(self) -> None:
-        """Let the worker measure."""
+        """Ask the worker for a measurement."""
         self._submit(EvaluationJob(**self._place))
 
     def keep_up(self) -> None:

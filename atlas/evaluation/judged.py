@@ -1,4 +1,4 @@
-"""The queries that were judged on a store, as a task to measure its searches on."""
+"""Judged queries of a store as a retrieval task."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ONLY_WRONG = "your queries with only wrong hits"
 
 
 def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> RetrievalTask | None:
-    """Return the task to find the hits that were judged right, or None if there are none.
+    """Return the task to find the hits judged right, or None without such judgements.
 
     A query whose right hits are no longer in the store is left out.
 
@@ -37,7 +37,7 @@ def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collec
 
 
 def judged_wrong(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> Mapping[str, str]:
-    """Return the queries whose hits were all judged wrong, each with itself as its group. They should find no hit.
+    """Return the queries whose hits were all judged wrong, each with itself as its group. They should have no hits.
 
     Args: as of `judged_queries`.
     """
@@ -49,7 +49,7 @@ def judged_wrong(judgements: Sequence[Judgement], collection: str, ids: Collecti
 
 
 def _findable(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> dict[str, list[Judgement]]:
-    """Return the judgements of records that searches find, by query."""
+    """Return the judgements of searchable records, by query."""
     return by_query(
         [judgement for judgement in judgements if judgement.collection == collection and judgement.record_id in ids]
     )

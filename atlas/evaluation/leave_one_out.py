@@ -1,4 +1,4 @@
-"""Evaluation of a store without judgements: its own attempts are the queries, and the answers too."""
+"""Leave-one-out evaluation of a store on its own attempts, without judgements."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from atlas.protocols.infra import Progress
 OWN_TASK = "own attempts"
 
 MAX_QUERIES = 500
-"""Most attempts of a store that are asked for. Those of a larger one are drawn at random."""
+"""Maximum number of attempts used as queries. More are sampled."""
 
 LOOKED_AT = 4
-"""Number of records whose outcomes are compared with the actual one: as many as a search returns by default."""
+"""Number of hits whose outcomes predict the actual one, the default of a search."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,17 +43,17 @@ class OutcomeDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeRow:
-    """Quality of predicting how an attempt went by the outcomes of what one retriever found."""
+    """Quality of predicting an attempt's outcome from the outcomes of a retriever's hits."""
 
     name: str
     accuracy: Estimate
-    """Share of the attempts that ended as most of those found did. An even split counts half."""
+    """Share of the attempts with the majority outcome of their hits. Ties count one half."""
 
     brier: Estimate
-    """Mean squared distance of the share of successes among those found from the outcome. 0 is best."""
+    """Brier score of the hits' success rate as a prediction. 0 is best."""
 
     n_guessed: int
-    """Number of attempts for which no attempt with a known outcome was found. The base rate stands in."""
+    """Number of attempts without a hit of known outcome, predicted by the base rate."""
 
     differences: Mapping[str, OutcomeDifference] = field(default_factory=dict)
     """Differences from each row that it is compared with: mean over the same attempts of its value − that one's."""
@@ -61,7 +61,7 @@ class OutcomeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeAgreement:
-    """Agreement of the outcomes of attempts with those of what is found for them."""
+    """Agreement of attempts' outcomes with those of their hits."""
 
     n_attempts: int
     n_groups: int
@@ -118,7 +118,7 @@ def outcome_agreement(
     limit: int = MAX_QUERIES,
     on_progress: Progress | None = None,
 ) -> OutcomeAgreement | None:
-    """Predict each attempt's outcome from those of the others that are found for its task.
+    """Predict each attempt's outcome from the other attempts found for its task.
 
     None if no outcome is known.
 

@@ -29,7 +29,7 @@ class JudgedQuery:
     """The task that it is about, which decides its half and is the unit of resampling."""
 
     without: frozenset[str] = frozenset()
-    """Records that are taken out for this query, such as the attempt that it was taken from."""
+    """Records excluded for this query, such as its own attempt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +49,14 @@ class JudgedCorpus:
 
     name: str
     trajectories: tuple[Trajectory, ...]
-    """Their ids are the records that judgements name."""
+    """Attempts, whose ids are used in judgements."""
 
     tasks: tuple[RetrievalTask, ...]
     nonsense: tuple[str, ...] = ()
     """Queries without a relevant record, so that the right answer is empty."""
 
     origin: str = ""
-    """The source that several corpora are made of, so that they are related. Empty for one by itself."""
+    """Common source of related corpora. Empty for an independent one."""
 
     @property
     def texts(self) -> dict[str, str]:
@@ -69,11 +69,11 @@ class Ranking:
     """Ids retrieved for a query."""
 
     ids: tuple[str, ...]
-    """The best first, each once. Empty if the retriever found no record that it considers relevant."""
+    """Distinct ids, best first. Empty if the retriever found no relevant record."""
 
 
 class Retriever(Protocol):
-    """A way to retrieve, which is one row of the report."""
+    """A retrieval method, which is one row of the report."""
 
     @property
     def name(self) -> str:
@@ -92,11 +92,11 @@ class Retriever(Protocol):
 
     @property
     def hides(self) -> bool:
-        """True if it leaves out records that it considers irrelevant, so that its answer may be empty."""
+        """True if it has a relevance threshold, so that its answer may be empty."""
         ...
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
-        """Return at most `depth` best records for a query, without those in `without`, and without collapsing."""
+        """Return at most `depth` best records for a query, excluding `without`, ungrouped."""
         ...
 
 
@@ -190,7 +190,7 @@ def answerable_queries(task: RetrievalTask, texts: Mapping[str, str], half: Half
 
 
 def relevant_ids(query: JudgedQuery, texts: Mapping[str, str]) -> list[str]:
-    """Return the records that clearly help, without those that are taken out."""
+    """Return the relevant records, without excluded ones."""
     ids = [record_id for record_id, grade in query.grades.items() if is_relevant(grade)]
     return [record_id for record_id in ids if record_id in texts and record_id not in query.without]
 
@@ -235,7 +235,7 @@ def _run_retriever(
 def _ask(retriever: Retriever, text: str, without: frozenset[str], counter: _QueryCounter) -> Ranking:
     ranking = retriever.rank(text, without, DEPTH)
     if len(set(ranking.ids)) < len(ranking.ids) or without & set(ranking.ids):
-        raise InvalidInput(f"{retriever.name!r} ranked a record twice, or one that was to be left out, for {text!r}")
+        raise InvalidInput(f"{retriever.name!r} ranked a record twice, or an excluded one, for {text!r}")
     counter.count()
     return ranking
 

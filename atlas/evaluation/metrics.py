@@ -15,7 +15,7 @@ RELATED, HELPS, SAME = 1, 2, 3
 """Grades: somewhat related, clearly helpful, and the same problem. A record without a judgement has 0."""
 
 DEPTH = 10
-"""Number of ranks that count: about what a person reads, or an agent is given."""
+"""Number of ranks that count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ def hit(ranking: JudgedRanking, k: int) -> float:
 
 
 def recall(ranking: JudgedRanking, k: int) -> float:
-    """Return the share of the relevant records among the first k. It is under 1 if there are more than k of them."""
+    """Return the share of the relevant records among the first k, at most k / n for n of them."""
     return sum(map(is_relevant, ranking.found[:k])) / max(ranking.n_relevant, 1)
 
 
@@ -71,7 +71,7 @@ def ndcg(ranking: JudgedRanking, k: int) -> float:
 
 
 def found_nothing(ranking: JudgedRanking) -> float:
-    """Return 1 if the ranking is empty although a record is relevant, else 0. Of this metric alone, less is better."""
+    """Return 1 if the ranking is empty although a record is relevant, else 0. Lower is better."""
     return float(not ranking.found and ranking.n_relevant > 0)
 
 

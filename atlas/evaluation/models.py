@@ -1,4 +1,4 @@
-"""Embedding models side by side on a store's own records, so that a researcher can decide which to embed it with."""
+"""Comparison of embedding models on a store's own records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
 
 N_TIMED = 20
-"""Queries whose time is taken."""
+"""Number of timed queries."""
 
 BATCH = 256
 METRICS = ("hit@1", "hit@10", "MRR@10")
@@ -46,7 +46,7 @@ class ModelCost:
     """Median time of `retrieve` once the query is embedded."""
 
     model_mb: float = 0.0
-    """Size of its files on this machine, in MB of 1,000,000 bytes. 0 if it has none, as a model of a service."""
+    """Size of its files on this machine, in MB of 1,000,000 bytes. 0 for a remote model."""
 
     problem: str = ""
     """Sentence on why the model could not be measured."""
@@ -86,7 +86,7 @@ def compare_models(
     seed: int,
     watch: Watch,
 ) -> ModelReport:
-    """Search a store's own records with each of several models, in temporary stores. The store itself is not changed.
+    """Evaluate several models on copies of a store in temporary stores.
 
     Args:
         models: Names. The store's own comes first, whether it is among them or not.
@@ -174,7 +174,7 @@ def _times(memory: MemorySystem, tasks: dict[str, RetrievalTask], seed: int) -> 
 
 
 def models_as_json(report: ModelReport) -> str:
-    """Return everything known as one JSON object."""
+    """Return the report as JSON."""
     return json.dumps(asdict(report), ensure_ascii=False, indent=1)
 
 

@@ -1,4 +1,4 @@
-"""Replay of attempts in the order of time, asking a memory for each one's task before the attempt is stored."""
+"""Replay of attempts in order of time: each task is queried before its attempt is stored."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ReplayedAttempt:
     """Number of earlier attempts at the same task."""
 
     held: tuple[JudgedRanking, ...]
-    """Content of each memory as a ranking in unknown order, of which only the share of the same task is known."""
+    """Contents of each memory as an unordered ranking, to compute chance levels."""
 
     is_verbatim: bool
     """True if one of those has the same text for its task."""
@@ -66,7 +66,7 @@ class ReplayedAttempt:
 
 @dataclass(slots=True)
 class ReplayClock:
-    """A clock that stands where the replay is."""
+    """A clock set to the current time of a replay."""
 
     at: datetime = EPOCH
 
@@ -78,7 +78,7 @@ class ReplayClock:
 def in_time(trajectories: Sequence[Trajectory]) -> tuple[list[list[Trajectory]], bool]:
     """Return attempts in the order in which they were made, grouped by instant, and whether that order is known.
 
-    If one has no time, all stay in the order in which they came, each by itself.
+    If any has no time, all keep their order, ungrouped.
     """
     if not all(trajectory.timestamp for trajectory in trajectories):
         return [[trajectory] for trajectory in trajectories], False
@@ -103,7 +103,7 @@ def replay(
     counter: TokenCounter,
     budget_tokens: int = BUDGET_TOKENS,
 ) -> Iterator[ReplayedAttempt]:
-    """Ask for each attempt's task, then store it. Those of one instant are all asked for before one is stored."""
+    """Retrieve for each attempt's task, then store the attempt. Attempts of an instant are stored together."""
     stored: list[Trajectory] = []
     sources: Sources = {}
     for moment in moments:
@@ -111,7 +111,7 @@ def replay(
         for trajectory in moment:
             yield _replay_attempt(memory, trajectory, stored, sources, counter, budget_tokens)
         for trajectory in moment:
-            # No agent saw what was retrieved here, so nothing of it was used.
+            # No agent used the hits.
             unused = {**trajectory.metadata, "used": []}
             ids = memory.store(replace(trajectory, metadata=unused, timestamp=clock.at))
             for name in set(MEMORIES).intersection(ids):

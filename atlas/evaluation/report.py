@@ -33,7 +33,7 @@ BLOCKS = (
 )
 
 Grid = list[list[str]]
-"""Rows of cells, of which the first is the heading."""
+"""Rows of cells, with the heading first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +45,10 @@ class Report:
 
     half: Half
     seed: int
-    """Of the intervals and of draws from large stores."""
+    """Seed of the intervals and of sampling."""
 
     retrievers: Mapping[str, str]
-    """Description of how each row ranks, and what was tuned for it on what, by its name."""
+    """Description of each row's ranking and tuning, by name."""
 
     tasks: tuple[TaskResult, ...]
     outcomes: OutcomeAgreement | None = None
@@ -80,7 +80,7 @@ class OwnEvaluation:
 
 
 def as_json(report: Report) -> str:
-    """Return everything known as one JSON object."""
+    """Return the report as JSON."""
     return json.dumps(asdict(report), ensure_ascii=False, indent=1)
 
 

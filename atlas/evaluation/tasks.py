@@ -30,7 +30,7 @@ from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Embedder, Progress, Where, WholeEmbedder
 
 Watch = Callable[[str], Progress]
-"""Callback that takes the name of what begins, and returns a callback for its progress."""
+"""Callback that takes the name of a step, and returns a callback for its progress."""
 
 FUSED = "fused"
 AGENT = "as an agent gets it"
@@ -67,7 +67,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """The answers of a memory to an agent, less what the memory hides as irrelevant."""
+    """The answers of a memory to an agent, with its relevance threshold."""
 
     experience: ChromaExperienceMemory
 
@@ -82,7 +82,7 @@ class AgentRow:
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
         """Return the ranking for a query as if the memory did not contain the records in `without`.
 
-        They must not be found at all: what is hidden may depend on the best hit.
+        They are excluded before ranking, because the threshold depends on the best hit.
         """
         return Ranking(tuple(getattr(hit.item, self.id_field) for hit in self.hits(text, without, depth)))
 
@@ -115,7 +115,7 @@ def _blocks(
 
 
 def _but_for(key: str, values: Collection[str]) -> Where | None:
-    """Return a filter that passes all but some values of a field: what is before, between and after them."""
+    """Return a filter that excludes values of a field, as a union of ranges."""
     if not values:
         return None
     ends = sorted(values)
@@ -127,13 +127,13 @@ TUNED = "its weights were chosen on the development half"
 
 
 SIGNALS = ("meaning", "words", "success", "recency")
-"""Signals that are taken away, one at a time. The other signals need a memory that has been used."""
+"""Signals to ablate, one at a time. The others need a memory with usage."""
 
 OWN_SIGNALS = (*SIGNALS, "use", "pin")
 
 
 def rows_of(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
-    """Return the ways to search a memory that are compared. None of them counts as a retrieval."""
+    """Return the compared rows of a memory, which do not count retrievals."""
     return _rows(memory, id_field, RankingWeights(), f"what `search` does; {TUNED}", SIGNALS)
 
 
@@ -165,7 +165,7 @@ def own_rows(memory: MemorySystem, id_field: str) -> tuple[Retriever, ...]:
 
 
 def profile_row(name: str) -> str:
-    """Return the name in the report of a profile that is not the one in use."""
+    """Return the row name of an inactive profile."""
     return f"profile {name}"
 
 
@@ -260,7 +260,7 @@ def evaluate_corpora(
     watch: Watch,
     rows_of: Rows = rows_of,
 ) -> Report:
-    """Fill a temporary store with each corpus and try all ways to search on its tasks, and on what is foreign to it.
+    """Evaluate all rows on each corpus in a temporary store, with its tasks and foreign queries.
 
     Args:
         corpora: The attempts and the tasks on them.
@@ -299,7 +299,7 @@ def evaluate_corpora(
 
 
 def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, rows_of: Rows = own_rows) -> Report:
-    """Try all ways to search a memory on its own attempts and on its judged queries.
+    """Evaluate all rows on a memory's own attempts and judged queries.
 
     No record is written or counted as retrieved.
 
@@ -349,9 +349,9 @@ def own_tasks(memory: MemorySystem, attempts: Sequence[Attempt], *, half: Half, 
 
 
 def _with_caches(memory: MemorySystem) -> MemorySystem:
-    """Return the same memory with an embedder and a store that remember.
+    """Return a copy of a memory with a caching embedder and store.
 
-    Every row asks the same questions, so each is embedded and looked up once.
+    All rows share the same queries.
     """
     experience, storage = memory.experience, memory.storage
     embedder = CachedEmbedder(experience.embedder)

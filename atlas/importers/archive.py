@@ -34,7 +34,7 @@ def opened(path: Path, limits: Limits) -> Iterator[zipfile.ZipFile]:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
-        raise ImportFailed(f"the file is not a readable zip file, or is cut off: {error}") from error
+        raise ImportFailed(f"the file is not a readable zip file, or is truncated: {error}") from error
     with archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
         if unpacked > limits.max_file_bytes:
@@ -70,7 +70,9 @@ def _check_declared(entry: zipfile.ZipInfo, limits: Limits) -> None:
             f"{limits.max_document_bytes / MEGABYTE:,.0f} MB that are read at once"
         )
     if size > RATIO_FREE_BYTES and size / packed > limits.max_ratio:
-        raise InvalidInput(f"{entry.filename} unpacks to {size / packed:,.0f} times its size, which no log does")
+        raise InvalidInput(
+            f"{entry.filename} unpacks to {size / packed:,.0f} times its size, which is implausible for a log"
+        )
     if entry.compress_type not in _METHODS:
         raise InvalidInput(f"{entry.filename} is packed by method {entry.compress_type}; pack it with deflate")
 

@@ -88,7 +88,7 @@ def parse_json(raw: bytes) -> Any:
             f"is not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1} of the row"
         ) from error
     except ValueError as error:  # Python's limit on the digits of a number
-        raise InvalidInput("holds a number of too many digits; write it as a string") from error
+        raise InvalidInput("contains a number with too many digits; write it as a string") from error
     except RecursionError as error:
         raise InvalidInput("nests too deeply; flatten it") from error
 

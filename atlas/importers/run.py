@@ -313,7 +313,7 @@ class _Run:
         if self._strict:
             self.flush()
             raise ImportFailed(
-                f"{rejection}; {self._added.total()} were added before. Mend it, or import without --strict"
+                f"{rejection}; {self._added.total()} were added before. Fix it, or import without --strict"
             )
 
     def _tell_progress(self) -> None:

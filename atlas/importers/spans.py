@@ -79,7 +79,7 @@ class _Splitter:
                 self._check_close(opened, token)
                 return
             yield from self._inside(token, is_object=opened.mark == "{")
-        raise ImportFailed("the file ends too early, in the middle of the document; it seems to be cut off")
+        raise ImportFailed("the file ends in the middle of the document; it may be truncated")
 
     def _open(self, tokens: Iterator[_Token]) -> _Token:
         token = next(tokens, None)

@@ -64,7 +64,7 @@ class AccessDirectory:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise StoreUnavailable(f"{path} cannot be read ({error}); look at its permissions") from error
+            raise StoreUnavailable(f"{path} cannot be read ({error}); check its permissions") from error
 
     def last_purge(self) -> str:
         """Return an empty list: a purge removes the copies, which lie in the same directory."""

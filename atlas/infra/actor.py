@@ -153,7 +153,7 @@ def refuse_under_review(act: str) -> None:
     """
     if is_under_review():
         raise NotAllowed(
-            f"{actor_name('')} writes under review and may not {act}, which holds for everybody at once; ask a curator"
+            f"{actor_name('')} writes under review and may not {act}, which affects everyone; ask a curator"
         )
 
 
@@ -190,4 +190,4 @@ def check_store(directory: Path) -> None:
     """
     actor = present_actor()
     if actor is not None and actor.store is not None and actor.store.resolve() != directory.resolve():
-        raise NotAllowed(f"{actor.name} was let into another store than this one; open the page of this store again")
+        raise NotAllowed(f"{actor.name} has access to another store, not to this one; reload the page of this store")

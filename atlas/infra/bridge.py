@@ -190,7 +190,9 @@ def _result(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
             if loop.is_closed():
                 raise RuntimeError("the event loop was closed before its tasks ended") from None
             if not loop.is_running() and _is_ending():
-                raise RuntimeError("the process ends, and the event loop was stopped before its tasks ended") from None
+                raise RuntimeError(
+                    "the process is exiting, and the event loop was stopped before its tasks ended"
+                ) from None
 
 
 def _is_ending() -> bool:

@@ -1,1 +1,1 @@
-"""Long work in a process of its own, and the files that pages read its progress and results from."""
+"""Jobs in a worker process, with files for their progress and results."""

@@ -1,7 +1,6 @@
-"""Results that are kept beside the store: written whole or not at all, and never needed to read the store.
+"""Artefacts: derived results in files, written atomically and never needed to read the store.
 
-Those of a store that several servers show are published in its database. The files of a machine are copies of these
-then: the time of such a file is the version that it is a copy of.
+With several servers, they are published in the database, and local files are caches whose mtime is the version.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _UNREADABLE = (
     *(OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, struct.error),
 )
-"""Errors that damage to a file may raise, in `zipfile`, in numpy, or here."""
+"""Exceptions of decoding a damaged file."""
 
 
 class ArtefactFile(ABC, Generic[T]):
@@ -60,32 +59,32 @@ class ArtefactFile(ABC, Generic[T]):
         self._job = ""
 
     def shared_by(self, shared: SharedState | None, job: str = "") -> Self:
-        """Return it as what every server of the store shows. Where there is one machine alone, it stays a file of it.
+        """Return the artefact shared by all servers of a store, or itself with a single machine.
 
         Args:
-            shared: What the servers have in common. None if the store is a directory.
-            job: What makes the next result.
+            shared: State shared by the servers. None for a directory.
+            job: Id of the job that makes the next result.
         """
         self._shared, self._job = shared, job
         return self
 
     @property
     def written_at(self) -> int:
-        """Time at which it was saved last, in nanoseconds since 1970. 0 before that."""
+        """Time of the last save, in nanoseconds since 1970. 0 before that."""
         self._bring_up_to_date()
         return self._file_time()
 
     def load(self) -> T | None:
-        """Return the artefact as it was saved last. None if it is missing, or the file cannot be read."""
+        """Return the saved artefact, or None if the file is missing or damaged."""
         self._bring_up_to_date()
         return load_artefact(self.path, self._decode)
 
     def save(self, artefact: T) -> None:
-        """Write the artefact in place of the present one.
+        """Write the artefact, replacing the current one.
 
         Raises:
-            StoreUnavailable: The directory cannot be written; what was there is still there.
-            PlanOutdated: The store was restored, embedded again or purged of a record while it was worked out.
+            StoreUnavailable: The directory cannot be written; the current one is kept.
+            PlanOutdated: The store was restored, re-embedded or purged during the computation.
         """
         header, arrays = self._header(artefact), self._arrays(artefact)
         read_from = _ledger_of(header)
@@ -97,7 +96,7 @@ class ArtefactFile(ABC, Generic[T]):
             _write(self.path, header, arrays, partial(self._publish, self._shared, ledger_id=read_from))
 
     def is_made_since(self, before: Publication | None) -> bool:
-        """Return whether this job has been done since, by another server."""
+        """Return whether another server has done this job since."""
         now = self._shared.published(self.name) if self._shared is not None else None
         is_new = now is not None and (before is None or now.version != before.version)
         return is_new and now is not None and now.is_whole and now.job == self._job
@@ -109,7 +108,7 @@ class ArtefactFile(ABC, Generic[T]):
             return 0
 
     def _publish(self, shared: SharedState, file: Path, *, ledger_id: str) -> None:
-        """Publish a file that is about to be put in place, and give it the time of its version."""
+        """Publish a file before it is moved into place, and set its mtime to the version."""
         is_small = file.stat().st_size <= MAX_BYTES
         if not is_small:
             logger.warning(
@@ -121,7 +120,7 @@ class ArtefactFile(ABC, Generic[T]):
         os.utime(file, ns=(version, version))
 
     def _bring_up_to_date(self) -> None:
-        """Take what another server has published since, and let go of what was purged."""
+        """Fetch a newer published version, and drop one that was purged."""
         shared = self._shared
         if shared is None:
             return
@@ -168,7 +167,7 @@ class ArtefactFile(ABC, Generic[T]):
 
     @abstractmethod
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> T:
-        """Return the artefact in a file's content. Raise one of `_UNREADABLE` if that is not what was saved."""
+        """Return the artefact decoded from a file, or raise one of `_UNREADABLE` if it is damaged."""
 
 
 def load_artefact(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, npt.NDArray[Any]]], T]) -> T | None:
@@ -176,7 +175,7 @@ def load_artefact(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, 
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             if damaged := archive.testzip():  # numpy would read on, and fail in many ways
-                raise zipfile.BadZipFile(f"{damaged} in it is damaged")
+                raise zipfile.BadZipFile(f"its part {damaged} is damaged")
             arrays = {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
         header = json.loads(arrays.pop("header").tobytes())
         if header.pop("version") != VERSION:
@@ -195,10 +194,10 @@ def _array(content: bytes) -> npt.NDArray[Any]:
 
 
 def save_artefact(path: Path, header: Mapping[str, Any], **arrays: npt.NDArray[Any]) -> None:
-    """Write a header of JSON's values, and arrays, in place of a file.
+    """Write a JSON header and arrays to a file, atomically.
 
     Raises:
-        StoreUnavailable: The directory cannot be written; what was there is still there.
+        StoreUnavailable: The directory cannot be written; the current file is kept.
     """
     _write(path, header, arrays)
 
@@ -217,7 +216,7 @@ def server_of(directory: Path, *, read_only: bool = False) -> Iterator[Store | N
 
 
 def _ledger_of(header: Mapping[str, Any]) -> str:
-    """Return the id of the ledger that a result was worked out from. Empty if it is unknown."""
+    """Return the id of the ledger that a result was derived from. Empty if unknown."""
     return str(header.get("ledger_id") or header.get("moment", {}).get("ledger_id", ""))
 
 
@@ -239,7 +238,7 @@ def _write(
 
 
 def _put(path: Path, fill: Callable[[Path], None]) -> None:
-    """Put what a function writes in place of a file, whole or not at all."""
+    """Write a file atomically with a function."""
     beside = temporary_path(path)
     try:
         make_directory_in(path.parent.parent, path.parent.name)

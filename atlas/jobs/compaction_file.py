@@ -43,6 +43,6 @@ def _rows(kind: type[Any], columns: Mapping[str, Any]) -> Iterator[Any]:
         if {*map(type, columns[name])} - {form}:
             raise TypeError(f"{name} should be {form} in every row")
         if name in _TIERS and {*columns[name]} - {*TIERS}:
-            raise ValueError(f"a tier is none of {', '.join(TIERS)}")
+            raise ValueError(f"a tier should be one of {', '.join(TIERS)}")
     for values in zip(*(columns[name] for name in forms), strict=True):
         yield kind(**dict(zip(forms, values, strict=True)))

@@ -225,10 +225,10 @@ def _function(code: str, name: str) -> Function:
     tree = try_parse(code)
     function = tree.body[0] if tree is not None and len(tree.body) == 1 else None
     if not isinstance(function, ast.FunctionDef) or function.name != name or function.decorator_list:
-        raise InvalidInput(f"code should define the one function {name!r} and nothing beside it")
+        raise InvalidInput(f"code should define only the function {name!r}")
     for node in ast.walk(function):
         if isinstance(node, ast.Import | ast.ImportFrom | ast.Global | ast.ClassDef):
-            raise InvalidInput("code may hold no imports, no classes and no global statements")
+            raise InvalidInput("code may not contain imports, classes or global statements")
         attributes = [node.attr] if isinstance(node, ast.Attribute) else getattr(node, "kwd_attrs", [])  # of a pattern
         for attribute in attributes:
             if attribute.startswith("_") or attribute in _READING:

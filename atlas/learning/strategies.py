@@ -212,7 +212,7 @@ class ProvenCompression:
         existing: set[str] = set()
         for abstraction in compression.abstractions:
             if cancelled is not None and cancelled():
-                raise Cancelled("naming what was found was cancelled; nothing was changed")
+                raise Cancelled("naming the concepts was cancelled; nothing was changed")
             unnamed = _concept(abstraction, concepts)
             match = by_shape.get(shape(unnamed.code))
             if match is not None:

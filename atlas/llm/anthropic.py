@@ -42,7 +42,7 @@ class AnthropicApi:
         try:
             return _reply(self._client.messages.create(**request, timeout=timeout_seconds))
         except anthropic.APITimeoutError as error:
-            raise ApiError("it took too long", is_timeout=True) from error
+            raise ApiError("the request timed out", is_timeout=True) from error
         except anthropic.APIStatusError as error:
             message = error.api_message or str(error)
             raise ApiError(

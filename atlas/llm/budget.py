@@ -193,7 +193,7 @@ class Account:
     def check_available(self, model: object) -> None:
         """Raise `LLMUnavailable` for a model that could not be asked before, or if no time is left."""
         if reason := self._stopped.get(id(model)):
-            raise LLMUnavailable(f"it was not asked again, as it could not be asked before: {reason}")
+            raise LLMUnavailable(f"it was not called again after an earlier failure: {reason}")
         if self.seconds_left == 0.0:
             raise self.unavailable(model, LLMUnavailable("there was no time left to ask it"))
 

@@ -105,7 +105,7 @@ class ModelClient:
 
     @property
     def concurrency(self) -> int:
-        """Number of questions that it takes at once."""
+        """Maximum number of concurrent requests."""
         return self._settings.llm_concurrency
 
     @property
@@ -254,7 +254,7 @@ class _Service:
             async with asyncio.timeout(timeout):
                 reply = await asyncio.to_thread(sending)
         except TimeoutError as error:
-            raise ApiError("it took too long", is_timeout=True) from error
+            raise ApiError("the request timed out", is_timeout=True) from error
         self._protocol_is_known = True
         return reply
 
@@ -293,7 +293,7 @@ class _Service:
         host = urlsplit(api.address).hostname or ""
         if settings.llm_forbidden and not _is_this_machine(host):
             raise LLMUnavailable(
-                f"asking {host} is forbidden here; unset ATLAS_LLM_FORBIDDEN to allow it, "
+                f"calls to {host} are forbidden; unset ATLAS_LLM_FORBIDDEN to allow it, "
                 "or use atlas.testing.ScriptedLLM in tests"
             )
         return api
@@ -302,7 +302,7 @@ class _Service:
         model = self._settings.llm_model
         if error.retry_after is not None and error.retry_after > MAX_WAIT_SECONDS:
             raise LLMUnavailable(
-                f"{model} can be asked again in {error.retry_after:.0f} seconds, says its service; try again then"
+                f"{model} can be asked again in {error.retry_after:.0f} seconds; try again then"
             ) from error
         wait = min(self._backoff_seconds * 2**attempt, MAX_WAIT_SECONDS) * random.uniform(0.75, 1.0)
         logger.warning("%s does not answer (%s); asking again", model, _describe(error))
@@ -386,4 +386,4 @@ def _parse_json(text: str) -> Any:
         except ValueError as error:
             fault = error
     excerpt = f"; it says {text[:200]!r}" if text else ""
-    raise LLMReplyInvalid(f"the reply is no JSON object{excerpt}", reply=text) from fault
+    raise LLMReplyInvalid(f"the reply is not a JSON object{excerpt}", reply=text) from fault

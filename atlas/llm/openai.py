@@ -45,7 +45,7 @@ class OpenAIApi:
                 f"{self.address}/chat/completions", json=request, timeout=httpx.Timeout(timeout_seconds)
             )
         except httpx.TimeoutException as error:
-            raise ApiError("it took too long", is_timeout=True) from error
+            raise ApiError("the request timed out", is_timeout=True) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ApiError(str(error) or type(error).__name__) from error
         if response.is_success:

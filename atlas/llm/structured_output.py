@@ -88,12 +88,12 @@ async def ask(llm: LLMClient, question: Question[T]) -> T:
         return await conversation.again(first)
     except (LLMReplyInvalid, InvalidInput) as error:
         raise LLMReplyInvalid(
-            f"{model_name(llm)} answered twice, but not what was asked for: first {first}; then {error}",
+            f"{model_name(llm)} gave two invalid answers: first {first}; then {error}",
             reply=conversation.reply,
         ) from error
     except LLMBudgetExceeded as error:  # the next question may have room: it holds no earlier answer
         raise LLMReplyInvalid(
-            f"{model_name(llm)} did not answer what was asked for: {first}; it could not be asked again: {error}",
+            f"{model_name(llm)} gave an invalid answer: {first}; the retry failed: {error}",
             reply=conversation.reply,
         ) from error
 
@@ -257,7 +257,7 @@ def conforming(answer: Any, schema: Mapping[str, Any]) -> Any:
     )
     if faults:
         descriptions = "; ".join(f"{fault.json_path}: {_short(fault.message)}" for fault in faults[:MAX_FAULTS])
-        raise LLMReplyInvalid(f"the answer does not have the form that was asked for: {descriptions}")
+        raise LLMReplyInvalid(f"the answer does not match the schema: {descriptions}")
     return answer
 
 

@@ -112,7 +112,9 @@ def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str
     named = dict.fromkeys([*_NUMBER.findall(written), *_IDENTIFIER.findall(written)])
     unknown = [name for name in named if _normalised(name) not in data]
     if unknown:
-        raise InvalidInput(f"it names what is not in the data: {', '.join(unknown[:5])}; name only what is there")
+        raise InvalidInput(
+            f"it mentions names that are not in the data: {', '.join(unknown[:5])}; use only names from the data"
+        )
     words, source_words = significant_words(written), significant_words("\n".join(basis.sources))
     if words and source_words and words.isdisjoint(source_words):
         raise InvalidInput("it shares no words with the data; write about what the data show")
@@ -158,11 +160,11 @@ def _is_prose(value: Any) -> bool:
 
 def _check_text(name: str, text: str, basis: Basis) -> None:
     if is_loop(text):
-        raise InvalidInput(f"{name} repeats itself; say it once")
+        raise InvalidInput(f"{name} repeats itself; shorten it")
     if not basis.echoes.isdisjoint(_runs(text, ECHO_WORDS)):
         raise InvalidInput(f"{name} repeats the question; answer it")
     if not basis.copies.isdisjoint(_runs(text, COPY_WORDS)):
-        raise InvalidInput(f"{name} copies a long part of the data; say it in words of your own, and shorter")
+        raise InvalidInput(f"{name} copies a long part of the data; paraphrase and shorten it")
 
 
 def _words(text: str) -> list[str]:

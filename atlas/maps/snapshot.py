@@ -71,7 +71,7 @@ def reread(store: Store, collection: str, earlier: EmbeddedRecords) -> EmbeddedR
 
 
 def n_changed(store: Store, collection: str, since: int) -> int:
-    """Return how many live records were added or changed after a revision. No vector is read for it."""
+    """Return the number of live records added or changed after a revision. No vector is read for it."""
     return store.ledger.n_changed(collection, since)
 
 

@@ -131,7 +131,7 @@ def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reser
     if sorted(entry["group"] for entry in answer) != sorted(numbers):
         raise InvalidInput(f"each of the groups {sorted(numbers)} should have exactly one name")
     if empty := [name for name in names.values() if not _words(name) - _OF_THE_QUESTION]:
-        raise InvalidInput(f"a name should say what its tasks are about, but these do not: {empty}")
+        raise InvalidInput(f"a name should describe the subject of its tasks, but these do not: {empty}")
     if loops := [name for name in names.values() if max(Counter(name.casefold().split()).values(), default=0) > 2]:
         raise InvalidInput(f"a name should not repeat a word, but these do: {loops}")
     if odd := [name for name in names.values() if not name or not name.isprintable()]:

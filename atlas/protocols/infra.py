@@ -27,7 +27,7 @@ class Clock(Protocol):
     """A source of the time."""
 
     def now(self) -> datetime:
-        """Return the present, in UTC."""
+        """Return the current time in UTC."""
         ...
 
 
@@ -145,7 +145,7 @@ class VectorIndex(Protocol):
         ...
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete all vectors."""
         ...
 
 

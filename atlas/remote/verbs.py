@@ -25,9 +25,9 @@ class Remote:
     def __getattr__(self, name: str) -> Any:
         verb = name.removeprefix("a")
         if {name, verb} & NEEDS_FILES:
-            raise AttributeError(f"`{name}` needs the store's files; call it beside them, on atlas.open_memory")
+            raise AttributeError(f"`{name}` needs the store's files; call it on that machine, on atlas.open_memory")
         if {name, verb} & OF_THIS_PROGRAM:
-            raise AttributeError(f"`{name}` is for objects of one program; call it on atlas.open_memory")
+            raise AttributeError(f"`{name}` takes in-process objects; call it on atlas.open_memory")
         raise AttributeError(f"a memory on a server has no {name!r}")
 
 

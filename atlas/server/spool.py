@@ -169,7 +169,7 @@ def _read(path: Path) -> SpooledTrace:
     """
     lines = [line for raw in path.read_bytes().split(b"\n") if (line := _parsed(raw))]
     if not lines:
-        raise InvalidInput("the file holds no span")
+        raise InvalidInput("the file contains no span")
     received = [each for line in lines for each in decode_spans(line["request"], logger.warning)]
     by_id = {each.span.id: each for each in received}
     [trace] = traces(by_id.values())

@@ -230,7 +230,7 @@ class Collection(ABC):
         return self.count()
 
     def count(self, where: Where | None = None) -> int:
-        """Return how many records pass a filter."""
+        """Return the number of records that pass a filter."""
         return len(self.scan(where))
 
     def n_at_most(self) -> int:

@@ -55,19 +55,19 @@ class Columns(Protocol):
     """Values of many records at once."""
 
     def ids(self, collection: str, where: Where | None = None) -> list[str]:
-        """Return the ids of the live records that pass a filter, as they were added."""
+        """Return the ids of the live records that pass a filter, in the order of insertion."""
 
     def column(self, collection: str, key: str, where: Where | None = None) -> dict[str, Any]:
         """Return the value of a metadata key, of `stored_at` or of `usage.…`, by id."""
 
     def keys(self, collection: str) -> set[str]:
-        """Return the metadata keys that some live record has."""
+        """Return the metadata keys of live records."""
 
     def before(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
         """Return the n predecessors of each record in its group, nearest first."""
 
     def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
-        """Return the titles of the records that are live, by id."""
+        """Return the titles of live records, by id."""
 
     def counts_by_day(self, collection: str, where: Where | None = None) -> dict[str, dict[str, int]]:
         """Return how many records each day (UTC) has, by outcome."""
@@ -86,7 +86,7 @@ class MarkTables(Protocol):
         """Return a mark of every record that has it: a tuple of tags, a boolean or a string."""
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
-        """Set records' marks, or raise `NotFound` where one does not exist."""
+        """Set the marks of records, or raise `NotFound` if one does not exist."""
 
     def change(
         self,
@@ -95,7 +95,7 @@ class MarkTables(Protocol):
         change: Callable[[Marks], Marks],
         operation: OperationDraft,
     ) -> int:
-        """Set records' marks to the result of a function of them, and return how many that changed."""
+        """Apply a function to the marks of records, and return the number of changed records."""
 
     def strays(self) -> list[tuple[str, str]]:
         """Return the collection and id of marks without a record in the ledger."""
@@ -117,7 +117,7 @@ class UsageTables(Protocol):
         """Return the usage of each record, including that of the ones merged into it."""
 
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return each use of each record, and of those that were merged into it, oldest first."""
+        """Return the uses of each record, including those of records merged into it, oldest first."""
 
     def by_attempt(self) -> dict[str, list[tuple[str, str]]]:
         """Return the records that each attempt used, each as its collection and id, by the attempt's own id."""
@@ -163,7 +163,7 @@ class VectorTable(Protocol):
         """Return each record's vector for its whole text (window 0), by id."""
 
     def count(self, collection: str) -> int:
-        """Return how many vectors the records of a collection have."""
+        """Return the number of vectors in a collection."""
 
     def exceed(self, collection: str, n_vectors: int) -> bool:
         """Return whether the live records of a collection have more than `n_vectors` vectors."""
@@ -204,7 +204,7 @@ class Copies(Protocol):
         """Write a consistent copy of the ledger, and return its number of records."""
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
-        """Remove deleted and waiting records from a copy, and return how many that was."""
+        """Remove deleted and waiting records from a copy, and return their number."""
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
         """Validate a copy, and migrate one of an older schema."""
@@ -336,7 +336,7 @@ class LedgerEngine(Protocol):
         """State shared across machines. None if the ledger is a file."""
 
     def close(self) -> None:
-        """Close the connections. A later call opens new ones."""
+        """Close the connections. They are reopened on demand."""
 
     def after_write(self, listener: Callable[[], None]) -> None:
         """Call a function after every write of this process. It should return at once, without an error."""
@@ -383,7 +383,7 @@ class LedgerEngine(Protocol):
         """Return live records sorted by a metadata key, or by insertion. Records without the key come last."""
 
     def count(self, collection: str, where: Where | None = None) -> int:
-        """Return how many live records pass a filter."""
+        """Return the number of live records that pass a filter."""
 
     def ids_beginning(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
         """Return at most two ids with a prefix, of live records or of deleted ones that can be restored."""
@@ -395,7 +395,7 @@ class LedgerEngine(Protocol):
         """Return the live records that pass a filter, by number."""
 
     def known_hashes(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-        """Return the content hashes of live records and of those merged into them, with the id of one of each."""
+        """Return the content hashes that exist, merged records included, each with the id of a live record."""
 
     def at(self, seqs: Sequence[int]) -> dict[int, Record]:
         """Return the live records of these numbers, by number, without vectors and content."""
@@ -410,7 +410,7 @@ class LedgerEngine(Protocol):
         """Return the collections that have or had records."""
 
     def moment(self) -> Moment:
-        """Return the present point in the history."""
+        """Return the current moment of the history."""
 
     def position(self, collection: str) -> Position:
         """Return the current position of a collection, cheap enough to read before every query."""
@@ -425,7 +425,7 @@ class LedgerEngine(Protocol):
         """Return the ids of the records that were added, changed or deleted after a revision, oldest change first."""
 
     def n_changed(self, collection: str, since: int) -> int:
-        """Return how many live records were added or changed after a revision."""
+        """Return the number of live records added or changed after a revision."""
 
     def has_change(self, tip: Tip) -> bool:
         """Return whether a change, and so every earlier one, is in the history."""

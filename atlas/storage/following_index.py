@@ -121,7 +121,7 @@ class FollowingIndex(Protocol):
         """Insert or replace vectors by key."""
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Remove the vectors of these keys. Unknown ones are ignored."""
+        """Remove vectors by key, ignoring unknown keys."""
 
     def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
         """Return at most k keys with their similarities, highest first, if the seal is current."""

@@ -49,4 +49,4 @@ def frozen_at(store: Path) -> datetime | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise StoreUnavailable(f"{store / STAMP} cannot be read ({error}), so this copy is not shown") from error
+        raise StoreUnavailable(f"{store / STAMP} cannot be read ({error}), so this copy cannot be opened") from error

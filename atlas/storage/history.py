@@ -80,7 +80,7 @@ class History(Protocol):
     """The history of operations on records, and undo."""
 
     def check_unchanged(self, collection: str, ids: Sequence[str], moment: Moment) -> None:
-        """Raise `PlanOutdated` if one of these records, or its marks, has changed since a moment."""
+        """Raise `PlanOutdated` if a record or its marks have changed since a moment."""
 
     def operations(self, limit: int = 50, offset: int = 0, wanted: Operations = ANY_OPERATION) -> list[Operation]:
         """Return operations, newest first."""

@@ -155,7 +155,7 @@ class LedgerCollection(Collection):
         )
 
     def delete(self, ids: list[str]) -> int:
-        """Remove records, keeping them in the history, and return how many there were."""
+        """Delete records, keeping them in the history, and return the number of deleted ones."""
         operation = self._operation or self._draft("delete")
         return self._ledger.remove(self._name, ids, operation)
 
@@ -170,7 +170,7 @@ class LedgerCollection(Collection):
         return [as_row(found[record_id]) for record_id in ids if record_id in found]
 
     def count(self, where: Where | None = None) -> int:
-        """Return how many records pass a filter."""
+        """Return the number of records that pass a filter."""
         return self._ledger.count(self._name, where)
 
     def is_empty(self) -> bool:
@@ -213,7 +213,7 @@ class LedgerCollection(Collection):
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
-        """Return the k records that share the most distinctive words with a text, best first."""
+        """Return the k best records by BM25, best first."""
         return hybrid_search.by_words(self._searched, text, k, where, with_buried, as_typed)
 
     def candidates(
@@ -228,7 +228,7 @@ class LedgerCollection(Collection):
         worth: Worth | None = None,
         compared: Worth | None = None,
     ) -> Candidates:
-        """Return the n nearest records that pass a filter and the n that hold the most distinctive words."""
+        """Return the n nearest records that pass a filter, and the n best by keywords."""
         vector = None if embedding is None else as_vector(embedding, self.parts.dimension)
         return hybrid_search.candidates(self._searched, vector, text, n, where, with_buried, context, worth, compared)
 
@@ -248,15 +248,15 @@ class LedgerCollection(Collection):
         return [as_row(record) for record in records]
 
     def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
-        """Return how many records hold each value of a metadata key, most frequent first."""
+        """Return the number of records for each value of a metadata key, most frequent first."""
         return self._ledger.count_by(self._name, key, where)
 
     def keys(self) -> set[str]:
-        """Return the metadata keys that some record has."""
+        """Return the metadata keys of records."""
         return self._ledger.columns.keys(self._name)
 
     def ids(self, where: Where | None = None) -> list[str]:
-        """Return the ids of the records that pass a filter, as they were added."""
+        """Return the ids of the records that pass a filter, in the order of insertion."""
         return self._ledger.columns.ids(self._name, where)
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
@@ -275,7 +275,7 @@ class LedgerCollection(Collection):
         return self._ledger.columns.counts_by_day(self._name, where)
 
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
-        """Return the vectors of the texts that the store has embedded already."""
+        """Return the stored vectors of texts, by text."""
         return self._ledger.vectors.of(documents)
 
     def vectors(self) -> dict[str, Vectors]:
@@ -284,11 +284,11 @@ class LedgerCollection(Collection):
         return {entry.id: entry.vectors for entry in entries if len(entry.vectors)}
 
     def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
-        """Return the content hashes of records and of those merged into them, each with the id of such a record."""
+        """Return the content hashes that exist, merged records included, each with the id of a record."""
         return self._ledger.known_hashes(self._name, hashes)
 
     def present(self, ids: Sequence[str]) -> set[str]:
-        """Return the ids that some record has."""
+        """Return the ids that exist."""
         return set(self._ledger.get(self._name, ids, light=True))
 
     def purged(self, ids: Sequence[str]) -> set[str]:
@@ -329,7 +329,7 @@ class LedgerCollection(Collection):
         )
 
     def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return each use of each record, and of those that were merged into it, oldest first."""
+        """Return the uses of each record, including those of records merged into it, oldest first."""
         return self._ledger.usage.uses(self._name, ids)
 
     def note_retrievals(self, ids: Sequence[str]) -> None:
@@ -349,12 +349,12 @@ class LedgerCollection(Collection):
         return {record_id: marks.get(record_id, NO_MARKS) for record_id in ids}
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
-        """Set the marks of records in place of those that they have, or raise `NotFound` where one does not exist."""
+        """Replace the marks of records, or raise `NotFound` if one does not exist."""
         operation = self._operation or self._draft("mark")
         self._ledger.marks.write(self._name, marks, operation)
 
     def change_marks(self, ids: Sequence[str], change: Callable[[Marks], Marks]) -> int:
-        """Set records' marks to the result of a function of them, and return how many that changed."""
+        """Apply a function to the marks of records, and return the number of changed records."""
         operation = self._operation or self._draft("mark")
         return self._ledger.marks.change(self._name, ids, change, operation)
 
@@ -364,11 +364,11 @@ class LedgerCollection(Collection):
         return self._ledger.history.accept(self._name, ids, operation, unchanged_since)
 
     def versions(self, record_id: str) -> list[Version]:
-        """Return a record as it was before each edit, the last first."""
+        """Return the earlier versions of a record, latest first."""
         return self._ledger.history.versions(self._name, record_id)
 
     def moment(self) -> Moment:
-        """Return the present point in the history. Give it to `delete_unchanged` or `update`."""
+        """Return the current moment of the history. Give it to `delete_unchanged` or `update`."""
         return self._ledger.moment()
 
     def delete_unchanged(
@@ -393,19 +393,19 @@ class LedgerCollection(Collection):
         )
 
     def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:
-        """Raise `PlanOutdated` if one of these records, or its marks, has changed since a `moment`."""
+        """Raise `PlanOutdated` if a record or its marks have changed since a `moment`."""
         self._ledger.history.check_unchanged(self._name, ids, moment)
 
     def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
-        """Return deleted records, the last deleted first."""
+        """Return deleted records, most recently deleted first."""
         return self._ledger.history.trash(self._name, limit, offset)
 
     def count_trash(self) -> int:
-        """Return how many deleted records there are."""
+        """Return the number of deleted records."""
         return self._ledger.history.count_trash(self._name)
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Bring deleted records back as they were, and return how many did not exist."""
+        """Restore deleted records, and return the number of restored ones."""
         operation = self._operation or self._draft("restore")
         return self._ledger.history.restore(self._name, ids, operation)
 

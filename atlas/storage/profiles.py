@@ -168,9 +168,7 @@ class ProfileBook:
             # What was worked out by searches is kept under the revision, so it has to move.
             before = self._notes.write(rows, expected=expected, moves=True)
         except PlanOutdated as error:
-            raise PlanOutdated(
-                "the profile was changed again since; nothing was taken back. Look at it again"
-            ) from error
+            raise PlanOutdated("the profile was changed again since; nothing was undone. Reload it") from error
         return Earlier(rows=before, written=dict(rows))
 
 
@@ -197,7 +195,7 @@ def check_name(name: str) -> str:
             f"a profile's name should be one line of 1 to {LONGEST_NAME} characters that can be seen, but is {name!r}"
         )
     if _seen(name) == DEFAULT:
-        raise InvalidInput(f"{name!r} names the built-in profile, which stays as it is; choose another name")
+        raise InvalidInput(f"{name!r} is the built-in profile, which cannot be changed; choose another name")
     return name
 
 
@@ -225,7 +223,7 @@ def _profile(name: str, value: str | None) -> Profile:
 
 
 def _decoded(value: str | None) -> RankingWeights:
-    """Read weights from JSON. An earlier version did not know all of them, and those are as they are built in."""
+    """Read weights from JSON. Weights missing in earlier versions get their defaults."""
     if value is None:
         raise ValueError("it was deleted")
     encoded = json.loads(value)
@@ -237,7 +235,7 @@ def _decoded(value: str | None) -> RankingWeights:
         encoded["strictness"] = threshold / 0.25
     for name, weight in encoded.items():
         if name not in types:
-            raise ValueError(f"this version of ATLAS knows no {name!r}")
+            raise ValueError(f"{name!r} is unknown to this version of ATLAS")
         if type(weight) is not types[name] and not (types[name] is float and type(weight) is int):
             raise TypeError(f"{name} should be of type {types[name].__name__}, but is {weight!r}")
     weights = RankingWeights(**encoded)

@@ -123,7 +123,7 @@ class Store:
         if not begun and store.ledger.notes.read(BEGUN):
             store.ledger.close()
             raise StoreUnavailable(
-                f"a copy of another store was begun at {store.place} and is not all there; to go on: atlas copy FROM "
+                f"a copy of another store was begun at {store.place} and is incomplete; to resume: atlas copy FROM "
                 f"{store.place}"
             )
         return store
@@ -189,7 +189,7 @@ class Store:
 
     @property
     def read_only(self) -> bool:
-        """True if it was opened for reading only, or the present actor is a viewer."""
+        """True if it was opened for reading only, or the current actor is a viewer."""
         return self.ledger.read_only
 
     @property
@@ -307,7 +307,7 @@ class Store:
 
     def _undo_many(self, wanted: Operations, expected: UndoneMany | None, reason: str = "") -> UndoneMany:
         if wanted == ANY_OPERATION:
-            raise InvalidInput("say whose operations are to be undone, since when, of which kind or of which record")
+            raise InvalidInput("select the operations to undo by actor, time, kind or record")
         actor = present_actor()
         if actor is not None and wanted.actor != actor.name:
             check_role(Role.CURATOR, "undo what others did")
@@ -471,7 +471,7 @@ def _make_directory(path: Path) -> None:
         ) from error
     if not os.access(path, os.W_OK):
         raise StoreUnavailable(
-            f"the store directory {path} cannot be written; open it with ATLAS_READ_ONLY=1, or mend its permissions"
+            f"the store directory {path} cannot be written; open it with ATLAS_READ_ONLY=1, or fix its permissions"
         )
 
 

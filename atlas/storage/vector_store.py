@@ -53,11 +53,11 @@ class LedgerVectorStore:
         return await in_thread(self.collection.get, ids)
 
     async def count(self, where: Where | None = None) -> int:
-        """Return how many records pass a filter."""
+        """Return the number of records that pass a filter."""
         return await in_thread(self.collection.count, where)
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
-        """Return the k records that share the most distinctive words with a text, best first."""
+        """Return the k best records by BM25, best first."""
         return await in_thread(self.collection.search_text, text, k, where)
 
     async def scan(

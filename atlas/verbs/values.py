@@ -71,7 +71,7 @@ def _read_null(value: Any) -> None:
 
 
 def _refuse_function(value: Any) -> None:
-    raise mismatch("left out, as a server cannot call a function of yours", value)
+    raise mismatch("left out, because a server cannot call a local function", value)
 
 
 class VerbReaders(Readers):

@@ -1,1 +1,1 @@
-"""Contents of pages: pure functions from a memory and a person's inputs to frozen values."""
+"""View models of pages: pure functions from a memory and inputs to frozen values."""

@@ -1,1 +1,1 @@
-"""The dashboard by itself, for a person at this machine, as a program."""
+"""The standalone dashboard, for a user on this machine."""

@@ -1,4 +1,4 @@
-"""Program of the dashboard alone. It is run by its directory, with the options that Streamlit takes."""
+"""Entry point of the standalone dashboard, with Streamlit's options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atlas.core.imports.distribution import extra
 
 
 def main() -> None:
-    """Show the dashboard until it is stopped."""
+    """Run the dashboard until it is stopped."""
     root = Path(__file__).resolve().parents[2]
     sys.path[0] = str(root)
     try:

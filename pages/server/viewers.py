@@ -39,7 +39,7 @@ def page_actor(sessions: Sessions) -> Actor | None:
         return None
     choices = _page_actors(sessions)
     if not choices:
-        raise NotAllowed(f"what you entered with is refused by now, or has ended; open {ENTER} to enter again")
+        raise NotAllowed(f"your access was revoked or has expired; open {ENTER} to sign in again")
     wanted = st.session_state.get(STORE) or next(iter(choices))
     if wanted not in choices:
         raise NotAllowed(f"you may not see a store named {wanted!r:.80} here; open / for one that you may see")

@@ -64,7 +64,7 @@ def test_records_are_got_in_the_order_asked_for_and_deleted(store):
 
 
 def test_what_is_there_already_is_refused_and_nothing_is_added(store):
-    with pytest.raises(InvalidInput, match="'b' is there already"):
+    with pytest.raises(InvalidInput, match="'b' exists already"):
         run(store.add(["d", "b"], [axis(3), axis(4)], [{"n": 4}, {"n": 5}], ["x", "y"]))
     assert run(store.count()) == 3
 

@@ -134,7 +134,7 @@ def test_a_store_is_copied_there_and_back_and_what_was_done_before_is_undone_the
         store.undo(undone.id)
         assert Opened(store).contents() == Opened(here).contents()
         Opened(store).add("new after the copy")
-    with pytest.raises(InvalidInput, match="holds something already"):
+    with pytest.raises(InvalidInput, match="is not empty"):
         copy_store(here, there)
     for store in (there, back):
         store.ledger.close()
@@ -159,7 +159,7 @@ def test_a_copy_that_was_cut_off_is_no_store_and_goes_on(tmp_path, postgres_addr
     with pytest.raises(KeyboardInterrupt):
         copy_store(source, target)
     target.ledger.close()
-    with pytest.raises(StoreUnavailable, match=r"a copy of another store was begun at .*; to go on: atlas copy FROM "):
+    with pytest.raises(StoreUnavailable, match=r"a copy of another store was begun at .*; to resume: atlas copy FROM "):
         Store.open(place)
     told = []
     monkeypatch.setattr(copying, "_insert", inserted)

@@ -67,7 +67,7 @@ def test_without_a_key_nothing_of_the_store_is_seen(page: Page, address):
     expect(page.get_by_label("Enter a key")).to_be_visible()
     page.get_by_label("Enter a key").fill("atlas_guessed")
     page.get_by_role("button", name="Enter").click()
-    expect(page.get_by_role("alert")).to_contain_text("this key is not known here")
+    expect(page.get_by_role("alert")).to_contain_text("this key is unknown")
     expect(page.get_by_text("bike")).to_have_count(0)
 
 
@@ -167,7 +167,7 @@ def test_a_page_whose_key_is_revoked_shows_nothing_more(page: Page, address, sto
     expect(page.get_by_role("heading", name="ATLAS memory")).to_be_visible()
     ring.revoke("leaving")
     page.get_by_role("link", name="Experiences").first.click()
-    expect(page.get_by_text("what you entered with is refused by now")).to_be_visible()
+    expect(page.get_by_text("your access was revoked")).to_be_visible()
     page.goto(f"{address}/experiences")
     expect(page.get_by_label("Enter a key")).to_be_visible()
 

@@ -123,7 +123,7 @@ def test_a_link_shows_what_was_there_when_it_was_made_until_it_ends(
     page.get_by_role("button", name="End it").click()
     expect(page.get_by_label("Link to end")).to_have_count(0)
     guest.get_by_role("link", name="Journal").first.click()
-    expect(guest.get_by_text("is refused by now, or has ended")).to_be_visible()
+    expect(guest.get_by_text("was revoked or has expired")).to_be_visible()
     guest.goto(link)
     expect(guest.get_by_role("alert")).to_contain_text("was ended on")
 
@@ -194,7 +194,7 @@ def test_the_audit_log_says_who_came_in_and_who_was_refused(page: Page, address)
     with page.expect_download() as download:
         page.locator(".st-key-settings_audit_download button").click()
     text = Path(download.value.path()).read_text()
-    assert "refused,127.0.0.1,this key is not known here" in text
+    assert "refused,127.0.0.1,this key is unknown" in text
     assert "signed in,Nora,admin" in text
     assert "atlas_guessed" not in text
 

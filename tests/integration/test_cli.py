@@ -477,7 +477,7 @@ def test_purge_shows_what_would_go_and_asks_before_it_does_it(store, tmp_path, c
     assert f"  - {leaked[:8]}  sort a list  (experience)" in said
     assert f"  + {tmp_path / 'all.zip'} (backup of " in said
     assert "This cannot be undone" in said
-    assert "to go on, give --yes" in run(capsys, "purge", leaked[:8], status=1)
+    assert "confirm it with --yes" in run(capsys, "purge", leaked[:8], status=1)
     monkeypatch.setattr("sys.stdin", Terminal("yes\n"))
     assert "nothing was changed" in run(capsys, "purge", leaked[:8], status=1)
     monkeypatch.setattr("sys.stdin", Terminal(f"{leaked[:8]}\n"))
@@ -532,7 +532,7 @@ def test_strategies_are_listed_searched_and_printed_with_their_attempts(store, c
     assert "--- parameters\nbooking (id)" in shown
     assert "same tasks without it: 0 % (0–84 %, n = 1)" in shown
     assert "estimate: 0.55, by EMASuccessUpdater" in shown
-    assert "or a beginning of one, got an empty text" in run(capsys, "strategies", "--show", "", status=1)
+    assert "or a prefix of one, got an empty string" in run(capsys, "strategies", "--show", "", status=1)
     assert "\x1b" not in shown
     assert "no strategy has an id that begins with" in run(capsys, "strategies", "--show", "nothing", status=1)
     assert "strategies       1" in run(capsys, "status")
@@ -562,7 +562,7 @@ def test_a_profile_that_cannot_be_kept_or_used_is_told_why(store, capsys):
     assert "strictness should be from 0 to 1000" in run(
         capsys, "profiles", "save", "x", "--strictness", "2e9", status=1
     )
-    assert "names the built-in profile" in run(capsys, "profiles", "save", "default", status=1)
+    assert "is the built-in profile" in run(capsys, "profiles", "save", "default", status=1)
     assert "there is no profile 'x'; see: atlas profiles" in run(capsys, "profiles", "use", "x", status=1)
 
 

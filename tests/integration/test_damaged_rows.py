@@ -109,7 +109,7 @@ def test_a_vector_that_cannot_be_read_is_damage_and_warns_of_nothing(store, vect
 
 def test_a_vector_too_long_to_multiply_is_damage_and_warns_of_nothing(store):
     spoil(store, f"UPDATE vectors SET vector = x'{'0000707f' * 384}' WHERE seq = 1")
-    with opened(read_only=True) as memory, pytest.raises(StoreDamaged, match="not of finite length"):
+    with opened(read_only=True) as memory, pytest.raises(StoreDamaged, match="not finite"):
         memory.experience.search_hits("sort")
 
 

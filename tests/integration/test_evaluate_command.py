@@ -76,7 +76,7 @@ def test_it_measures_on_the_stores_own_attempts_read_only(store, capsys):
 def test_a_path_without_runs_is_told_what_is_looked_for(tmp_path, capsys):
     (tmp_path / "notes.txt").write_text("nothing of use")
     assert main(["evaluate", str(tmp_path)]) == 1
-    assert "holds nothing to evaluate on; looked for τ-bench runs" in capsys.readouterr().err
+    assert "has no data to evaluate on; looked for τ-bench runs" in capsys.readouterr().err
 
 
 def test_a_store_without_a_task_tried_twice_and_without_outcomes_says_so(store, capsys):

@@ -275,7 +275,7 @@ def test_a_server_that_is_not_there_and_a_wrong_key_are_told_as_what_they_are(me
     KeyRing(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")
     with serving(memory) as address:
         wrong = Connection("auto", environment={"ATLAS_STORE": address, "ATLAS_KEY": "atlas_wrong"})
-        assert "this key is not known here" in wrong.run(lambda client: refused(client, "recall", task=TASK))
+        assert "this key is unknown" in wrong.run(lambda client: refused(client, "recall", task=TASK))
 
 
 def test_the_command_finds_the_token_of_a_server_of_the_same_user_by_itself(memory):

@@ -202,11 +202,11 @@ def test_nothing_brings_a_purged_record_back(store, tmp_path):
                 memory.undo(one.id)
         with pytest.raises(UndoRefused, match="what it removed is gone for good"):
             memory.undo(operation)
-        with pytest.raises(NotFound, match="was purged: it is in no trash"):
+        with pytest.raises(NotFound, match="was purged and cannot be restored"):
             memory.experience.restore([leaked])
         assert memory.experience.restore_many([exported]) == []
         record = ([leaked], [[1.0] + [0.0] * 31], [{}], ["text"])
-        with pytest.raises(InvalidInput, match="was purged, and its id is not used again"):
+        with pytest.raises(InvalidInput, match="was purged, and its id cannot be reused"):
             memory.storage.collection("atlas_experiences").add(*record)
         with pytest.raises(NotFound, match="purged already"):
             memory.plan_purge([leaked])

@@ -247,7 +247,7 @@ def test_a_name_that_cannot_be_kept_is_said_and_nothing_is_saved(dashboard: Dash
     app = dashboard(grids, "evaluation", **COMPARE)
     app.text_input(key="evaluation_name_right").set_value("Default").run()
     app.button(key="evaluation_save_right").click().run()
-    assert "'Default' names the built-in profile" in texts(app)
+    assert "'Default' is the built-in profile" in texts(app)
     assert app.selectbox(key="evaluation_profile_right").options == ["default (in use)", "eager"]
 
 

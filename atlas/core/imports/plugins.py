@@ -69,7 +69,7 @@ class Plugin:
         return plugged
 
     def unusable(self, reason: str) -> PluginUnusable:
-        """Return the error that names the distribution and a reason."""
+        """Return an error with the distribution and a reason."""
         return PluginUnusable(
             f"the plug-in {self.name!r} of {self.distribution} ({self.value}) cannot be used: {reason}; "
             "mend or uninstall that distribution",

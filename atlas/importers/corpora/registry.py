@@ -37,12 +37,12 @@ def find_corpora(paths: Sequence[Path], settings: Settings) -> list[JudgedCorpus
     for path in paths:
         kinds = {file.path: _kind(file.path, limits) for file in source_files([path])}
         if not any(kinds.values()):
-            raise ImportFailed(f"{path} holds nothing to evaluate on; looked for {LOOKED_FOR}")
+            raise ImportFailed(f"{path} has no data to evaluate on; looked for {LOOKED_FOR}")
         for file, kind in kinds.items():
             files_by_kind[kind] += [file] if file.resolve() not in map(Path.resolve, files_by_kind[kind]) else []
     corpora = _corpora(files_by_kind, limits)
     if not any(task.queries for corpus in corpora for task in corpus.tasks):
-        raise ImportFailed(f"there is no query in what was found; looked for {LOOKED_FOR}")
+        raise ImportFailed(f"the files contain no query; looked for {LOOKED_FOR}")
     return corpora
 
 
@@ -92,4 +92,4 @@ def _attempts_beside(path: Path, limits: Limits) -> list[Trajectory]:
 def _checked(path: Path, item: Item | None, position: int, reason: str) -> Trajectory:
     if isinstance(item, Trajectory):
         return item
-    raise ImportFailed(f"{path.name}, row {position}: {reason or 'holds something else than an attempt'}")
+    raise ImportFailed(f"{path.name}, row {position}: {reason or 'does not contain an attempt'}")

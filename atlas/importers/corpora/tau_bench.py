@@ -82,5 +82,5 @@ def _first_message(run: Trajectory) -> str:
     """Return the text before the agent's first message, which the importer makes a step without an action."""
     opening = run.steps[0] if run.steps else None
     if opening is None or opening.action or not opening.observation.strip():
-        raise ImportFailed(f"a run of {run.task.id} does not begin with a message of its customer; leave it out")
+        raise ImportFailed(f"a run of {run.task.id} does not begin with a user message; leave it out")
     return opening.observation

@@ -83,7 +83,8 @@ def compress_now(
         strategy: That of `strategy_of` without a model if it is None.
 
     Raises:
-        Cancelled: `cancelled` returned True. EngineFailed, LLMError: The search ended without an answer.
+        Cancelled: `cancelled` returned True.
+        EngineFailed, LLMError: The search ended without an answer.
     """
     where = dict(where or {})
     ledger = memory.storage.ledger
@@ -186,7 +187,7 @@ def _check(memory: MemorySystem, new: Sequence[CodeConcept]) -> None:
     available = {*titles, *(concept.id for concept in new)}
     for concept in new:
         if ids_of.get(concept.name, concept.id) != concept.id:
-            raise InvalidInput(f"another concept is named {concept.name!r} by now; compress again, or rename that one")
+            raise InvalidInput(f"another concept is now named {concept.name!r}; compress again, or rename that one")
         if not available.issuperset(concept.calls):
             raise InvalidInput(f"{concept.name!r} calls a concept that was deleted since; compress again")
 

@@ -67,7 +67,7 @@ def end_with_parent() -> None:
 
 def refuse(*_: object, **__: object) -> None:
     """Refuse a call, in the place of a function that a confined program may not call."""
-    raise PermissionError("a program that is tried out may not do this")
+    raise PermissionError("sandboxed programs may not do this")
 
 
 def guard() -> None:

@@ -76,7 +76,7 @@ class RunLimits:
         """Refuse limits that no program could run with."""
         for name, value in asdict(self).items():
             if value <= 0 and name != "output_bytes":
-                raise InvalidInput(f"{name} should be above 0, but is {value!r}")
+                raise InvalidInput(f"{name} should be positive, but is {value!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,7 +319,7 @@ class _Worker:
         )
         ready = self._read_answer(GRACE_SECONDS * 3)
         if ready is None:
-            raise AtlasError(f"the process that runs programs did not start ({sys.executable}); is memory left?")
+            raise AtlasError(f"the process that runs programs did not start ({sys.executable}); check the free memory")
         self.enforced: frozenset[str] = frozenset(ready["enforced"])
 
     def _ask(self, line: bytes, seconds: float) -> dict[str, Any] | None:

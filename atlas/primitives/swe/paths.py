@@ -95,7 +95,7 @@ def changeable_path(path: str) -> str:
     if not parts:
         raise ValueError(f"expected the path of a file, got the root itself: {path!r}")
     if ".git" in map(str.casefold, parts):
-        raise PermissionError(f"what is in .git decides which programs git runs, so it is not written: {path!r}")
+        raise PermissionError(f"files in .git are not written, because they can make git run programs: {path!r}")
     return "/".join(parts)
 
 

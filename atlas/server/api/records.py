@@ -164,7 +164,7 @@ def edit(
         before, moment = _record_response(records, record_id, set()), records.collection.moment()
     tags = [tag.strip() for tag in (if_match or "*").split(",")]
     if "*" not in tags and before.etag not in tags:
-        raise RecordChanged(f"{memory} {record_id} has changed since it was read; read it again, and edit that")
+        raise RecordChanged(f"{memory} {record_id} has changed since it was read; read it again, and repeat the edit")
     expected = {} if "*" in tags else {record_id: moment}
     scoped = records.within("edit" if changes.fields else "mark", unchanged_since=expected)
     with counting_secrets_of(answer):
@@ -236,20 +236,20 @@ def _etag(record: Any, marks: Marks) -> str:
 
 def _links(records: Memory[Any], record_id: str) -> LinkGraph:
     if not isinstance(records, Journal):
-        raise InvalidInput("`with=links` is for the journal alone; other records have none")
+        raise InvalidInput("`with=links` is only for the journal; other records have none")
     return records.linked(record_id)
 
 
 def _rate(records: Memory[Any], record_id: str) -> dict[str, Any]:
     """Return the success rate of a strategy: the only records that have one of their own."""
     if not isinstance(records, ChromaStrategyBank):
-        raise InvalidInput("`with=rate` is for strategies alone; other records have `usage`")
+        raise InvalidInput("`with=rate` is only for strategies; other records have `usage`")
     return asdict(records.rate(record_id))
 
 
 def _versions(records: Memory[Any], record_id: str) -> list[ItemVersion[Any]]:
     if not isinstance(records, ChromaStrategyBank | ChromaConceptLibrary):
-        raise InvalidInput("`with=versions` is for strategies and concepts alone; see `GET /operations?of=` for others")
+        raise InvalidInput("`with=versions` is only for strategies and concepts; see `GET /operations?of=` for others")
     return list(records.versions(record_id))
 
 

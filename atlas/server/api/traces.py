@@ -91,5 +91,5 @@ def _unpacked(body: bytes, encoding: str) -> bytes:
     if unpacker.unconsumed_tail:
         raise TooLarge(MAX_UNPACKED_BYTES)
     if not unpacker.eof:
-        raise InvalidInput("the body should be gzip, but ends too early; send it again")
+        raise InvalidInput("the body should be gzip, but is truncated; send it again")
     return unpacked

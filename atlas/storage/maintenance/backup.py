@@ -137,7 +137,9 @@ def backup(store: Store, target: Path) -> BackupReport:
     except StoreUnavailable:  # of the store itself
         raise
     except OSError as error:
-        raise StoreUnavailable(f"the backup {target} cannot be written ({error}); nothing was left behind") from error
+        raise StoreUnavailable(
+            f"the backup {target} cannot be written ({error}); the unfinished file was removed"
+        ) from error
     finally:
         beside.unlink(missing_ok=True)
 
@@ -245,7 +247,7 @@ def _check_entries(file: zipfile.ZipFile) -> None:
     """Refuse unexpected entries: other names, duplicates, links, and other compression methods."""
     names = file.namelist()
     if strange := next((name for name in names if name not in _ENTRIES or names.count(name) > 1), None):
-        raise ValueError(f"it should hold {LEDGER} and at most {MARKS} and {NAMES}, each once, but has {strange!r}")
+        raise ValueError(f"it should contain {LEDGER} and at most {MARKS} and {NAMES}, each once, but has {strange!r}")
     for entry in file.infolist():
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
             raise ValueError(f"{entry.filename} is not a plain file")

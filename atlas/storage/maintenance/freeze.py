@@ -60,7 +60,9 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
     except BaseException as error:
         thaw(store.path, name)
         if isinstance(error, OSError):
-            raise StoreUnavailable(f"the copy {target} cannot be written ({error}); nothing was left") from error
+            raise StoreUnavailable(
+                f"the copy {target} cannot be written ({error}); the unfinished copy was removed"
+            ) from error
         raise
     return target
 

@@ -274,7 +274,7 @@ class PlainCollection(Collection):
         return run(self._store.count())
 
     def count(self, where: Where | None = None) -> int:
-        """Return how many records pass a filter. A store that cannot count is asked for all of them."""
+        """Return the number of records that pass a filter. A store that cannot count is asked for all of them."""
         return self.n_records() if where is None and self._can_count else len(self.scan(where))
 
     def is_empty(self) -> bool:

@@ -75,7 +75,7 @@ class AccessTables:
         return row[0] if row else ""
 
     def close(self) -> None:
-        """Close its connections. A later use opens new ones."""
+        """Close its connections. They are reopened on demand."""
         self._database.close()
 
     def _ready(self) -> PostgresDatabase:

@@ -33,10 +33,10 @@ class PostgresCopies:
         self._clock = clock
 
     def write(self, target: Path) -> int:
-        """Write a copy of the ledger as it is at one instant, and return how many records it holds.
+        """Write a consistent copy of the ledger, and return its number of records.
 
         Raises:
-            InvalidInput: ATLAS has not made all of the ledger's schema.
+            InvalidInput: The ledger's schema has foreign objects.
         """
         create_private(target)
         copy = SqliteDatabase(target, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
@@ -53,11 +53,11 @@ class PostgresCopies:
         return int(count)
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
-        """Remove deleted and waiting records from a copy, and return how many that was."""
+        """Remove deleted and waiting records from a copy, and return their number."""
         return self._of_file(copy).leave_out_hidden(copy, operation, reword)
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
-        """Refuse a copy that cannot be used, and bring one of an older schema up to this one."""
+        """Validate a copy, and migrate one of an older schema."""
         self._of_file(copy).check(copy, source, marks)
 
     def contents(self, copy: Path) -> CopyContents:
@@ -65,11 +65,11 @@ class PostgresCopies:
         return self._of_file(copy).contents(copy)
 
     def revived(self, copy: Path) -> tuple[str, ...]:
-        """Return the ids of purged records that a copy still holds, live or in its history."""
+        """Return the ids of purged records that a copy still contains, live or in its history."""
         return revived(self._database, copy)
 
     def restore(self, copy: Path) -> None:
-        """Replace the ledger by a copy, in one transaction that every other process sees as a whole."""
+        """Replace the ledger by a copy, in one transaction."""
         unfinished = SqlPurges(self._database, self._clock).unfinished()
         source = SqliteDatabase(copy, read_only=False, busy_timeout_seconds=BUSY_SECONDS)
         try:

@@ -161,7 +161,7 @@ class PostgresDatabase:
 
     @contextmanager
     def read(self) -> Iterator[PostgresConnection]:
-        """Yield a connection whose statements inside the block all see one state of the store."""
+        """Yield a connection whose statements read one snapshot of the store."""
         outer = self._connections.in_use()
         if outer is not None and outer.in_transaction:
             with self._translated("nothing was changed"):

@@ -84,7 +84,7 @@ class PostgresDialect:
         connection.execute("DELETE FROM artefacts")
 
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
-        """Return numbers of records and values."""
+        """Return pairs of a record's number and its value."""
         rows = connection.execute(
             f"SELECT a.seq, {self.value('a')} FROM attributes a WHERE {condition.text}", condition.parameters
         )

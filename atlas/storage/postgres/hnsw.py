@@ -65,7 +65,7 @@ class HnswIndex(LocalIndex):
 
     @contextmanager
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
-        """Keep others from writing it. Gives False if another process kept it for longer than the timeout.
+        """Lock the index for writing. Yields False after a timeout.
 
         What was not sealed at the end is rolled back. Readers need no lock.
         """
@@ -93,7 +93,7 @@ class HnswIndex(LocalIndex):
             self._threads.release()
 
     def seal(self) -> Seal:
-        """Return the seal of the last writer. Empty if its write is unfinished."""
+        """Return the seal of the last writer. Empty if a write is unfinished."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT seal FROM index_seals WHERE collection = ?", (self._collection,)
@@ -122,7 +122,7 @@ class HnswIndex(LocalIndex):
             raw.commit()
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Write vectors under these keys, in place of the present ones."""
+        """Insert or replace vectors by key."""
         seqs, windows = _numbers(keys)
         if not len(seqs):
             return
@@ -132,7 +132,7 @@ class HnswIndex(LocalIndex):
                 copy.write(_binary(seqs, windows, self._collection, vectors))
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Remove the vectors of these keys. Unknown ones are ignored."""
+        """Remove vectors by key, ignoring unknown keys."""
         seqs, windows = _numbers(keys)
         with self._to_write() as raw:
             self._delete(raw, seqs, windows)
@@ -162,7 +162,7 @@ class HnswIndex(LocalIndex):
             return self._nearest(connection, vector, k, Numbers(seqs.tolist()))
 
     def count(self) -> int:
-        """Return how many keys it holds."""
+        """Return the number of keys."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT count(*) FROM index_vectors WHERE collection = ?", (self._collection,)
@@ -170,7 +170,7 @@ class HnswIndex(LocalIndex):
         return int(row[0])
 
     def clear(self) -> bool:
-        """Forget everything."""
+        """Delete all vectors."""
         with self.locked(), self._to_write() as raw:
             raw.rollback()
             self._drop(raw)

@@ -125,13 +125,13 @@ class PendingWords:
 
 
 def word_table(connection: Connection, collection: str) -> str | None:
-    """Return the name of a collection's table. None before anything was written into the collection."""
+    """Return the name of a collection's table, or None before its first write."""
     row = connection.execute("SELECT key FROM word_tables WHERE collection = ?", (collection,)).fetchone()
     return f"words_{row[0]}" if row else None
 
 
 def make_word_table(connection: Connection, collection: str) -> None:
-    """Make the word table of a collection, with the words of its records, unless it has one."""
+    """Create and fill the keyword index of a collection, unless it exists."""
     keys = _waiting(connection).keys
     if collection in keys:
         return
@@ -267,7 +267,7 @@ def _merge_mixed(connection: Connection, key: int, terms: Sequence[str]) -> None
 
 
 def check_word_table(connection: Connection, collection: str) -> str:
-    """Return how a collection's table differs from its records, or an empty string."""
+    """Return how a collection's keyword index differs from its records, or an empty string."""
     table = word_table(connection, collection)
     if table is None:
         return "it has no table of words"
@@ -313,7 +313,7 @@ def read_postings(connection: Connection, table: str, words: Sequence[str]) -> d
 
 
 def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
-    """Return how many tokens each of these records has, of both fields."""
+    """Return the number of tokens in both fields of each record."""
     rows = connection.execute(
         "SELECT seq, n_tokens FROM word_lengths WHERE key = ? AND seq IN (SELECT value FROM json_each(?))",
         (_key(table), Numbers(seqs.tolist())),
@@ -357,13 +357,13 @@ def count_holding(connection: Connection, table: str, terms: Sequence[Term], mos
 
 
 def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
-    """Return the records that hold every one of some phrases."""
+    """Return the records that contain all phrases."""
     holding = [part.seqs for part in _holders(connection, table, phrases)]
     return reduce(np.intersect1d, holding) if holding else np.zeros(0, np.int64)
 
 
 def words_in(connection: Connection, table: str, words: Sequence[str], seqs: Seqs) -> set[str]:
-    """Return the words that any of these records holds."""
+    """Return the words that occur in any of these records."""
     rows = connection.execute(
         "SELECT term, seqs FROM word_postings WHERE key = ? AND term IN (SELECT value FROM json_each(?)) "
         "AND first_seq <= ? AND last_seq >= ?",

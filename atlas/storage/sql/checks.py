@@ -1,4 +1,4 @@
-"""Checks of a ledger's tables, and mending derived data from the records."""
+"""Checks of a ledger's tables, and repair of derived data."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _DAMAGED = (
     "FILE), or see: sqlite3 … .recover"
 )
 MAX_NAMED = 5
-"""Foreign objects that a message names."""
+"""Maximum number of foreign objects in a message."""
 
 _WRONG_DIMENSION = "SELECT count(*) FROM vectors WHERE length(vector) <> 4 * ?"
 
 
 ForeignObjects = Callable[[Connection], list[str]]
-"""Finds foreign objects in a ledger's schema."""
+"""Function that returns foreign objects in a ledger's schema."""
 
 
 def checks_of(database: Database, find_foreign: ForeignObjects) -> tuple[Check, ...]:
-    """Return the checks, in the order in which they are to be made."""
+    """Return the checks, in order."""
     return (
         Check("ledger file", partial(_check_file, database), is_last=True),
         Check("schema", partial(_check_schema, database, find_foreign), is_last=True),
@@ -64,7 +64,7 @@ def foreign_problem(foreign: list[str]) -> str:
     """Return the message about foreign objects in a schema."""
     rest = f" and {len(foreign) - MAX_NAMED} more" if len(foreign) > MAX_NAMED else ""
     return (
-        f"the ledger's schema holds what ATLAS has not made: {', '.join(foreign[:MAX_NAMED])}{rest}. Writes may run "
+        f"the ledger's schema contains foreign objects: {', '.join(foreign[:MAX_NAMED])}{rest}. Writes may run "
         "it. If you made it yourself, drop it. Else restore a backup of before it was there"
     )
 

@@ -1,4 +1,4 @@
-"""One value of many records at once: light reading for maps, tables and counts, without any record being read whole."""
+"""Column reads: single values of many records, for maps, tables and counts."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from atlas.storage.sql.filters import (
 )
 
 FEW = 5_000
-"""Up to this number of records are looked up one by one. For more, one pass over an index is quicker."""
+"""Maximum number of single lookups. For more records, an index scan is faster."""
 
 NEAREST = 64
-"""Records before one, in time, among which those with the same value of a key are looked for."""
+"""Number of earlier records to search for predecessors in the same group."""
 
 _BEFORE = """
     SELECT seq FROM attributes WHERE key = at.key AND (value, seq) < (at.value, at.seq)
@@ -43,7 +43,7 @@ class SqlColumns:
         self._database = database
 
     def ids(self, collection: str, where: Where | None = None) -> list[str]:
-        """Return the ids of the live records that pass a filter, as they were added."""
+        """Return the ids of the live records that pass a filter, in the order of insertion."""
         with self._database.read() as connection:  # one state of the store for both
             seqs = np.sort(read_matching(connection, collection, where)).tolist()
             names = _names(connection, collection, seqs)
@@ -66,7 +66,7 @@ class SqlColumns:
             return column if len(column) == len(rows) else _gathered((names[seq], value) for seq, value in rows)
 
     def keys(self, collection: str) -> set[str]:
-        """Return the metadata keys that some live record has."""
+        """Return the metadata keys of live records."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT name FROM attribute_keys k "
@@ -76,7 +76,7 @@ class SqlColumns:
         return {name for (name,) in rows}
 
     def before(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
-        """Return the n records just before each of some, nearest first, among those with the same value of a key.
+        """Return the n predecessors of each record in its group, nearest first.
 
         Order is by `created_at`, then by time of adding. The search covers the `NEAREST` records
         before each: with thirty conversations at once, the last turn of each is hardly farther away.
@@ -95,7 +95,7 @@ class SqlColumns:
         return {seq: [int(number) for number in (found or "").split(",") if number] for seq, found in rows}
 
     def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
-        """Return the titles of the records that are live, by id."""
+        """Return the titles of live records, by id."""
         if len(ids) > FEW:
             titles = self.column(collection, "title")
         else:
@@ -172,7 +172,7 @@ def _values(
 def _grouped(
     connection: Connection, collection: str, key: str, where: Mapping[str, Any] | None, of: str = "a.value"
 ) -> dict[str, Seqs]:
-    """Return numbers of records by what is `of` their value."""
+    """Return the numbers of records, grouped by a function of their value."""
     condition, parameters = _filter(connection.dialect, collection, where)
     rows = connection.execute(
         f"SELECT {of}, group_concat(a.seq) FROM attributes a WHERE a.key = {KEY} {condition} GROUP BY 1",
@@ -182,7 +182,7 @@ def _grouped(
 
 
 def _filter(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> tuple[str, tuple[Any, ...]]:
-    """Return the condition that narrows attributes down to the records that pass a filter.
+    """Return the condition on attributes of records that pass a filter.
 
     Only live records have attributes.
     """
@@ -221,11 +221,11 @@ class _Names(dict[int, str]):
     """The ids of records by number."""
 
     def __missing__(self, seq: int) -> str:
-        raise UnreadableRow(f"an index names the record of number {seq}, which is not there")
+        raise UnreadableRow(f"an index names the record number {seq}, which does not exist")
 
 
 def _names(connection: Connection, collection: str, seqs: Sequence[int]) -> _Names:
-    """Return the ids of records by number. Of more records than were asked for, where that is quicker."""
+    """Return the ids of records by number, possibly of more records if that is faster."""
     if len(seqs) <= FEW:
         rows = connection.execute(
             "SELECT seq, id FROM records WHERE seq IN (SELECT value FROM json_each(?))", (Numbers(seqs),)

@@ -1,4 +1,4 @@
-"""The database that the ledger's SQL asks: connections, transactions, and the little that engines spell differently.
+"""Protocols of the ledger's database: connections, transactions and SQL dialects.
 
 Every statement is written once, in what SQLite and PostgreSQL both read: `?` for a parameter, a list as the parameter
 of `json_each(?)`, `ON CONFLICT` rather than `INSERT OR …`. What they do not both read is asked of a `Dialect`: how a
@@ -47,7 +47,7 @@ class Numbers(list[int]):
 
 
 class Rows(Protocol):
-    """The rows of an answer."""
+    """The rows of a result."""
 
     def fetchone(self) -> Any:
         """Return the next row, or None."""
@@ -60,13 +60,13 @@ class Rows(Protocol):
 
 
 class Stream(Protocol):
-    """The rows of an answer that may be too large for memory."""
+    """A cursor over a result that may be too large for memory."""
 
     def fetchmany(self, size: int, /) -> list[Any]:
         """Return the next rows, at most `size`."""
 
     def close(self) -> None:
-        """Ask for no more."""
+        """Close the cursor."""
 
 
 class Connection(Protocol):
@@ -74,16 +74,16 @@ class Connection(Protocol):
 
     @property
     def dialect(self) -> Dialect:
-        """The spelling of its engine."""
+        """The SQL dialect of the engine."""
 
     def execute(self, statement: str, parameters: Sequence[Any] = ..., /) -> Rows:
         """Run a statement."""
 
     def stream(self, statement: str, /) -> Stream:
-        """Run a statement whose rows are read some at a time."""
+        """Run a statement with a cursor that fetches rows in batches."""
 
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]], /) -> object:
-        """Run a statement once for each set of parameters."""
+        """Run a statement for each set of parameters."""
 
 
 class Database(Protocol):
@@ -105,7 +105,7 @@ class Database(Protocol):
         """The directory of the store that it belongs to."""
 
     def read(self) -> AbstractContextManager[Connection]:
-        """Return a block whose statements all see one state of the store."""
+        """Return a context manager whose statements read one snapshot of the store."""
 
     def session(self) -> AbstractContextManager[Connection]:
         """Return a block in which each statement is a transaction of its own."""
@@ -114,10 +114,10 @@ class Database(Protocol):
         """Return a write transaction: committed at the block's end, rolled back on any error."""
 
     def close(self) -> None:
-        """Close every connection. A later use opens a new one."""
+        """Close every connection. They are reopened on demand."""
 
     def rewrite(self) -> None:
-        """Release the pages that still contain deleted data."""
+        """Rewrite the database without free pages."""
 
     def empty_journal(self) -> bool:
         """Release the log of recent writes, if it is a copy. Return False while a reader needs it."""
@@ -129,26 +129,26 @@ class Database(Protocol):
         """Return a name of these files or tables, which a copy of them does not have."""
 
     def check(self) -> str:
-        """Return the damage that the database itself finds in its files, or an empty string."""
+        """Return the result of the database's own integrity check, or an empty string."""
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The size of a table of words."""
+    """Totals of a keyword index."""
 
     n_records: int
     mean_length: float
-    """Tokens of a record, of both fields, without weights. 0 if there are no records."""
+    """Mean number of tokens in both fields of a record. 0 without records."""
 
 
 class Words(Protocol):
-    """The tables of words: one for each collection, so that a word is as rare as it is among its like."""
+    """Keyword indexes, one per collection, so that document frequencies are per collection."""
 
     def word_table(self, connection: Connection, collection: str, /) -> str | None:
-        """Return the name of a collection's table. None before anything was written into the collection."""
+        """Return the name of a collection's table, or None before its first write."""
 
     def make_word_table(self, connection: Connection, collection: str, /) -> None:
-        """Make the word table of a collection, with the words of its records, unless it has one."""
+        """Create and fill the keyword index of a collection, unless it exists."""
 
     def rebuild_word_table(self, connection: Connection, collection: str, /) -> None:
         """Build a collection's table from its records, under another name."""
@@ -160,19 +160,19 @@ class Words(Protocol):
         """Remove the words of a record, whose row still has its texts."""
 
     def is_scattered(self, connection: Connection, collection: str, /) -> bool:
-        """Return whether a table is in so many parts that looking words up takes far too long."""
+        """Return whether a keyword index is too fragmented."""
 
     def merge_parts(self, connection: Connection, collection: str, after: str, /) -> str | None:
-        """Make one of the parts that writes have left, of some words after one.
+        """Merge fragmented postings of some words after a word.
 
-        Return the last that was done, or None if all are.
+        Return the last merged word, or None after the last.
         """
 
     def check_word_table(self, connection: Connection, collection: str, /) -> str:
-        """Return how a collection's table differs from its records, or an empty string."""
+        """Return how a collection's keyword index differs from its records, or an empty string."""
 
     def is_token(self, word: str, /) -> bool:
-        """Return whether the table has the word unchanged, as a single token."""
+        """Return whether the tokenizer maps a word to itself."""
 
     def read_totals(self, connection: Connection, table: str, /) -> Totals:
         """Return the number of records in a table, and their total length."""
@@ -181,32 +181,32 @@ class Words(Protocol):
         """Return the postings of each word. Words that occur too often are left out."""
 
     def read_lengths(self, connection: Connection, table: str, seqs: Seqs, /) -> Lengths:
-        """Return how many tokens each of these records has, of both fields."""
+        """Return the number of tokens in both fields of each record."""
 
     def read_bm25(
         self, connection: Connection, table: str, terms: Sequence[Term], scope: Scope, /
     ) -> list[tuple[int, float]]:
-        """Return the records within a scope that hold any of some terms, each with its BM25."""
+        """Return the BM25 scores of a scope's records that contain any of the terms."""
 
     def count_holding(self, connection: Connection, table: str, terms: Sequence[Term], most: int, /) -> list[int]:
-        """Return how many records hold each term. Counting stops at `most`."""
+        """Return the document frequency of each term, counting up to `most`."""
 
     def read_holding(self, connection: Connection, table: str, phrases: Sequence[Term], /) -> Seqs:
-        """Return the records that hold every one of some phrases."""
+        """Return the records that contain all phrases."""
 
     def words_in(self, connection: Connection, table: str, words: Sequence[str], seqs: Seqs, /) -> set[str]:
-        """Return the words that any of these records holds."""
+        """Return the words that occur in any of these records."""
 
 
 class Dialect(Protocol):
-    """The spelling of an engine. `a` is the name of a row of `attributes` in a statement."""
+    """The SQL dialect of an engine. `a` is the name of a row of `attributes` in a statement."""
 
     @property
     def words(self) -> Words:
         """Its tables of words."""
 
     def renumber(self, connection: Connection) -> None:
-        """Set the sequence of numbers behind the copied rows."""
+        """Advance the sequence past the copied rows."""
 
     def value(self, a: str) -> str:
         """Return the expression of a value, which is read as a string, a whole number or a float."""
@@ -233,7 +233,7 @@ class Dialect(Protocol):
         """Add attributes: key, value and number of the record. Those that exist stay."""
 
     def forget_results(self, connection: Connection) -> None:
-        """Delete the results of long work in the ledger, which may contain purged texts."""
+        """Delete published artefacts, which may contain purged texts."""
 
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
         """Return numbers of records and values, of the `attributes AS a` that a condition holds for."""

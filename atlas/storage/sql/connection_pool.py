@@ -1,4 +1,4 @@
-"""A pool of connections: each thread uses one of its own, for as long as a block lasts."""
+"""A connection pool with one connection per thread."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ConnectionPool(Generic[C]):
         """Yield this thread's connection for the block. A nested block gets the same one, even after `close`.
 
         Args:
-            is_stale: Returns whether idle connections answer from memory what may not be there any more.
+            is_stale: Returns whether the caches of idle connections may be stale.
         """
         with self._lock:
             if is_stale():
@@ -61,12 +61,12 @@ class ConnectionPool(Generic[C]):
                 self._release(connection)
 
     def in_use(self) -> C | None:
-        """Return the connection that this thread is using, or None."""
+        """Return this thread's connection, or None."""
         connection: C | None = getattr(self._local, "connection", None)
         return connection if connection is not None and connection in self._in_use else None
 
     def close(self, also: Callable[[], None] = lambda: None) -> None:
-        """Close the connections, those that a thread is using when it is done. A later use opens a new one.
+        """Close the connections, and those in use once they are released. They are reopened on demand.
 
         Args:
             also: Function to call before a connection is used again.
@@ -76,12 +76,12 @@ class ConnectionPool(Generic[C]):
             also()
 
     def before_fork(self) -> None:
-        """Close idle connections, and let none be used until the fork is over."""
+        """Close idle connections, and block the pool until after the fork."""
         self._lock.acquire()
         self._close_idle()
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Let connections be used again."""
+        """Release the pool."""
         if not in_child:
             self._lock.release()
             return
@@ -98,7 +98,7 @@ class ConnectionPool(Generic[C]):
         return connection in self._open
 
     def _release(self, connection: C) -> None:
-        """Count one use less. A forked child has no part in the uses of its parent."""
+        """Count one use less, except in a forked child."""
         if connection not in self._in_use:
             return
         self._in_use[connection] -= 1

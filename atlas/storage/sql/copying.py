@@ -1,4 +1,4 @@
-"""Copying a whole ledger from one database into another of any engine: rows as they are, words indexed again."""
+"""Copying of a whole ledger between databases of any engine. Keyword indexes are rebuilt."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENGINES_OWN = ("schema_version", DOMAIN_NAMES, DOMAINS_NAMED)
 BATCH = 2_000
 
 Writing = Callable[[], AbstractContextManager[Connection]]
-"""Gives the connection for some rows, and keeps them at the block's end."""
+"""Context manager of a connection that commits a batch of rows."""
 
 
 def copy_ledger(source: Connection, writing: Writing, on_progress: Progress | None = None) -> int:
@@ -69,16 +69,16 @@ def copy_ledger(source: Connection, writing: Writing, on_progress: Progress | No
 
 
 def begin_copy(source: Connection, target: Connection) -> None:
-    """Note in an empty ledger that a copy is made in it, or go on with one of the same state.
+    """Mark an empty ledger as a copy in progress, or resume a copy of the same state.
 
-    What was copied of another state is taken out again.
+    A partial copy of another state is removed.
 
     Raises:
         InvalidInput: The target holds something that no copy has put there.
     """
     state, begun = _state(source), read_texts(target, BEGUN).get("")
     if begun is None and target.execute("SELECT 1 FROM operations UNION ALL SELECT 1 FROM records LIMIT 1").fetchone():
-        raise InvalidInput("the store that is copied to holds something already; give one that is not there yet")
+        raise InvalidInput("the target store is not empty; give the address of a new one")
     if begun not in (None, state):
         empty(target)
     write_texts(target, BEGUN, {"": state})
@@ -96,7 +96,7 @@ def _tell(on_progress: Progress | None, n_done: int, total: int) -> None:
 
 
 def end_copy(source: Connection, target: Connection) -> str:
-    """Make a copy a store of its own if its rows are the same, byte for byte. Else empty it.
+    """Finish a copy if its rows are identical to the source's, else empty it.
 
     Returns:
         The table that differs. Empty if all are equal.
@@ -129,7 +129,7 @@ def _count(connection: Connection, table: str) -> int:
 
 
 def _batches(source: Connection, table: str, columns: str, n_skipped: int = 0) -> Generator[list[tuple[Any, ...]]]:
-    """Yield the rows of a table in the order of its first columns."""
+    """Yield the rows of a table in batches, ordered by the first columns."""
     order = "1, 2, 3, 4" if table == "marks" else "1, 2"
     query = f"SELECT {columns} FROM {table} ORDER BY {order} LIMIT {2**62} OFFSET {n_skipped}"
     with closing(source.stream(query)) as rows:

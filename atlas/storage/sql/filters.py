@@ -34,7 +34,7 @@ _REPEATED = (
     "WHERE e.undone = 0 AND e.kind <> 'use') "
     "WHERE nth > 1"
 )
-"""Uses by an attempt of which an earlier use counts for the same record: it used several that are one by now."""
+"""Duplicate uses by an attempt that used several records merged since."""
 
 KEY = "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?)"
 """The number of a metadata key of a collection."""
@@ -82,7 +82,7 @@ def counted_usage(collection: str, ids: Sequence[str] | None = None) -> Sql:
 
 
 def where_sql(dialect: Dialect, collection: str, where: Mapping[str, Any] | None) -> Sql:
-    """Return the condition that holds for the live records of a collection that pass a filter.
+    """Return the condition for live records of a collection that pass a filter.
 
     Raises:
         InvalidInput: The filter is malformed.
@@ -228,7 +228,7 @@ def _always(is_true: bool) -> Sql:
 
 
 def bindable(value: Scalar) -> Scalar:
-    """Return a value as SQLite can hold and compare it: whole numbers of more than 64 bits become the nearest float."""
+    """Return a value that SQLite can bind: whole numbers of more than 64 bits become the nearest float."""
     if not isinstance(value, int) or -(2**63) <= value < 2**63:
         return value
     try:

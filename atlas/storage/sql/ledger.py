@@ -1,7 +1,7 @@
 """The ledger: every record, its text, its vectors and its history, in one database.
 
-A write is acknowledged when its transaction has committed. Revisions count up with every written row, so whoever
-remembers the last one it has seen can ask for what came after.
+A write is acknowledged when its transaction has committed. Revisions increase with every written row, so a reader can
+follow changes after the last revision it has seen.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class SqlLedger:
         self.notes = SqlNotes(database)
 
     def close(self) -> None:
-        """Close the connections. A later call opens new ones."""
+        """Close the connections. They are reopened on demand."""
         self.database.close()
 
     def after_write(self, listener: Callable[[], None]) -> None:
@@ -99,7 +99,7 @@ class SqlLedger:
 
     @property
     def read_only(self) -> bool:
-        """True if it was opened for reading only, or the present actor is a viewer."""
+        """True if it was opened for reading only, or the current actor is a viewer."""
         return self.database.read_only or not may(Role.WRITER)
 
     @property
@@ -108,11 +108,11 @@ class SqlLedger:
         return self.database.is_file
 
     def reading(self) -> AbstractContextManager[object]:
-        """Return a block in which everything that this thread reads is of one state of the ledger."""
+        """Return a context manager in which this thread reads one snapshot of the ledger."""
         return self.database.read()
 
     def identity(self) -> str:
-        """Return a name of these files or tables: a copy of them has another one."""
+        """Return an identifier of these files or tables, which differs for a copy."""
         return self.database.identity()
 
     def index(self, collection: str, dimension: int) -> FollowingIndex:
@@ -124,13 +124,13 @@ class SqlLedger:
         return self.database.n_bytes_elsewhere()
 
     def copy_into(self, target: SqlLedger, on_progress: Progress | None = None) -> int:
-        """Copy all of it into another ledger that is empty, and return how many rows.
+        """Copy the ledger into an empty one, and return the number of rows.
 
-        It goes on where an earlier copy of the same state was cut off.
+        An interrupted copy of the same state is resumed.
 
         Raises:
-            InvalidInput: The other one holds something, or ATLAS has not made all of the schema of either.
-            StoreError: What arrived differs from what was copied, and the copy was discarded.
+            InvalidInput: The target is not empty, or a schema has foreign objects.
+            StoreError: The copy differs from the original, and was discarded.
         """
         with self.database.read() as source:
             self._refuse_foreign(source)
@@ -152,7 +152,7 @@ class SqlLedger:
             raise InvalidInput(f"{foreign_problem(foreign)}. Nothing was copied")
 
     def checks(self) -> tuple[Check, ...]:
-        """Return the checks of the ledger's own tables, in the order in which they are to be made."""
+        """Return the checks of the ledger's own tables, in order."""
         return checks_of(self.database, self._find_foreign)
 
     # Reading
@@ -179,7 +179,7 @@ class SqlLedger:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Record]:
-        """Return live records sorted by a metadata key, or as they were added. Those without the key come last.
+        """Return live records sorted by a metadata key, or by insertion. Records without the key come last.
 
         They come without vectors and content, so that a large store can be looked through.
         """
@@ -200,14 +200,14 @@ class SqlLedger:
             return numbered(self.at(seqs), seqs)
 
     def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
-        """Return how many live records pass a filter."""
+        """Return the number of live records that pass a filter."""
         with self.database.read() as connection:
             condition = where_sql(connection.dialect, collection, where)
             row = connection.execute(f"SELECT count(*) FROM records r WHERE {condition.text}", condition.parameters)
             return int(row.fetchone()[0])
 
     def ids_beginning(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
-        """Return at most two ids of live records, or of deleted ones that can be brought back, that begin so."""
+        """Return at most two ids with a prefix, of live records or of deleted ones that can be restored."""
         with self.database.read() as connection:
             condition = f"collection = ? AND deleted = ? AND substr(id, 1, ?) = ? AND NOT {IS_PURGED}"
             parameters = (collection, int(deleted), len(beginning), beginning)
@@ -215,7 +215,7 @@ class SqlLedger:
         return [row[0] for row in rows]
 
     def count_by(self, collection: str, key: str, where: Mapping[str, Any] | None = None) -> dict[Any, int]:
-        """Return how many live records hold each value of a metadata key, most frequent first."""
+        """Return the number of live records for each value of a metadata key, most frequent first."""
         join = "JOIN records r ON r.seq = a.seq" if where else ""
         with self.database.read() as connection:
             dialect = connection.dialect
@@ -235,7 +235,7 @@ class SqlLedger:
             return read_matching(connection, collection, where)
 
     def known_hashes(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-        """Return the content hashes of live records and of those merged into them, with the id of one of each."""
+        """Return the content hashes that exist, merged records included, each with the id of a live record."""
         with self.database.read() as connection:
             return read_known_hashes(connection, collection, hashes)
 
@@ -259,7 +259,7 @@ class SqlLedger:
             # At once, in half the time of one by one.
             metadatas = parsed(f'{{"rows":[{",".join(str(metadata) for *_, metadata in rows)}]}}')["rows"]
             if len(metadatas) != len(rows) or not all(isinstance(metadata, dict) for metadata in metadatas):
-                raise UnreadableRow("a text of a row is not a JSON object")
+                raise UnreadableRow("a row should contain a JSON object")
             return {
                 seq: RecordDescription(held_id, metadata)
                 for (seq, held_id, _), metadata in zip(rows, metadatas, strict=True)
@@ -271,22 +271,22 @@ class SqlLedger:
             return meta.read_revision(connection)
 
     def collections(self) -> list[str]:
-        """Return the collections that hold, or held, any record."""
+        """Return the collections that have or had records."""
         with self.database.read() as connection:
             return read_collections(connection)
 
     def moment(self) -> Moment:
-        """Return the present point in the history."""
+        """Return the current moment of the history."""
         with self.database.read() as connection:
             return meta.read_moment(connection)
 
     def position(self, collection: str) -> Position:
-        """Return the current position of a collection: cheap enough to ask before every query."""
+        """Return the current position of a collection, cheap enough to read before every query."""
         with self.database.read() as connection:
             return meta.read_position(connection, collection)
 
     def has_more_than(self, collection: str, n_records: int) -> bool:
-        """Return whether a collection has more live records than this. It counts no further."""
+        """Return whether a collection has more than `n_records` live records."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT 1 FROM records WHERE collection = ? AND deleted = 0 LIMIT 1 OFFSET ?", (collection, n_records)
@@ -317,7 +317,7 @@ class SqlLedger:
         return [row[0] for row in rows]
 
     def n_changed(self, collection: str, since: int) -> int:
-        """Return how many live records were added or changed after a revision."""
+        """Return the number of live records added or changed after a revision."""
         with self.database.read() as connection:
             row = connection.execute(
                 "SELECT count(*) FROM records WHERE collection = ? AND revision > ? AND deleted = 0",
@@ -326,12 +326,12 @@ class SqlLedger:
         return int(row[0])
 
     def has_change(self, tip: Tip) -> bool:
-        """Return whether a change is in the history, so that all that was seen before it is there as well."""
+        """Return whether a change, and so every earlier one, is in the history."""
         with self.database.read() as connection:
             return meta.has_change(connection, tip)
 
     def was_at(self, collection: str, position: Position) -> bool:
-        """Return whether a collection can have been at a position: revision and newest change fit together."""
+        """Return whether a position is consistent with a collection's history."""
         with self.database.read() as connection:
             now = meta.read_position(connection, collection)
             return position.revision <= now.revision and not meta.has_later_change(connection, collection, position)
@@ -339,7 +339,7 @@ class SqlLedger:
     # The embedding model that the vectors were made with
 
     def model(self) -> tuple[str, int] | None:
-        """Return name and dimension of the embedding model that the store is bound to. None before it is bound."""
+        """Return the name and dimension of the store's embedding model, or None before it is bound."""
         with self.database.read() as connection:
             return meta.read_model(connection)
 
@@ -349,7 +349,7 @@ class SqlLedger:
             return meta.read_prompts(connection)
 
     def bind_model(self, name: str, dimension: int, prompts: str = "") -> None:
-        """Bind a store that has no model yet. One that has is left as it is."""
+        """Bind a store to a model, unless it has one."""
         texts = {"embedding_model": name, "embedding_dimension": dimension, "embedding_prompts": prompts}
         with self.database.write() as connection:
             for key, value in texts.items():
@@ -360,7 +360,7 @@ class SqlLedger:
     # Writing
 
     def draft(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
-        """Return a new operation. It reaches the history with its first write."""
+        """Return a new operation, which is added to the history with its first write."""
         check_kind(kind)
         check_store(self.database.directory)
         return OperationDraft(
@@ -378,7 +378,7 @@ class SqlLedger:
         restored: Mapping[str, RestoredHistory] = MappingProxyType({}),
         alone_in: str = "",
     ) -> list[str]:
-        """Write new records, and return the ids of those that were written.
+        """Write new records, and return their ids.
 
         Args:
             model: The model that made the vectors.
@@ -388,8 +388,8 @@ class SqlLedger:
             alone_in: A metadata key of which no other record may have the value that one of these has.
 
         Raises:
-            InvalidInput: A live record has one of the ids, or one id comes twice, and `skip_known` is not set.
-            EmbeddingModelMismatch: The store's vectors are of another model.
+            InvalidInput: An id exists or is repeated, and `skip_known` is False.
+            EmbeddingModelMismatch: The store has vectors of another model.
             PlanOutdated: Another record has the same value of `alone_in`; the store was not changed.
         """
         with writing(self.database, self.clock, operation) as writer:
@@ -432,9 +432,9 @@ class SqlLedger:
             dropped: Further records to delete, if they exist.
 
         Raises:
-            NotFound: One of them does not exist.
-            PlanOutdated: One of them has changed.
-            EmbeddingModelMismatch: The store's vectors are of another model.
+            NotFound: A record does not exist.
+            PlanOutdated: A record has changed.
+            EmbeddingModelMismatch: The store has vectors of another model.
         """
         ids = [*(record.id for record in records), *dropped]
         with writing(self.database, self.clock, operation) as writer:
@@ -459,7 +459,7 @@ class SqlLedger:
         unchanged_since: Moment | None = None,
         used: Mapping[str, Usage] = MappingProxyType({}),
     ) -> int:
-        """Delete records, keeping them in the history, and return how many there were.
+        """Delete records, keeping them in the history, and return the number of deleted ones.
 
         Args:
             unchanged_since: A moment; refuse if what the collection held then has changed since.

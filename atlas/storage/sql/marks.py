@@ -1,4 +1,4 @@
-"""The marks of a ledger: a row a value, so that an index finds it."""
+"""The marks of a ledger, one indexed row per value."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SqlMarks:
             return read_marks(connection, collection, ids)
 
     def column(self, collection: str, name: str) -> dict[str, Any]:
-        """Return one of the marks of every record that has it: a tuple of tags, a boolean or a string.
+        """Return a mark of every record that has it: a tuple of tags, a boolean or a string.
 
         Raises:
             InvalidInput: There is no mark of this name.
@@ -80,7 +80,7 @@ class SqlMarks:
         return {record_id: value if name in TEXTS else bool(value) for record_id, value in rows}
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
-        """Set records' marks, or raise `NotFound` where one does not exist."""
+        """Set the marks of records, or raise `NotFound` if one does not exist."""
         check_marks(marks)
         with writing(self._database, self._clock, operation) as writer:
             check_own(writer.connection, operation, collection, marks)
@@ -90,7 +90,7 @@ class SqlMarks:
     def change(
         self, collection: str, ids: Sequence[str], change: Callable[[Marks], Marks], operation: OperationDraft
     ) -> int:
-        """Set records' marks to the result of a function of them, and return how many that changed."""
+        """Apply a function to the marks of records, and return the number of changed records."""
         with writing(self._database, self._clock, operation) as writer:
             marks_before = read_marks(writer.connection, collection, ids)
             before = {record_id: marks_before.get(record_id, NO_MARKS) for record_id in ids}
@@ -107,7 +107,7 @@ class SqlMarks:
         return len(changed)
 
     def strays(self) -> list[tuple[str, str]]:
-        """Return the collection and id of each record that is marked, but never was in the ledger."""
+        """Return the collection and id of marks without a record in the ledger."""
         with self._database.read() as connection:
             return connection.execute(_STRAYS).fetchall()
 
@@ -119,7 +119,7 @@ class SqlMarks:
                 mark(writer, collection, record_id, marks.get(record_id, NO_MARKS), NO_MARKS)
 
     def lost(self) -> list[str]:
-        """Return the live records whose last mark was lost with its file, until somebody marks them again."""
+        """Return the live records whose marks were lost with their file and not set again."""
         with self._database.read() as connection:
             return [record_id for (record_id,) in connection.execute(_LOST)]
 

@@ -19,7 +19,7 @@ _SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = 
 
 
 def read_texts(connection: Connection, beginning: str) -> dict[str, str]:
-    """Return each text whose name begins so, by the rest of its name, in the order of names."""
+    """Return the notes with a prefix, by the rest of their names, sorted by name."""
     beyond = beginning[:-1] + chr(ord(beginning[-1]) + 1)  # a range, which the table's key answers
     rows = connection.execute(
         "SELECT name, value FROM meta WHERE name >= ? AND name < ? ORDER BY name", (beginning, beyond)
@@ -64,7 +64,7 @@ def read_prompts(connection: Connection) -> str:
 
 
 def read_model(connection: Connection) -> tuple[str, int] | None:
-    """Return name and dimension of the embedding model, or None before the store is bound to one."""
+    """Return the name and dimension of the store's embedding model, or None before it is bound."""
     rows = dict(connection.execute("SELECT name, value FROM meta WHERE name LIKE 'embedding_%'").fetchall())
     try:
         return (rows["embedding_model"], int(rows["embedding_dimension"])) if rows else None
@@ -101,7 +101,7 @@ def read_position(connection: Connection, collection: str) -> Position:
 
 
 def read_moment(connection: Connection) -> Moment:
-    """Return the present point in the history."""
+    """Return the current moment of the history."""
     row = connection.execute(
         "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), (SELECT coalesce(max(seq), 0) FROM changes)"
     ).fetchone()
@@ -118,7 +118,7 @@ def _tip(number: int | None, name: str | None) -> Tip:
 
 
 def has_change(connection: Connection, tip: Tip) -> bool:
-    """Return whether a change is in a ledger's history, so that all that was seen before it is there as well."""
+    """Return whether a change, and so every earlier one, is in a ledger's history."""
     row = connection.execute(f"SELECT {_NAME} FROM changes WHERE seq = ?", (tip.number,)).fetchone()
     return row is not None and row[0] == tip.name
 
@@ -150,7 +150,7 @@ GONE = "null"
 
 
 def note_purged(connection: Connection, collection: str, record_id: str, operation_id: str) -> None:
-    """Keep from now on that an operation purged a record."""
+    """Record that an operation purged a record."""
     connection.execute("INSERT INTO meta VALUES (?, ?)", (f"{PURGED}{collection}:{record_id}", operation_id))
 
 
@@ -171,18 +171,18 @@ def refuse_purged(connection: Connection, collection: str, record_id: str) -> No
     """Raise `InvalidInput` if a record of this id was purged."""
     if purged_by(connection, collection, record_id):
         raise InvalidInput(
-            f"the record {record_id!r} of {collection!r} was purged, and its id is not used again; give another id"
+            f"the record {record_id!r} of {collection!r} was purged, and its id cannot be reused; give another id"
         )
 
 
 class SqlNotes:
-    """Texts by name. So a backup holds them, and every process that has the store open sees them."""
+    """Named texts in the ledger, shared by all processes and part of backups."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def read(self, beginning: str) -> dict[str, str]:
-        """Return each text whose name begins so, by the rest of its name, in the order of names."""
+        """Return the notes with a prefix, by the rest of their names, sorted by name."""
         with self._database.read() as connection:
             return read_texts(connection, beginning)
 
@@ -194,7 +194,7 @@ class SqlNotes:
         about: Sequence[tuple[str, str]] = (),
         moves: bool = False,
     ) -> dict[str, str | None]:
-        """Keep texts, or delete those that are None, and return the earlier texts of these names.
+        """Write notes, or delete those that are None, and return their earlier texts.
 
         Args:
             expected: The expected present values of these names.
@@ -202,7 +202,7 @@ class SqlNotes:
             moves: Whether the store's revision moves, as results of searches that are kept under it are void then.
 
         Raises:
-            PlanOutdated: Something else than expected is kept; the store was not changed.
+            PlanOutdated: A current value differs from the expected one; the store was not changed.
             InvalidInput: One of the records was purged; the store was not changed.
         """
         with self._database.write() as connection:
@@ -210,7 +210,7 @@ class SqlNotes:
                 refuse_purged(connection, collection, record_id)
             before = {name: _read_text(connection, name) for name in texts}
             if expected is not None and before != expected:
-                raise PlanOutdated("it was changed again since; nothing was done. Look at it again")
+                raise PlanOutdated("it was changed again since; nothing was done. Reload it")
             gone = [(name,) for name, text in texts.items() if text is None]
             connection.executemany("DELETE FROM meta WHERE name = ?", gone)
             connection.executemany(_SET, [(name, text) for name, text in texts.items() if text is not None])

@@ -1,4 +1,4 @@
-"""Records in the order of a key: a page straight from its index, or all that pass a filter, sorted."""
+"""Sorting by a key: a page from its index, or filtered records."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ def sorted_sql(
 
 
 def _lowest(dialect: Dialect) -> str:
-    """Return the condition that no lower value is a record's: one of several values stands at its lowest."""
+    """Return the condition for the lowest of a record's values."""
     return f"NOT EXISTS (SELECT 1 FROM attributes b WHERE b.seq = a.seq AND b.key = a.key AND {dialect.less('b', 'a')})"

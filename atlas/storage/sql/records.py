@@ -1,4 +1,4 @@
-"""Records of the ledger: one row a record, written with its before-image, read back whole.
+"""Records of the ledger, one row per record, written with before-images.
 
 Every writing transaction names its operation; the first change creates the operation's row and later ones add to it, so
 that an import of many batches is one operation, and what was committed before a crash can still be undone.
@@ -68,7 +68,7 @@ class LedgerWriter:
         """The number of the newest record. Nobody else writes meanwhile."""
 
     def check_vectors(self, records: Sequence[Record], model: str) -> None:
-        """Refuse vectors of another model, which no query could compare with the store's own."""
+        """Raise `EmbeddingModelMismatch` for vectors of another model."""
         bound = read_model(self.connection)
         for record in records:
             if bound is not None and record.vectors is not None and (model, record.vectors.shape[1]) != bound:
@@ -94,7 +94,7 @@ class LedgerWriter:
             ).fetchone()
             if row or read_moment(self.connection).ledger_id != moment.ledger_id:
                 raise RecordChanged(
-                    f"{record_id!r} has changed since it was read; nothing was done. Read it again, and edit that"
+                    f"{record_id!r} has changed since it was read; nothing was done. Read it again, and repeat the edit"
                 )
 
     def exists(self, collection: str, record_id: str) -> bool:
@@ -103,7 +103,7 @@ class LedgerWriter:
         return row is not None and not row.deleted
 
     def known_ids(self, collection: str, records: Sequence[Record]) -> set[str]:
-        """Return the ids of records whose id was purged, or whose content another operation's record has.
+        """Return the ids of records with a purged id, or with the content of another operation's record.
 
         A record's merged attempts are compared as well.
         """
@@ -171,7 +171,7 @@ class LedgerWriter:
         is_new: bool = False,
         state_after: int | None = None,
     ) -> None:
-        """Keep a before-image in the history, and count it.
+        """Add a before-image to the history, and count it.
 
         Args:
             count: One of `COUNTS`.
@@ -212,7 +212,7 @@ class LedgerWriter:
         )
 
     def look_up(self, collection: str, ids: Sequence[str]) -> None:
-        """Look up many records at once, before they are asked for one by one."""
+        """Load many records into the cache."""
         rows = self.connection.execute(
             "SELECT id, seq, deleted, n_windows, stored_at FROM records WHERE collection = ? "
             "AND id IN (SELECT value FROM json_each(?))",
@@ -342,7 +342,7 @@ def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) 
             vectors=np.frombuffer(vectors, FLOAT).reshape(image["n_vectors"], -1) if vectors else _no_vectors(),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise UnreadableRow(f"what the history keeps of {record_id!r} lacks a part: {error}") from error
+        raise UnreadableRow(f"a state of {record_id!r} in the history is incomplete: {error}") from error
 
 
 LIGHT_COLUMNS = "r.id, r.metadata, r.document, '', '', r.content_hash, r.stored_at"
@@ -367,7 +367,7 @@ def read_record(row: tuple[Any, ...], vectors: Vectors | None = None) -> Record:
 def numbered(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]:
     """Return the records that an index names, in its order."""
     if missing := set(seqs) - records.keys():
-        raise UnreadableRow(f"an index names the record of number {min(missing)}, which is not there")
+        raise UnreadableRow(f"an index names the record number {min(missing)}, which does not exist")
     return [records[seq] for seq in seqs]
 
 
@@ -387,7 +387,7 @@ Parameters: collection, hashes as JSON, name of whoever asks.
 
 
 def read_known_hashes(connection: Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-    """Return the content hashes of live records and of those merged into them, with the id of one of each."""
+    """Return the content hashes that exist, merged records included, each with the id of a live record."""
     rows = connection.execute(
         f"SELECT said.content_hash, records.id FROM ({_SAYING}) AS said JOIN records USING (seq)",
         (collection, Texts(hashes), actor_name("")),
@@ -396,7 +396,7 @@ def read_known_hashes(connection: Connection, collection: str, hashes: Sequence[
 
 
 def read_collections(connection: Connection) -> list[str]:
-    """Return the collections that hold, or held, any record."""
+    """Return the collections that have or had records."""
     rows = connection.execute("SELECT DISTINCT collection FROM records ORDER BY collection").fetchall()
     return [row[0] for row in rows]
 
@@ -424,7 +424,7 @@ def join_vectors(stored: Sequence[bytes]) -> Vectors:
     except (TypeError, ValueError) as error:
         raise UnreadableRow(f"vectors differ in length: {error}") from error
     if not np.isfinite(np.einsum("ij,ij->i", stacked, stacked)).all():
-        raise UnreadableRow("a vector is not of finite length")
+        raise UnreadableRow("a vector is not finite")
     return stacked
 
 

@@ -1,7 +1,7 @@
 """Review: additions of an untrusted writer wait until a curator accepts them.
 
-A record that waits has the mark `held_for`, which names its writer. The uses that came with it are kept, but count for
-nothing meanwhile.
+A waiting record has the mark `held_for` with its writer's name. Its attempt's uses are stored, but not counted until
+then.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from atlas.storage.sql.records import RECORD, LedgerWriter
 from atlas.storage.sql.usage import WAITING, change_uses
 
 ACCEPT = "accept"
-"""Kind of the operations that let records count that waited."""
+"""Kind of operations that accept waiting records."""
 
 
 def mark_waiting(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> None:

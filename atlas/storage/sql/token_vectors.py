@@ -1,4 +1,4 @@
-"""Token vectors of texts, packed. They follow from the texts, so no history is kept of them."""
+"""Packed token vectors of texts, which are derived and so have no history."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def text_hash(text: str) -> bytes:
 
 
 def write_tokens(connection: Connection, text: str, packed: bytes) -> None:
-    """Keep the token vectors of a text, unless they are there: equal texts have equal ones."""
+    """Store the token vectors of a text, unless they exist."""
     connection.executemany(
         "INSERT INTO token_vectors VALUES (?, ?) ON CONFLICT DO NOTHING", [(text_hash(text), packed)]
     )
 
 
 def forget_tokens(connection: Connection, texts: Sequence[str] = ()) -> None:
-    """Forget the token vectors of all texts but these."""
+    """Delete the token vectors of all other texts."""
     hashes = {text_hash(text) for text in texts}
     rows = connection.execute("SELECT text_hash FROM token_vectors").fetchall()
     connection.executemany(

@@ -1,4 +1,4 @@
-"""Uses of records by agents: each use with its outcome, and how often a search returned them.
+"""Usage of records: uses with outcomes, and counts of retrievals.
 
 The totals of a record are a row of their own, so that a use, or a search that returns many records, changes those rows
 and nothing else.
@@ -125,7 +125,7 @@ class SqlUsage:
             )
 
     def retrieved_since(self, collection: str, since: str) -> dict[str, str]:
-        """Return when a search last returned each record, of those that one returned after a time."""
+        """Return the time of the last retrieval of each record retrieved after a time."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT record_id, last_retrieved_at FROM usage WHERE collection = ? AND last_retrieved_at > ?",
@@ -205,7 +205,7 @@ def restore_usage(connection: Connection, collection: str, usage: Mapping[str, U
 
 
 def restore_uses(connection: Connection, collection: str, uses: Mapping[str, Sequence[Use]]) -> None:
-    """Write the uses of records that were imported with theirs. Records of which uses are known already keep those."""
+    """Write the uses of records that were imported with theirs. Records with uses are skipped."""
     rows = connection.execute(
         "SELECT DISTINCT record_id FROM events WHERE collection = ? AND record_id IN (SELECT value FROM json_each(?))",
         (collection, Texts(uses)),

@@ -19,7 +19,7 @@ from atlas.storage.sql.records import FLOAT, join_vectors, write_vectors
 from atlas.storage.sql.token_vectors import forget_tokens, text_hash, write_tokens
 
 AT_ONCE = 500
-"""Texts that one statement looks up."""
+"""Batch size of looked up texts."""
 
 _IS_IMAGE = f"aspect = 'record' AND before <> '{GONE}'"
 
@@ -73,7 +73,7 @@ class SqlVectors:
             return dict(zip([row[0] for row in rows], join_vectors([row[1] for row in rows]), strict=True))
 
     def count(self, collection: str) -> int:
-        """Return how many vectors the records of a collection have."""
+        """Return the number of vectors in a collection."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT count(*) FROM records r JOIN vectors v ON v.seq = r.seq WHERE r.collection = ?", (collection,)
@@ -81,7 +81,7 @@ class SqlVectors:
         return int(row[0])
 
     def exceed(self, collection: str, n_vectors: int) -> bool:
-        """Return whether the live records of a collection have more vectors than this. It counts no further."""
+        """Return whether the live records of a collection have more than `n_vectors` vectors."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT 1 FROM records r JOIN vectors v ON v.seq = r.seq WHERE r.collection = ? AND r.deleted = 0 "

@@ -1,4 +1,4 @@
-"""Copies of a ledger's file: made at one instant, looked into before they are trusted, and put in its place."""
+"""Copies of a ledger's file: creation, validation and restoration."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SqliteCopies:
         self._clock = clock
 
     def write(self, target: Path) -> int:
-        """Write a copy of the ledger as it is at one instant, and return how many records it holds.
+        """Write a consistent copy of the ledger, and return its number of records.
 
         Raises:
             StoreDamaged: The copy could not be restored.
@@ -65,7 +65,7 @@ class SqliteCopies:
         return count
 
     def leave_out_hidden(self, copy: Path, operation: OperationDraft, reword: Reword | None) -> int:
-        """Remove deleted and waiting records from a copy, and return how many that was.
+        """Remove deleted and waiting records from a copy, and return their number.
 
         Args:
             copy: A ledger's file without other connections.
@@ -87,7 +87,7 @@ class SqliteCopies:
         return len(hidden)
 
     def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
-        """Refuse a copy that cannot be used, and bring one of an older schema up to this one.
+        """Validate a copy, and migrate one of an older schema.
 
         Args:
             source: The backup that it comes from, for errors.
@@ -124,14 +124,13 @@ class SqliteCopies:
         return CopyContents(counts=counts, model=bound[0] if bound else "")
 
     def revived(self, copy: Path) -> tuple[str, ...]:
-        """Return the ids of purged records that a copy still holds, live or in its history."""
+        """Return the ids of purged records that a copy still contains, live or in its history."""
         return revived(self._database, copy)
 
     def restore(self, copy: Path) -> None:
-        """Replace the ledger by a copy, in one transaction that every other process sees as a whole.
+        """Replace the ledger by a copy, in one transaction.
 
-        It gets a new identity, so that every follower begins again. What purges of the store have left to do in its
-        files stays to be done.
+        It gets a new id, so that every follower starts over. Pending purges of files stay pending.
         """
         with closing(_connect(copy)) as connection, connection:
             renew_ledger_id(connection)
@@ -202,7 +201,7 @@ def _check_schema(source: Path, ledger: Path, version: int) -> None:
         foreign = foreign_objects(connection, version)
     if foreign:
         raise InvalidInput(
-            f"the ledger in {source} holds what ATLAS has not made: {', '.join(foreign[:5])}. Somebody may have "
+            f"the ledger in {source} contains foreign objects: {', '.join(foreign[:5])}. Somebody may have "
             "changed the backup, so use another one; the store is unchanged"
         )
 

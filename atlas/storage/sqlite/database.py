@@ -38,11 +38,11 @@ _REFUSED = re.compile(
 or replaced while it was open. Temporary tables are not in the file."""
 
 JOURNAL_SECONDS = 5
-"""How long readers may take before emptying the -wal file is put off."""
+"""Time to wait for readers before emptying the WAL is postponed."""
 
 
 class LedgerFile:
-    """The ledger's file as the disk has it: whether it is there, is the one that was opened, and is whole.
+    """Checks of the ledger's file on disk: exists, not replaced, and complete.
 
     SQLite does not ask: it goes on with a file that was removed, into which writes are lost, and answers from memory
     what it has read of one that was cut off.
@@ -66,7 +66,7 @@ class LedgerFile:
         """True if it was smaller once, and was not checked since: what SQLite writes may make it as large again."""
 
     def problem(self) -> StoreError | None:
-        """Return the error of a file that is not there any more, or None."""
+        """Return the error for a missing file, or None."""
         try:
             status = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -81,7 +81,7 @@ class LedgerFile:
         return None
 
     def has_shrunk(self) -> bool:
-        """Return whether it was smaller than before, as it was cut off, restored or vacuumed, since it was opened last.
+        """Return whether the file has shrunk since it was opened, after truncation, restoration or vacuuming.
 
         Raises:
             StoreUnavailable: It is gone, or another one is in its place.
@@ -128,7 +128,7 @@ class SqliteConnection(sqlite3.Connection):
     dialect: Dialect = SqliteDialect()
 
     def stream(self, statement: str) -> sqlite3.Cursor:
-        """Run a statement whose rows are read some at a time."""
+        """Run a statement with a cursor that fetches rows in batches."""
         return self.execute(statement)
 
 
@@ -152,7 +152,7 @@ class SqliteDatabase:
 
     @contextmanager
     def read(self) -> Iterator[SqliteConnection]:
-        """Yield a connection whose statements inside the block all see one state of the store."""
+        """Yield a connection whose statements read one snapshot of the store."""
         outer = self._connections.in_use()
         if outer is not None and outer.in_transaction:
             with self._translated():
@@ -269,7 +269,7 @@ class SqliteDatabase:
         return "" if rows == ["ok"] else f"SQLite finds: {'; '.join(rows)}"
 
     def finish(self) -> None:
-        """Bring a file without other connections into one piece, so that readers need no files beside it."""
+        """Merge the WAL into a file without other connections, so that readers need no WAL."""
         with self.session() as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
 

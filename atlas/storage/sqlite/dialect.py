@@ -1,4 +1,4 @@
-"""SQLite's own spelling: a column that holds texts and numbers alike, in one order."""
+"""SQLite's dialect: a column holds strings and numbers in one order."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SqliteDialect:
         """Do nothing: they are files of the store's directory."""
 
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
-        """Return numbers of records and values."""
+        """Return pairs of a record's number and its value."""
         source = f"FROM attributes a WHERE {condition.text} AND typeof(a.value)"
         # As two texts: thousands of rows take longer to fetch than to find. As JSON, SQLite would round floats.
         numbers, values = connection.execute(

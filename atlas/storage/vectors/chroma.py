@@ -139,7 +139,7 @@ class ChromaIndex(LocalIndex):
             temporary.replace(self._seal_path)
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Write vectors under these keys, in place of the present ones."""
+        """Insert or replace vectors by key."""
         with self._used():
             collection = self._to_write()
             for start in range(0, len(keys), BATCH):
@@ -147,7 +147,7 @@ class ChromaIndex(LocalIndex):
                 collection.upsert(ids=list(keys[start:end]), embeddings=vectors[start:end])
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Remove the vectors of these keys. Unknown ones are ignored."""
+        """Remove vectors by key, ignoring unknown keys."""
         with self._used():
             collection = self._to_write()
             for start in range(0, len(keys), BATCH):
@@ -170,7 +170,7 @@ class ChromaIndex(LocalIndex):
             return [(key, 1.0 - distance) for key, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
 
     def count(self) -> int:
-        """Return how many keys it holds."""
+        """Return the number of keys."""
         with self._used():
             return int(self._to_read(self.seal()).count())
 

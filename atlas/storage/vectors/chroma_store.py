@@ -87,7 +87,7 @@ class ChromaVectorStore:
         """
         existing = [row["id"] for row in await self.get(ids)]
         if existing:
-            raise InvalidInput(f"the record {existing[0]!r} is there already; delete it first")
+            raise InvalidInput(f"the record {existing[0]!r} exists already; delete it first")
         await asyncio.to_thread(_write, self._collection.add, ids, embeddings, metadatas, documents)
 
     async def update(
@@ -147,7 +147,7 @@ class ChromaVectorStore:
         return [rows[record_id] for record_id in ids if record_id in rows]
 
     async def count(self, where: Where | None = None) -> int:
-        """Return how many records pass a filter."""
+        """Return the number of records that pass a filter."""
         if where is None:
             return int(await asyncio.to_thread(self._collection.count))
         found = await asyncio.to_thread(self._collection.get, where=_in_chroma(where), include=[])

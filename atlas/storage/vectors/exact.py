@@ -39,7 +39,7 @@ class ExactIndex:
                 self._groups[rows] = 0 if groups is None else groups
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Remove the vectors of these keys. Unknown ones are ignored."""
+        """Remove vectors by key, ignoring unknown keys."""
         with self._lock:
             for key in keys:
                 row = self._rows.pop(key, None)
@@ -58,11 +58,11 @@ class ExactIndex:
             return [(self._keys[row], similarity) for row, similarity in hits if self._keys[row]]
 
     def count(self) -> int:
-        """Return how many keys it holds."""
+        """Return the number of keys."""
         return len(self._rows)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete all vectors."""
         with self._lock:
             self._matrix, self._groups = self._matrix[:0].copy(), self._groups[:0].copy()
             self._keys, self._rows, self._free = [], {}, []

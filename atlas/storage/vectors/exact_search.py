@@ -1,4 +1,4 @@
-"""Search that compares every vector: those in memory, or those that are read from the ledger where few are wanted.
+"""Exact search over vectors in memory, or over a few read from the ledger.
 
 A collection that has an index is not read into memory for a single query, as that takes seconds. It is read in the
 background once queries have cost about as much, because comparing is then faster than asking the index, and exact.
@@ -53,7 +53,7 @@ class ExactSearch:
         self._is_closed = threading.Event()
 
     def is_preferred(self, now: Position) -> bool:
-        """Return whether comparing every vector is faster than asking an index."""
+        """Return whether exact search is faster than an index."""
         if not self._count.exceeds(self._exact_max_rows, now):
             return True
         return self._is_in_memory(now) and not self._count.exceeds(MAX_RESIDENT, now)
@@ -98,20 +98,20 @@ class ExactSearch:
             self._loaded = memory
 
     def take_loaded(self) -> bool:
-        """Use the vectors that were loaded in the background, and return whether there were any."""
+        """Use vectors loaded in the background, and return whether there were any."""
         if self._loaded is None:
             return False
         self.memory, self._loaded = self._loaded, None
         return True
 
     def close(self) -> None:
-        """End the reading in the background. A later query begins it again."""
+        """Stop the background loading. A later query restarts it."""
         self._is_closed.set()
         self.loading.wait()
         self._is_closed.clear()
 
     def forget(self) -> None:
-        """Begin again without any vectors in memory."""
+        """Drop the vectors in memory."""
         self.memory, self._loaded = InMemory(self._dimension), None
 
     def _is_in_memory(self, now: Position) -> bool:

@@ -1,4 +1,4 @@
-"""Bringing an index, or vectors in memory, up to the ledger by the changes since their last revision."""
+"""Incremental updates of an index, or of vectors in memory, from the ledger."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from atlas.storage.vectors.in_memory import InMemory, keys_and_vectors, keys_of
 logger = logging.getLogger(__name__)
 
 BATCH = 2_000
-"""Records that are read from the ledger at once."""
+"""Batch size of records read from the ledger."""
 
 
 class Follower:
-    """The way from one collection of a ledger to an index of it."""
+    """Updates an index from a collection of the ledger."""
 
     def __init__(self, ledger: LedgerEngine, collection: str) -> None:
         self._ledger = ledger
@@ -58,7 +58,7 @@ class Follower:
         return "" if self._is_possible(seal) else "has an index with a seal that the ledger cannot have written"
 
     def position(self) -> Position:
-        """Return how far the ledger is."""
+        """Return the current position of the ledger."""
         return self._ledger.position(self._collection)
 
     def refresh(self, memory: InMemory, now: Position, *, base: int = 0, n_most: int | None = None) -> None:
@@ -94,7 +94,7 @@ class Follower:
         return True
 
     def _sound(self, seal: Seal) -> Seal:
-        """Return a seal, or an empty one if it is not to be believed."""
+        """Return a seal, or an empty one if it is invalid."""
         return Seal() if self.flaw(seal, self.position()) else seal
 
     def _follow(self, index: FollowingIndex) -> int:

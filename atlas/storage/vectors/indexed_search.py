@@ -25,7 +25,7 @@ from atlas.storage.vectors.in_memory import InMemory, Neighbours, best, owner
 logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 0.2
-"""How long a query waits for the index while another process writes it. Then every vector is compared."""
+"""Time a query waits for a locked index before it falls back to exact search."""
 
 
 class IndexedSearch:
@@ -67,7 +67,7 @@ class IndexedSearch:
         return None
 
     def forget(self) -> None:
-        """Begin again without a tail."""
+        """Drop the tail."""
         self._tail = InMemory(self._dimension)
 
     def _query_sealed(self, vector: Vector, k: int, now: Position, among: Seqs | None) -> Neighbours | None:

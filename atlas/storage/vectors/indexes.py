@@ -37,12 +37,12 @@ class StoreIndexes:
 
     @property
     def fault(self) -> str:
-        """The reason why searches do without that service now. Empty if it answered, or was not asked."""
+        """The reason why searches avoid the service. Empty if it answered or was not called."""
         return self._remote.fault if self._remote else ""
 
     @property
     def problem(self) -> str:
-        """The same as a sentence for anybody who searches. It names no host."""
+        """The fault as a sentence for users, without the host."""
         return OUT_OF_REACH if self.fault else ""
 
     def of(self, collection: str, dimension: int) -> FollowingIndex | None:
@@ -77,7 +77,7 @@ class StoreIndexes:
         return opening.leave(self._ledger, place)
 
     def drop(self, collection: str, dimension: int, used: FollowingIndex | None) -> None:
-        """Forget the index of a collection, wherever it has or had one.
+        """Delete all indexes of a collection, current and former.
 
         Args:
             used: The one that queries use. None before the first query.

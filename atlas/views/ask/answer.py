@@ -1,4 +1,4 @@
-"""The answer of every memory to a task, and the block that an agent is shown of it. Asked in one way, or in two."""
+"""Hits of every memory for a task, with the context block, for one configuration or two."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["BUDGET_TOKENS", "EACH", "ContextBlock", "MemoryQueryResult"]
 
 MAX_EACH = 20
 MAX_TOKENS = 8_000
-"""Where the scales of what a person can choose end."""
+"""Upper limits of the sliders."""
 
 TITLES = {name: views.kind.page.capitalize() for name, views in VIEWS.items()}
 """Names of the memories on the page, in the order of the block."""
@@ -34,20 +34,20 @@ NONE_YET = {
     "concepts": "This store has no concepts: load primitives, import a skill library, or compress what agents wrote.",
     "journal": "This store has no journal: an agent writes it, or import one.",
 }
-"""How each memory is filled."""
+"""Hints on how to fill each memory."""
 
 NONSENSE = "lamb tagine with apricots, saffron and preserved lemon"
-"""A task that no store of an agent at work has records of."""
+"""A nonsense task, which should have no hits."""
 
 IN_BLOCK, LEFT_OUT, ONLY_HERE = "in the context block", "not in the context block", "only here"
 
 DIVERSITY = 0.2
-"""Share of its value that a near-copy of a hit above it loses, where hits are to differ from each other."""
+"""Diversity of a search for distinct hits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """One way to ask the memories."""
+    """Options of a search."""
 
     weights: RankingWeights = RankingWeights()
     k: int = EACH
@@ -57,41 +57,41 @@ class Configuration:
     """Names of memories that are left out."""
 
     is_diverse: bool = True
-    """True where similar attempts at a task are one hit, and near-copies of hits above come later."""
+    """True to group similar attempts and rank near-copies lower."""
 
     @property
     def choice(self) -> dict[str, Any]:
-        """The arguments of `query` and `build_context` that choose among the hits."""
+        """Keyword arguments of `query` and `build_context`."""
         return {"distinct": True, "diversity": DIVERSITY} if self.is_diverse else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedHit:
-    """A hit, and where it stands."""
+    """A hit with its ranks."""
 
     id: str
     rank: int
-    """From 1, within its memory."""
+    """Rank within its memory, from 1."""
 
     hit: Hit[Any]
     place: int = 0
-    """Its place in the block, from 1. 0 if the block does not show it."""
+    """Position in the block, from 1. 0 if left out."""
 
     reason: str = ""
-    """Why the block does not show it: `too long by 40 tokens`. Empty if it does."""
+    """Reason why the block leaves it out: `too long by 40 tokens`. Empty if shown."""
 
     form: str = ""
-    """`shortened` or `as a warning` where the block shows it so. Empty if it is shown in full."""
+    """`shortened` or `as a warning`. Empty if shown in full."""
 
     move: str = ""
-    """`▲ 2`, `▼ 1` or `=` against the other side, or `only here`. Empty if there is no other side."""
+    """`▲ 2`, `▼ 1` or `=` against the other side, or `only here`. Empty without another side."""
 
     is_shown_otherwise: bool = False
-    """True where the other side, which found it too, decides otherwise about showing it."""
+    """True if only one of the two sides shows it, though both found it."""
 
     @property
     def is_shown(self) -> bool:
-        """True where the block shows it."""
+        """True if the block shows it."""
         return self.place > 0
 
     @property
@@ -103,27 +103,27 @@ class RankedHit:
 
 
 Absence = Literal["left out", "failed", "no records", "nothing found", "not relevant"]
-"""Why a memory gave nothing."""
+"""Reason why a memory has no hits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One memory's part of an answer."""
+    """The hits of one memory."""
 
     name: str
     hits: tuple[RankedHit, ...]
     sentence: str
-    """How much was found and hidden, or the reason for no hits. Contains no text of memories but an error's words."""
+    """Sentence on the numbers of hits, or why there are none. Contains no stored text, except in errors."""
 
     absence: Absence | None = None
-    """None if the memory gave hits."""
+    """Reason for no hits. None if there are hits."""
 
     level: float = 0.0
-    """The relevance that this search needed, in [0, 1]. 0 if it was not searched."""
+    """Relevance threshold of the search, in [0, 1]. 0 if not searched."""
 
     @property
     def is_failed(self) -> bool:
-        """True where the memory could not be asked."""
+        """True if the search failed."""
         return self.absence == "failed"
 
     @property
@@ -157,12 +157,12 @@ class Answer:
 
     @property
     def n_hits(self) -> int:
-        """Of all memories."""
+        """Number of hits of all memories."""
         return sum(len(part.hits) for part in self.parts)
 
 
 def counts(memory: MemorySystem) -> dict[str, int]:
-    """Return how many records each memory holds."""
+    """Return the number of records in each memory."""
     return {name: views.kind.records(memory).count() for name, views in VIEWS.items()}
 
 
@@ -181,7 +181,7 @@ def block_of(memory: MemorySystem, result: MemoryQueryResult, budget_tokens: int
 def answered(
     result: MemoryQueryResult, block: ContextBlock, configuration: Configuration, n_records: Mapping[str, int]
 ) -> Answer:
-    """Return an answer as it is drawn.
+    """Return the view of an answer.
 
     Args:
         n_records: Number of records in each memory.
@@ -196,7 +196,7 @@ def answered(
 
 
 def block_as_json(answer: Answer) -> dict[str, Any]:
-    """Return the block of an answer in pieces, and the hits that it does not show, for the browser."""
+    """Return the block of an answer in pieces, and the omitted hits, as JSON for the browser."""
     return {
         "pieces": [
             {"text": piece.text, "memory": piece.memory, "place": piece.place} for piece in pieces_of(answer.block)
@@ -214,7 +214,7 @@ def compared(left: Answer, right: Answer) -> tuple[Answer, Answer]:
 
 
 def agents_call(configuration: Configuration, budget_tokens: int, in_use: RankingWeights) -> str:
-    """Return how an agent gets the same block, or what keeps it from getting it.
+    """Return the code with which an agent gets the same block, or why it cannot.
 
     Args:
         in_use: The weights that searches rank with.
@@ -230,7 +230,7 @@ def agents_call(configuration: Configuration, budget_tokens: int, in_use: Rankin
 
 
 def block_difference(left: Answer, right: Answer) -> str:
-    """Return the lines in which the block of B differs from that of A. Empty if they are the same."""
+    """Return the diff of the blocks of A and B. Empty if they are equal."""
     left_lines, right_lines = (answer.block.text.splitlines() for answer in (left, right))
     return "\n".join(difflib.unified_diff(left_lines, right_lines, "A", "B", lineterm="", n=0))
 
@@ -357,5 +357,5 @@ def _memories(n: int) -> str:
 
 
 def _task(text: str) -> Task:
-    """Return a task of a person's own, which no attempt will be made at."""
+    """Return a task for a typed text."""
     return Task(id="", domain="", description=text)

@@ -1,4 +1,4 @@
-"""The context block in pieces: each record that it shows with the number of its place, and why other hits have none."""
+"""The context block in pieces, with the positions of shown records and the reasons for others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from atlas.memory.context import END, ContextBlock
 from atlas.memory.kinds.sections import known_sections
 
 Key = tuple[str, str]
-"""A memory and the id of a record in it."""
+"""Memory and id of a record."""
 
 UNWRITTEN = "it cannot be written"
 """The reason for a record that the block names in its errors."""
@@ -16,23 +16,23 @@ UNWRITTEN = "it cannot be written"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockPiece:
-    """Consecutive lines of a block: a record, or the words around records."""
+    """Consecutive lines of a block: a record, or the text between records."""
 
     text: str
-    """Untrusted if it is of a record."""
+    """Text of the lines. Untrusted for a record."""
 
     memory: str = ""
-    """Empty for the words around records, as is the id."""
+    """Memory of the record. Empty between records, like the id."""
 
     id: str = ""
     place: int = 0
-    """From 1 in the order of the block. 0 for the words around records."""
+    """Position in the block, from 1. 0 between records."""
 
 
 def pieces_of(block: ContextBlock) -> tuple[BlockPiece, ...]:
     """Return the pieces of a block in their order. Their texts, joined by line breaks, are the block.
 
-    No stored text can begin a line with a bracket, or be a heading of ours, so the lines alone tell records apart.
+    No stored text can begin a line with a bracket or imitate a heading, so the lines identify records.
     """
     memories = {section.heading: name for name, section in known_sections().items()}
     left = {name: list(ids) for name, ids in block.shown.items()}
@@ -57,13 +57,13 @@ def places_of(block: ContextBlock) -> dict[Key, int]:
 
 
 def forms_of(block: ContextBlock) -> dict[Key, str]:
-    """Return how a block shows the records that it does not show in full: `shortened` or `as a warning`."""
+    """Return the forms of records that a block does not show in full: `shortened` or `as a warning`."""
     forms = {(name, record_id): "shortened" for name, ids in block.shortened.items() for record_id in ids}
     return forms | {(name, record_id): "as a warning" for name, ids in block.warnings.items() for record_id in ids}
 
 
 def reasons_of(block: ContextBlock) -> dict[Key, str]:
-    """Return why hits are not in a block: `too long by 40 tokens`, or `says what 2 says` by the place of the other."""
+    """Return why hits are not in a block: `too long by 40 tokens`, or `says what 2 says`, with the other's position."""
     places = places_of(block)
     reasons = dict[Key, str]()
     for omission in block.omitted:

@@ -1,4 +1,4 @@
-"""The answer by words alone: what is shown until the embedding model is ready."""
+"""Keyword search, used until the embedding model is ready."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SENTENCE = (
 
 
 def cards_by_words(memory: MemorySystem, text: str, k: int) -> dict[str, tuple[HitCard, ...]]:
-    """Return the cards of what shares words with a task, by memory, at most k of each. No text is embedded."""
+    """Return cards of at most k keyword hits per memory, without embedding."""
     found = {name: getattr(memory, name).retrieve_words(text, k).hits for name in SECTIONS}
     return {
         name: tuple(VIEWS[name].hit_card(memory, hit.item, None, text, RankingWeights()) for hit in hits)

@@ -1,4 +1,4 @@
-"""A hit of any memory as a card: which of its texts matched, how it has worked, and why it stands if it does."""
+"""Cards of hits: the matched text, the success rate, and an explanation of the rank."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VIEWS: Mapping[str, KindViews[Any]] = {
     "concepts": CONCEPTS,
     "journal": ENTRIES,
 }
-"""The views of each memory, by the name that it has in results."""
+"""Views by name of the memory."""
 
 
 def memory_card(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weights: RankingWeights) -> HitCard:
@@ -29,7 +29,7 @@ def memory_card(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weigh
 
     Args:
         name: Name of the memory that it is from: `strategies`, `experience`, `concepts`, `journal`.
-        text: The question.
-        weights: The weights that it was ranked by.
+        text: The query.
+        weights: The ranking weights of the search.
     """
     return VIEWS[name].hit_card(memory, hit.item, hit, text, weights)

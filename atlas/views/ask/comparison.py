@@ -1,4 +1,4 @@
-"""Two rankings of one query beside each other, and the weights that make them."""
+"""Comparison of two rankings of a query with different weights."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from atlas.views.shared.wording import counted, hidden_text
 __all__ = ["DEFAULT", "Earlier", "Profile", "RankingWeights", "check_name", "profile_problems"]
 
 HITS = 10
-"""Hits of either side: about what a person reads."""
+"""Number of hits per side."""
 
 LOOKED_FOR = 100
-"""Hits among which a hit of one side is looked for on the other."""
+"""Number of hits on the other side to search for a hit."""
 
 UP, DOWN, SAME, NEW = "▲", "▼", "=", "new"
 
@@ -34,12 +34,12 @@ _NUDGE = "a nudge: reorders hits of about equal relevance"
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """A weight that a person can turn."""
+    """A weight with a slider."""
 
     name: str
     label: str
     most: float
-    """Where its scale ends. A profile may hold more."""
+    """Upper end of the slider. A profile may exceed it."""
 
     step: float
     help: str
@@ -82,14 +82,14 @@ KNOBS: Mapping[str, Knob] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedHit:
-    """A hit on one side, and where it stands on the other."""
+    """A hit on one side, with its move relative to the other."""
 
     id: str
     rank: int
-    """From 1."""
+    """Number, from 1."""
 
     move: str
-    """`▲ 2` where it stands two ranks higher than on the other side, `▼ 1`, `=`, or `new` if it does not exist."""
+    """`▲ 2` if it is two ranks higher than on the other side, `▼ 1`, `=`, or `new` if missing there."""
 
     card: HitCard
 
@@ -100,7 +100,7 @@ class Side:
 
     hits: tuple[ComparedHit, ...]
     hidden: str
-    """How many of the first ones are less relevant than the threshold. Empty for zero."""
+    """Sentence on the first hits below the threshold. Empty if none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,17 +110,17 @@ class Comparison:
     left: Side
     right: Side
     caption: str
-    """How much of it is alike."""
+    """Sentence on the overlap."""
 
 
 def knobs() -> tuple[Knob, ...]:
-    """Return all weights in the order in which they are documented. One that is new here has a scale to 1."""
+    """Return all weights in documented order, with a default scale up to 1."""
     names = [option.name for option in fields(RankingWeights) if isinstance(option.default, float)]
     return tuple(KNOBS.get(name) or Knob(name, name.replace("_", " ").capitalize(), 1.0, 0.05, "") for name in names)
 
 
 def nudges_sentence(weights: RankingWeights) -> str:
-    """Return the bound of the nudges, in words."""
+    """Return a sentence on the bound of the nudges."""
     return (
         f"The nudges add at most {weights.nudges:.3f} together: hits whose meaning and words together differ by more "
         "are never swapped."
@@ -130,7 +130,7 @@ def nudges_sentence(weights: RankingWeights) -> str:
 def compare(
     memory: MemorySystem, query: str, left: RankingWeights, right: RankingWeights, *, where: Where | None = None
 ) -> Comparison:
-    """Return the best hits for a query with either weights. Nothing counts as retrieved."""
+    """Return the best hits for a query with both sets of weights, without counting retrievals."""
     embedder = CachedEmbedder(memory.experience.embedder)
     memories = [memory.experience.ranked_with(weights, embedder=embedder) for weights in (left, right)]
     found = [each.retrieve(query, LOOKED_FOR, where=where, count_retrieval=False) for each in memories]
@@ -160,12 +160,12 @@ def _side(memory: ChromaExperienceMemory, query: str, of: Retrieval[Experience],
 
 
 def move_of(rank: int, other: int | None) -> str:
-    """Return `▲ 2` where a hit is two ranks higher than on the other side, `▼ 1`, `=`, or `new` if it is absent."""
+    """Return `▲ 2` if a hit is two ranks higher than on the other side, `▼ 1`, `=`, or `new` if missing there."""
     if other is None:
         return NEW
     return SAME if rank == other else f"{UP if rank < other else DOWN} {abs(other - rank)}"
 
 
 def profile_names(profiles: Sequence[Profile]) -> list[str]:
-    """Return the names of the profiles that can be used."""
+    """Return the names of valid profiles."""
     return [profile.name for profile in profiles if not profile.problem]

@@ -1,4 +1,4 @@
-"""Questions to begin with, taken from the tasks that a store holds, as unlike each other as they can be."""
+"""Example questions: diverse tasks of a store."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from atlas.memory.effects.memory_effect import MemoryEffect
 from atlas.memory.system import MemorySystem
 
 MIN_CUT = 40
-"""Characters that the sentences have at least after which a task is cut: the first may say only who is speaking."""
+"""Least length of a truncated task, since its first sentence may only introduce the speaker."""
 
 EXAMPLES = 6
 SAMPLED = 240
-"""Experiences among which they are chosen, spread evenly over the store."""
+"""Number of experiences to sample evenly."""
 
 SHORTEST, LONGEST = 20, 120
-"""Characters of a question that is read at a glance. A longer task is cut after a sentence, else at a word."""
+"""Bounds on a question's length. A longer task is truncated after a sentence or word."""
 
 
 def example_questions(memory: MemorySystem, n: int = EXAMPLES) -> tuple[str, ...]:
-    """Return questions like those that the store's tasks ask, each about something else. All are untrusted texts."""
+    """Return diverse example questions from the store's tasks. Untrusted texts."""
     rows = memory.experience.collection.get(_spread(memory.experience.ids(), SAMPLED))
     vectors_by_question: dict[str, Vectors] = {}
     for row in rows:
@@ -41,7 +41,7 @@ def example_questions(memory: MemorySystem, n: int = EXAMPLES) -> tuple[str, ...
 
 
 def demonstrations(memory: MemorySystem, effect: MemoryEffect) -> tuple[str, ...]:
-    """Return questions to present one after another: of tasks tried with memory and without, largest gain first.
+    """Return questions for a demonstration: tasks tried with and without memory, largest gain first.
 
     Falls back to `example_questions` if no task was tried both ways. All are untrusted texts.
     """
@@ -53,7 +53,7 @@ def demonstrations(memory: MemorySystem, effect: MemoryEffect) -> tuple[str, ...
 
 
 def neighbour(questions: Sequence[str], text: str, *, is_next: bool) -> str:
-    """Return the question after a text, or before it. Behind the last one comes the first."""
+    """Return the next or previous question, cyclically."""
     if text in questions:
         return questions[(questions.index(text) + (1 if is_next else -1)) % len(questions)]
     return questions[0 if is_next else -1]

@@ -1,4 +1,4 @@
-"""The memories that gave nothing, in one line."""
+"""A line on the memories without hits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SENTENCES: dict[Absence, str] = {
     "no records": "Nothing is stored yet in {}.",
     "left out": "Left out here: {}.",
 }
-"""Sentences on the memories that gave nothing, but for those that failed, each of which has its own."""
+"""Sentences on memories without hits. Failures have sentences of their own."""
 
 
 def folded_sentence(answer: Answer) -> str:

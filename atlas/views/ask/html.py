@@ -1,4 +1,4 @@
-"""An answer, or two of them compared, as one file that needs no network: for a talk, a paper, or somebody else."""
+"""Report of an answer or a comparison as a self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class ReportedSide:
     """One configuration with its answer."""
 
     title: str
-    """`A` or `B`, or empty if there is one alone."""
+    """`A` or `B`, or empty without a comparison."""
 
     call: str
-    """The call that an agent would make, in a sentence."""
+    """Sentence on the equivalent call of an agent."""
 
     answer: Answer
     cards: Cards
@@ -36,17 +36,17 @@ class Report:
 
     task: str
     about: str
-    """The store in a line: how much it holds, and when it was asked."""
+    """A line on the store's size and the time of the query."""
 
     sides: tuple[ReportedSide, ...]
     difference: str = ""
-    """How the sides differ, in a sentence. Empty if there is one alone."""
+    """Sentence on the difference of the sides. Empty without a comparison."""
 
     block_difference: str = ""
-    """The lines in which their blocks differ."""
+    """Diff of the two blocks."""
 
     trial: Trial | None = None
-    """The task answered with and without the block, where a language model was asked."""
+    """Answers of a language model with and without the block, if any."""
 
 
 def report_page(report: Report) -> str:

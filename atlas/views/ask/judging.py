@@ -31,5 +31,5 @@ def judged_hits(memory: MemorySystem, text: str) -> Judged:
 
 
 def is_right(choice: str | None) -> bool | None:
-    """Return a choice as `MemorySystem.judge` takes it."""
+    """Return a choice as an argument of `MemorySystem.judge`."""
     return None if choice is None else choice == RIGHT

@@ -1,4 +1,4 @@
-"""Why a memory that a person names is not among the hits: what excludes it, the level it misses, or its rank."""
+"""Explanations why a record is not among the hits: excluded, below the level, or ranked lower."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from atlas.views.lists.hits import HitCard
 from atlas.views.shared.wording import shortened
 
 EACH = 3
-"""Records of each memory that words may mean."""
+"""Maximum number of matching records per memory."""
 
 LOOKED_FOR = 100
-"""Ranks among which a record is looked for."""
+"""Maximum rank to search."""
 
 TITLE_CHARACTERS = 90
 
@@ -41,10 +41,10 @@ class NamedRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why a record is among the hits, or is not."""
+    """Explanation why a record is or is not among the hits."""
 
     sentence: str
-    """Words of our own."""
+    """Trusted text."""
 
     card: HitCard | None
     """Its relevance and signals, or None if it cannot be ranked."""
@@ -52,7 +52,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A task and how it was asked, with its answer."""
+    """A task with its search options and answer."""
 
     text: str
     configuration: Configuration
@@ -60,7 +60,7 @@ class Question:
 
 
 def named_records(memory: MemorySystem, words: str) -> tuple[NamedRecord, ...]:
-    """Return the records whose id begins so, as a block or an address shows it, or else those that hold the words."""
+    """Return the records with this id prefix, else those that contain the words."""
     begin = re.sub(r"^\[\w+ (.+)\]$", r"\1", words.strip())
     found = [*_with_id(memory, begin)] if len(begin) >= SHORT_ID else []
     return tuple(found or _with_words(memory, words))
@@ -105,7 +105,7 @@ def _named(memory: MemorySystem, name: str, ids: list[str]) -> Iterator[NamedRec
 
 
 def _own_hit(memory: MemorySystem, record: NamedRecord, question: Question, *, with_buried: bool) -> Hit[Any] | None:
-    """Return a record as a hit, as if it were alone in the store, or None if it is not searched."""
+    """Return a record scored as a hit, or None if it is not searchable."""
     hits = (
         VIEWS[record.memory]
         .kind.records(memory)
@@ -161,7 +161,7 @@ def _rank_sentence(memory: MemorySystem, record: NamedRecord, question: Question
 
 
 def _standing_for(record: NamedRecord, ranked: list[Hit[Any]], part: Part) -> RankedHit | None:
-    """Return the hit that counts an attempt among its own, if there is one."""
+    """Return the hit that groups an attempt, if any."""
     if record.memory != "experience":
         return None
     task_id = next((hit.item.task.id for hit in ranked if hit.item.id == record.id), "")

@@ -1,4 +1,4 @@
-"""Recorded proof: attempts at a task with memory and without, both traces up to where they part. No model is asked."""
+"""Recorded attempts at a task with and without memory, compared step by step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from atlas.views.shared.wording import counted, shortened, signed
 __all__ = ["MemoryEffect"]
 
 TEXT_CHARACTERS = 2_000
-"""Of each text of a step that are shown side by side."""
+"""Maximum characters of each text in a comparison."""
 
 TITLE_CHARACTERS = 100
 
@@ -51,7 +51,7 @@ class Proof:
     without: Trace
     with_memory: Trace
     parting: int | None
-    """The step, from 1, at which they part. None if all steps are the same."""
+    """First differing step, from 1, or None."""
 
 
 def proof_of(memory: MemorySystem, answer: Answer, effect: MemoryEffect) -> Proof | None:
@@ -63,7 +63,7 @@ def proof_of(memory: MemorySystem, answer: Answer, effect: MemoryEffect) -> Proo
 
 
 def among_sentence(effect: MemoryEffect) -> str:
-    """Return how many tasks can be compared, and how they went."""
+    """Return a sentence on the compared tasks and their outcomes."""
     n_alike = effect.n_tasks - effect.n_helped - effect.n_hurt
     went = f"{effect.n_helped:,} went better with memory, {effect.n_hurt:,} worse and {n_alike:,} alike"
     return f"{counted(effect.n_tasks, 'task')} of this store {_were(effect.n_tasks)} tried both ways: {went}."
@@ -76,7 +76,7 @@ def proof_as_json(proof: Proof) -> dict[str, Any]:
 
 
 def parting_step(one: Sequence[Step], other: Sequence[Step]) -> int | None:
-    """Return the first step, from 1, that is another in both, or that one of them lacks. None if there is none."""
+    """Return the first differing step, from 1, or None."""
     pairs = zip(one, other, strict=False)
     different = (number for number, (left, right) in enumerate(pairs, start=1) if _act(left) != _act(right))
     shorter, longer = sorted((len(one), len(other)))
@@ -84,7 +84,7 @@ def parting_step(one: Sequence[Step], other: Sequence[Step]) -> int | None:
 
 
 def went(tries: Tries) -> str:
-    """Return `both failed`, `1 succeeded` or `succeeded`: how attempts went."""
+    """Return the outcomes of attempts as `both failed`, `1 succeeded` or `succeeded`."""
     if tries.n == 1:
         return "succeeded" if tries.n_succeeded else "failed"
     every = "both" if tries.n == 2 else "all"
@@ -115,7 +115,7 @@ def _proof(memory: MemorySystem, task: TaskEffect) -> Proof | None:
 
 
 def _typical(attempts: Sequence[JudgedAttempt], experiences: dict[str, Experience]) -> JudgedAttempt | None:
-    """Return the latest attempt that went as most of them did. One that keeps its steps comes before all others."""
+    """Return the latest attempt with the majority outcome, preferably one with steps."""
     there = [attempt for attempt in attempts if attempt.experience_id in experiences]
     is_success = 2 * sum(attempt.success for attempt in there) >= len(there)
 

@@ -1,4 +1,4 @@
-"""Other strictnesses, and how many hits each memory gives at them."""
+"""Numbers of hits at other levels of strictness."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEVEL_SENTENCE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrictnessRow:
-    """One strictness, and how many hits each memory gives with it."""
+    """Numbers of hits at a level of strictness."""
 
     strictness: float
     is_chosen: bool

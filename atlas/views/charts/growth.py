@@ -1,4 +1,4 @@
-"""How a memory grew, and how well it went over time, as one chart. It contains no text of memories."""
+"""Chart of a memory's growth and success rate over time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DAY_MILLISECONDS = 86_400_000
 
 
 def growth_chart(days: Sequence[Day]) -> Chart:
-    """Return bars of what came, by outcome, over the success rate of all that there was by then, with its interval."""
+    """Return bars of new attempts by outcome, above the cumulative success rate with its interval."""
     span = _span(days)
     bars = _gathered(days, span)
     return {"data": [*_bars(bars), *_rate(bars)], "layout": _layout(len(bars), span)}
@@ -44,7 +44,7 @@ def _span(days: Sequence[Day]) -> str:
 
 
 def _gathered(days: Sequence[Day], span: str) -> list[Day]:
-    """Return the days, those of one span put together, with the empty spans in between."""
+    """Return the days grouped by span, including empty spans."""
     within: dict[int, list[Day]] = {}
     for day in days:
         within.setdefault(_number(day.on, span), []).append(day)
@@ -57,7 +57,7 @@ def _gathered(days: Sequence[Day], span: str) -> list[Day]:
 
 
 def _number(on: date, span: str) -> int:
-    """Return which span of the calendar a day is in, counted on from one to the next."""
+    """Return the ordinal number of a day's calendar span."""
     months = 12 * on.year + on.month - 1
     return {"day": on.toordinal(), "week": (on.toordinal() - 1) // 7, "month": months, "year": on.year}[span]
 

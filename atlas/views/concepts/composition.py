@@ -23,13 +23,13 @@ class Composition:
     """The result of composing several concepts."""
 
     parts: tuple[str, ...]
-    """Their names: untrusted text, as all that follows."""
+    """Their names: untrusted text, like all that follows."""
 
     concept: CodeConcept | None
-    """None if no composition fits."""
+    """The composed concept, or None."""
 
     why_not: str = ""
-    """The reason if no composition fits, with names of concepts in it."""
+    """Reason for no composition, with names of concepts."""
 
     types: tuple[str, ...] = ()
     """The types that each of them takes and returns, if no composition fits."""
@@ -46,16 +46,16 @@ class Composition:
 
     @property
     def examples(self) -> tuple[Example, ...]:
-        """The examples, with what they gave when they were run."""
+        """The examples with their results."""
         return tuple(example_view(self.concept, *pair) for pair in self.concept.examples) if self.concept else ()
 
 
 def composed(memory: MemorySystem, ids: Sequence[str]) -> Composition:
-    """Return the function that the library's composition strategy makes of these. It is not stored.
+    """Compose concepts with the library's strategy, without storing the result.
 
     Raises:
         InvalidInput: Fewer than two, or the library has no strategy.
-        NotFound: One of them does not exist.
+        NotFound: A record does not exist.
     """
     concepts = memory.concepts.composable(ids)
     outcome = memory.concepts.explain_composition(ids)

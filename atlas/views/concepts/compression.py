@@ -1,4 +1,4 @@
-"""Compression as a person sees it: what was found, what it saves, how far it is proven, and adding it."""
+"""Views of a compression: the functions found, their savings and proofs, and adding them."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from atlas.views.shared.wording import counted, moment_of
 
 USUAL_PROGRAMS = Limits().max_programs
 MAX_PROGRAMS = (50, 100, 200, USUAL_PROGRAMS, 1_000)
-"""Numbers of programs to search that a person can choose from. More take longer."""
+"""Choices for the number of programs to search."""
 
 COUNTED_AT_ONCE = 400
-"""Of more attempts, how many hold a program is found out when they are compressed."""
+"""Maximum number of attempts whose programs are counted in advance."""
 
 LITTLE = 0.02
 """Share of the tokens. Programs that repeat a function on purpose save several times that."""
@@ -45,7 +45,7 @@ class Compressible:
     """The programs that there are to compress."""
 
     sentence: str
-    """In our own words."""
+    """Trusted text."""
 
     can_run: bool
 
@@ -63,7 +63,7 @@ class FunctionRow:
     n_tasks: int
     arity: int
     verified: str
-    """`4 of 4`: of its programs whose tests run it, those that did the same."""
+    """`4 of 4`: programs that passed their tests with it, of those whose tests run it."""
 
     state: str
     """In our own words, or empty if it is new and proven."""
@@ -98,7 +98,7 @@ class BeforeAfter:
     before: Text
     after: Text
     verdict: str
-    """In our own words."""
+    """Trusted text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,10 +110,10 @@ class CompressPlan:
     """The functions that a person chose."""
 
     n_all: int
-    """How many these are with those that they call."""
+    """Number of chosen functions with their callees."""
 
     n_new: int
-    """How many of them the library lacks."""
+    """Number of these missing in the library."""
 
     going: tuple[str, ...] = ()
 
@@ -142,7 +142,7 @@ class CompressPlan:
 
 
 def searches(settings: Settings) -> dict[bool, str]:
-    """Return the names of what can search: Stitch, and a language model (True) if one is set up."""
+    """Return the available engines: Stitch, and a language model (True) if configured."""
     model = {True: settings.llm_model} if is_configured(settings) else {}
     return {False: StitchEngine.name} | model
 
@@ -218,7 +218,7 @@ def made_caption(found: CompressionResult) -> str:
 
 
 def staleness(memory: MemorySystem, found: CompressionResult, where: Mapping[str, Any]) -> str:
-    """Return the relevant changes since, in our own words, or an empty string."""
+    """Return the relevant changes since, as trusted text, or an empty string."""
     collection = memory.experience.collection_name
     if memory.storage.ledger.position(collection).ledger_id != found.ledger_id:
         return "The store has changed since: it was restored, or embedded again."
@@ -279,7 +279,7 @@ def _before_after(one: Rewriting, is_there: bool) -> BeforeAfter:
 
 
 def added_with(found: CompressionResult, ids: Sequence[str]) -> list[str]:
-    """Return the names of the functions that come along because the chosen ones call them."""
+    """Return the names of callees that are added with the chosen functions."""
     chosen = set(ids)
     return [concept.name for concept in found.with_callees(ids) if concept.id not in chosen]
 

@@ -1,4 +1,4 @@
-"""One concept in full: what it does, its code and examples, where it stands, and what it was before."""
+"""Detail of a concept: description, code, examples, relations and versions."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class EditableConcept(EditableFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptDetail:
-    """All that is known of one concept."""
+    """Detail of a concept."""
 
     id: str
     name: Text
@@ -111,7 +111,7 @@ class ConceptDetail:
     """True if its examples can be run: those of a primitive in this process, those of other Python in a sandbox."""
 
     proof: str
-    """When the examples were run, in our own words. Empty if they were not, or it was edited since."""
+    """When the examples were run, as trusted text. Empty if they were not, or it was edited since."""
 
     examples: tuple[Example, ...]
     n_more_examples: int
@@ -197,7 +197,7 @@ def _facts(concept: CodeConcept, usage: Usage) -> tuple[Fact, ...]:
 
 
 def _proven(concept: CodeConcept) -> str:
-    """Return whether a learned function was proven when it was found, in our own words."""
+    """Return a sentence on the proof of a learned function."""
     match concept.metadata.get(PROVEN):
         case True:
             return "when it was found, by running programs with it"

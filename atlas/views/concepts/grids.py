@@ -1,4 +1,4 @@
-"""Grids of the ARC puzzles, as calls and results of examples hold them: found without running anything, and drawn."""
+"""ARC grids in examples, parsed without execution and drawn as SVG."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 COLOURS = (
     "#000000", "#0074D9", "#FF4136", "#2ECC40", "#FFDC00", "#AAAAAA", "#F012BE", "#FF851B", "#7FDBFF", "#870C25",
 )  # fmt: skip
-"""ARC's ten, by their numbers."""
+"""ARC's ten colours, by number."""
 
 LINES = "#555555"
 
 MAX_CELLS = 40
-"""Cells of a side. ARC's grids have up to 30."""
+"""Maximum cells per side. ARC's grids have up to 30."""
 
 MAX_CHARACTERS = 20_000
-"""Of a text in which grids are looked for."""
+"""Maximum characters of a text to search for grids."""
 
 CELL_PIXELS = 26
 SIDE_PIXELS = 220

@@ -1,4 +1,4 @@
-"""Where a concept stands among the others: what it calls, what calls it, and the picture of that."""
+"""Callers and callees of a concept, with a graph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Relation(Row):
     """Another concept that this one has to do with. Name and description are untrusted text."""
 
     how: str
-    """In our own words."""
+    """Trusted text."""
 
     name: str
     description: str
@@ -38,7 +38,7 @@ class Lineage:
 
     relations: tuple[Relation, ...]
     n_missing: int
-    """Concepts that it calls or was composed of, and that are not in the library any more."""
+    """Concepts that it calls or was composed of, and that were deleted."""
 
     dot: str
     """The picture in the DOT language, with names as labels. Empty if there are no relations."""

@@ -31,7 +31,7 @@ class ConceptRow(Row):
     """The rate with its interval and the number of uses, or a dash without uses."""
 
     created_at: datetime | None
-    """In UTC."""
+    """Time in UTC."""
 
 
 def rate_of(usage: Usage) -> SuccessRate:

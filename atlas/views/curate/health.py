@@ -23,7 +23,7 @@ DOMAIN_ORDER = "Worst first, by the upper end of the 95 % interval: a few bad at
 """Order in which pages list domains."""
 
 NEVER_DAYS = 30
-"""Days that a record is given to be retrieved in."""
+"""Days after which a record counts as never retrieved."""
 
 FAILED_SHOWN = 5
 """Most attempts of a failing domain that are shown as examples."""
@@ -85,7 +85,7 @@ class Health:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthLine:
-    """One line of the health list, in words of our own."""
+    """A line of the health list. Trusted text."""
 
     queue: str
     """The queue that Curate opens for it."""

@@ -109,7 +109,7 @@ class GroupLine:
 
     ids: tuple[str, ...]
     label: str
-    """Its size and how its attempts went, in words of our own."""
+    """Its size and how its attempts went, as trusted text."""
 
     title: str
     """Of its first member: untrusted text."""
@@ -123,7 +123,7 @@ class MemberRow:
 
     outcome: str
     task: str
-    """Untrusted text, as the solution is. Of the first member the beginning, of the others how theirs differs."""
+    """Untrusted text, like the solution. Of the first member the beginning, of the others how theirs differs."""
 
     solution: str
     agent: str
@@ -154,7 +154,7 @@ def queue_ids(
 
 
 def queue_page(memory: MemorySystem, ids: Sequence[str], page: int = 1) -> tuple[ExperienceRow, ...]:
-    """Return one page of a queue, counted from 1, in its order and without records that are gone meanwhile."""
+    """Return one page of a queue, counted from 1, in its order and without records that were deleted meanwhile."""
     page_ids = ids[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
     places = {record_id: place for place, record_id in enumerate(page_ids)}
     rows = listed_page(memory, EXPERIENCES, Query(where={"id": {"$in": list(page_ids)}})).rows

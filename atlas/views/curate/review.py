@@ -96,7 +96,7 @@ class RejectProposal:
             PlanOutdated: A record was accepted or changed since. The store is unchanged.
         """
         if self.request.propose(memory).view != self.view:
-            raise PlanOutdated("some of these were accepted or changed since; nothing was done. Look again")
+            raise PlanOutdated("some of these were accepted or changed since; nothing was done. Reload the list")
         operation_id: str | None = None
         for kind, ids in _by_kind(self.rows):
             scoped = kind.records(memory).within("delete", "rejected in review", operation_id=operation_id)

@@ -225,7 +225,7 @@ def foreign_sentence(found: OwnEvaluation) -> str:
 
 
 def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
-    """Return the changes since the measurement, in our own words. Empty if there is no change."""
+    """Return the changes since the measurement, as trusted text. Empty if there is no change."""
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
     if ledger.position(collection).ledger_id != found.ledger_id:
         return "The store was restored, or embedded again, since this was measured."

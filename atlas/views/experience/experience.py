@@ -29,7 +29,7 @@ class Attempt:
 
     id: str
     label: str
-    """Its sign and its day, in words of our own: `✓ 2026-03-01`."""
+    """Its sign and its day, as trusted text: `✓ 2026-03-01`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Editable(EditableFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperienceDetail:
-    """All that is known of one experience."""
+    """Detail of an experience."""
 
     id: str
     task: Text

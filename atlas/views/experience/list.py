@@ -41,7 +41,7 @@ class ExperienceRow(Row):
     source: str = ""
     n_steps: int = 0
     created_at: datetime
-    """In UTC."""
+    """Time in UTC."""
 
     attempt_ids: tuple[str, ...] = ()
     """Ids of the attempts at the task, oldest first, in a list by task. Empty for one attempt."""

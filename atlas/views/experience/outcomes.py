@@ -21,7 +21,7 @@ class OutcomeRequest:
     success: bool | None
 
     def propose(self, memory: MemorySystem) -> OutcomeProposal:
-        """Return the plan as it would be now."""
+        """Return the current plan."""
         plan = memory.experience.plan_outcomes(self.ids, self.success)
         return OutcomeProposal(plan=plan, view=_view(plan, _figure(memory, plan)))
 
@@ -44,7 +44,7 @@ class OutcomeProposal:
         """Set the outcomes as one operation and return its id.
 
         Raises:
-            PlanOutdated: One of them has changed since. The store is unchanged.
+            PlanOutdated: A record has changed since. The store is unchanged.
         """
         scoped = memory.experience.within("outcome", self.plan.reason)
         scoped.apply_outcomes(self.plan)

@@ -25,7 +25,7 @@ class PruneRequest:
     """Criteria by which a person wants experiences pruned."""
 
     criteria: Mapping[str, Any] = field(default_factory=dict)
-    """As `plan_prune` takes them."""
+    """As arguments of `plan_prune`."""
 
     among: tuple[str, ...] | None = None
     """Only these may go, and without a criterion all of them do. None is the whole store."""
@@ -45,7 +45,7 @@ class PruneRequest:
         return replace(self, criteria={**self.criteria, KEEP_DIVERSE: is_kept})
 
     def propose(self, memory: MemorySystem) -> PruneProposal:
-        """Return the plan as it would be now."""
+        """Return the current plan."""
         plan = memory.experience.plan_prune(self.criteria, self.among)
         going = tuple(decision.id for decision in plan.removals)
         view = replace(prune_plan_view(plan), figures=_figures(memory, going), choice=self._choice())
@@ -95,7 +95,7 @@ class MergeRequest:
     groups: tuple[tuple[str, ...], ...]
 
     def propose(self, memory: MemorySystem) -> MergeProposal:
-        """Return the plan as it would be now, without experiences that are gone meanwhile.
+        """Return the current plan, without experiences that were deleted meanwhile.
 
         Raises:
             InvalidInput: No group has two experiences left.

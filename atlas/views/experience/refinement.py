@@ -86,7 +86,7 @@ def made_caption(plan: RefinePlan) -> str:
 
 
 def notes(plan: RefinePlan) -> tuple[str, ...]:
-    """Return further notes, in our own words."""
+    """Return further notes, as trusted text."""
     sentences = []
     n_judged = len(plan.decisions)
     if plan.failures:

@@ -1,4 +1,4 @@
-"""A selection of experiences: how they went, a few of them side by side, all of them as a list or as a file."""
+"""A selection of experiences: outcomes, a side-by-side comparison, a list and an export."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ComparisonColumn:
 
     id: str
     outcome: str
-    """In words of our own."""
+    """Trusted text."""
 
     facts: str
     """The same: when, and how many steps."""
@@ -52,7 +52,7 @@ def chosen(memory: MemorySystem, ids: Sequence[str], origin: str) -> SelectionSu
 
     Args:
         ids: The selected experiences, of which some may be gone.
-        origin: The place of the selection, in our own words.
+        origin: The place of the selection, as trusted text.
     """
     outcomes = _outcomes(memory, ids)
     present = tuple(record_id for record_id in ids if record_id in outcomes)

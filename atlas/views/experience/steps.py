@@ -1,4 +1,4 @@
-"""The steps of an attempt as a person reads them: a line each, errors marked, and one in full."""
+"""The steps of an attempt: one line per step with errors marked, and one step in full."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ STEPS_SHOWN = 20
 """Steps on one page."""
 
 OPEN_UP_TO = 5
-"""Steps up to which all are open at first."""
+"""Maximum number of steps that are all expanded at first."""
 
 SUMMARY_CHARACTERS = 150
 LEAD_CHARACTERS = 50
-"""Of a text that stand before the words that were looked for."""
+"""Maximum characters before a search match."""
 
 LOOKED_AT = 20_000
-"""Characters at either end of a text in which an error is looked for."""
+"""Characters at both ends of a text to search for an error."""
 
 _ERROR = re.compile(
     r"^Traceback \(most recent call last\)|^(?:\w+\.)*\w*(?:Error|Exception)\b\s*(?::|$)|^\s*(?:error|fatal|panic)\s*:"
@@ -40,7 +40,7 @@ class StepView:
     """One turn of an attempt."""
 
     number: int
-    """From 1."""
+    """Number, from 1."""
 
     parts: tuple[Part, ...]
     """Thought, action, observation and metadata, those that there are."""
@@ -51,7 +51,7 @@ class StepLine:
     """One turn of an attempt on one line."""
 
     number: int
-    """From 1."""
+    """Number, from 1."""
 
     summary: str
     """The beginning of what was done, or the place of the words that were looked for: untrusted text."""
@@ -93,7 +93,7 @@ def has_error(step: Step) -> bool:
 
 
 def neighbouring_error(errors: Sequence[int], number: int, *, is_next: bool) -> int | None:
-    """Return the number of the error after a step, or before it. Behind the last one comes the first."""
+    """Return the number of the next or previous error, cyclically."""
     if not errors:
         return None
     if is_next:

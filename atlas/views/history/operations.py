@@ -42,7 +42,7 @@ MEANINGS = {
 """Meanings of the kinds of operations."""
 
 GONE = "Its content was erased for good"
-"""In place of the title of what was purged."""
+"""Placeholder for the title of a purged record."""
 
 KIND_MEANINGS = {
     "store": "{Nouns} were added",
@@ -59,15 +59,15 @@ KIND_MEANINGS = {
     "refuse a link": "A suggested link was refused",
     "compact": "Journal entries moved to colder tiers",
 }
-"""The same, of operations on one kind of memory alone that is not experiences."""
+"""Meanings of operations on only one kind of memory other than experiences."""
 
 OTHER_MEANING = "Something else was done"
-"""Of a kind that is not ours: its name is untrusted text, and is given as a fact."""
+"""Meaning of an unknown kind, whose name is untrusted text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationRow:
-    """One thing that was done to the store."""
+    """An operation in a list."""
 
     id: str
     at: datetime
@@ -78,7 +78,7 @@ class OperationRow:
     """`597 added`, `51 concepts added`, or several such. `concept crop added`, if it is one: untrusted text."""
 
     actor: str
-    """Untrusted text, as the reason is."""
+    """Untrusted text, like the reason."""
 
     reason: str
     state: str
@@ -133,7 +133,7 @@ class ChangeRow:
     """`added`, `changed`, `removed`, `marked` or `purged`."""
 
     title: str
-    """Untrusted text, as the field and the difference are."""
+    """Untrusted text, like the field and the difference."""
 
     field: str
     difference: str
@@ -146,7 +146,7 @@ class OperationDetail:
 
     row: OperationRow
     meaning: str
-    """In words of our own."""
+    """Trusted text."""
 
     facts: tuple[tuple[str, str], ...]
     """Name and value. The values may be untrusted text."""
@@ -171,7 +171,7 @@ class TrashRow:
     id: str
     outcome: str
     task: str
-    """Untrusted text, as the reason is."""
+    """Untrusted text, like the reason."""
 
     deleted_at: datetime
     actor: str
@@ -197,7 +197,7 @@ def operation_row(memory: MemorySystem, operation: Operation) -> OperationRow:
 
 
 def actors_of(memory: MemorySystem) -> list[str]:
-    """Return all actors of operations, the latest first. Untrusted texts."""
+    """Return all actors, the most recent first. Untrusted texts."""
     return memory.actors()
 
 

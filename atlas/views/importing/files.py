@@ -139,7 +139,7 @@ def _run(memory: MemorySystem, sink: Sink, request: ImportRequest, on_progress: 
 
 def _sources(files: Sequence[tuple[str, bytes]], path: str) -> Sources:
     if path and not may_name_paths():
-        raise InvalidInput("whoever enters with a key uploads files; paths are for the machine that serves the memory")
+        raise InvalidInput("with a key, files must be uploaded; paths are only for the server's own machine")
     if not path and not files:
         raise InvalidInput("choose files to upload, or name a path on this machine")
     return Sources.from_path(path) if path else Sources.from_upload(files)

@@ -1,4 +1,4 @@
-"""Contexts: the entries that an agent is given before it evolves, at a task, or when it looks for one."""
+"""Context previews: the journal entries for an agent before it evolves, at a task, or generating one."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class ContextQuery:
 
     task: str = ""
     limit: int | None = 10
-    """Of entries, or None for as many as the budget holds."""
+    """Maximum number of entries, or None for as many as the budget holds."""
 
     token_budget: int | None = None
-    """Of all texts together, or None for no bound."""
+    """Maximum tokens in total, or None for no bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class ToldEntry:
 
     row: EntryRow
     text: Text
-    """The whole text that an agent would be given of it. Untrusted."""
+    """Text in the context. Untrusted."""
 
     n_tokens: int
     """An estimate."""

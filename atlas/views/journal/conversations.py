@@ -1,4 +1,4 @@
-"""Conversations between people and an agent, their turns, and those that the agent is reminded of."""
+"""Views of conversations and of their turns in the agent's window."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atlas.views.shared.wording import counted, moment
 
 FOUND_SHOWN = 20
 MORE = 50
-"""Turns that are shown at first, and that come with each further wish."""
+"""Page size of turns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +23,12 @@ class TurnView:
     id: str
     conversation: str
     when: str
-    """In words of our own."""
+    """Trusted text."""
 
     said: Text | None
     answered: Text | None
     is_live: bool
-    """True if the agent is reminded of it now."""
+    """True if it is in the agent's window."""
 
     why: str = ""
     """The reason why it was found. Empty in a conversation."""

@@ -37,7 +37,7 @@ class EditableEntry(EditableFields):
     content: str
     generation: int
     importance: float
-    """In [0, 1]."""
+    """Value in [0, 1]."""
 
     tier: str
     metadata: str
@@ -66,7 +66,7 @@ class EditableEntry(EditableFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryDetail:
-    """All that is known of one entry, but for its links."""
+    """Detail of an entry, but for its links."""
 
     id: str
     content: Text
@@ -85,7 +85,7 @@ class EntryDetail:
 
     n_links: int
     why_not_promoted: str
-    """The reason why it cannot be promoted, in our own words. Empty if it can."""
+    """The reason why it cannot be promoted, as trusted text. Empty if it can."""
 
     became: tuple[PromotionEnd, ...]
     """The memories that it was promoted to."""
@@ -122,7 +122,7 @@ def metadata_in(text: str) -> dict[str, Any]:
     try:
         metadata = json.loads(text) if text.strip() else {}
     except ValueError as error:
-        raise InvalidInput(f'the metadata should be JSON such as {{"file": "a.py"}}, but are not: {error}') from error
+        raise InvalidInput(f'the metadata should be JSON such as {{"file": "a.py"}}: {error}') from error
     if not isinstance(metadata, dict):
         raise InvalidInput(f'the metadata should be a JSON object such as {{"file": "a.py"}}, but are {text[:80]!r}')
     return metadata

@@ -1,4 +1,4 @@
-"""Forgetting as a person sees it: what would write the summaries, and the plan that was made last."""
+"""Views of a compaction: who writes the summaries, and the latest plan."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def made_caption(plan: CompactPlan) -> str:
 
 
 def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
-    """Return why it cannot be applied any more, in our own words, or an empty string if it can."""
+    """Return why it cannot be applied any more, as trusted text, or an empty string if it can."""
     try:
         memory.journal.check_compact(plan)
     except PlanOutdated:

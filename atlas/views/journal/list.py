@@ -28,17 +28,17 @@ class EntryRow(Row):
     """Its beginning, on one line."""
 
     importance: float
-    """In [0, 1]."""
+    """Value in [0, 1]."""
 
     tier: str
     n_links: int
     """Links that it has to others."""
 
     created_at: datetime | None
-    """In UTC."""
+    """Time in UTC."""
 
     how: str = ""
-    """Its relation to another one, in our own words."""
+    """Its relation to another one, as trusted text."""
 
 
 def entry_rows(

@@ -83,13 +83,13 @@ class PromoteProposal:
         """Write the promotion as one operation and return its id.
 
         Raises:
-            PlanOutdated: One of the entries has changed since. The store is unchanged.
+            PlanOutdated: An entry has changed since. The store is unchanged.
         """
         return memory.apply_promotion(self.promotion)
 
 
 def why_not_promoted(memory: MemorySystem, entry: JournalEntry) -> str:
-    """Return why an entry cannot be promoted, in our own words, or an empty string if it can."""
+    """Return why an entry cannot be promoted, as trusted text, or an empty string if it can."""
     try:
         memory.plan_promotion(entry.id)
     except NotFound:

@@ -19,7 +19,7 @@ PICKED = "Sentences picked from its entries"
 
 
 def delete_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
-    """Return the view of a plan that deletes entries, without those that are gone meanwhile."""
+    """Return the view of a plan that deletes entries, without those that were deleted meanwhile."""
     titles = memory.journal.titles(ids)
     going = {entry_id: titles[entry_id] for entry_id in ids if entry_id in titles}
     naming = {"$or": [{name: {"$in": list(going)}} for name in LINK_TYPES]}
@@ -37,7 +37,7 @@ class CompactRequest:
         """Return the plan, which is the same as when it was made.
 
         Raises:
-            PlanOutdated: One of the entries has changed since.
+            PlanOutdated: An entry has changed since.
         """
         memory.journal.check_compact(self.plan)
         drafts = self.plan.summaries
@@ -83,10 +83,10 @@ class CompactProposal:
         return _compact_words(self.plan, "moved", "deleted", "wrote")
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Move and summarise them as one operation and return its id.
+        """Apply the compaction as one operation and return its id.
 
         Raises:
-            PlanOutdated: One of the entries has changed since. The store is unchanged.
+            PlanOutdated: An entry has changed since. The store is unchanged.
         """
         return memory.journal.apply_compact(self.plan)
 
@@ -139,7 +139,7 @@ def _compact_words(plan: CompactPlan, move: str, delete: str, write: str) -> str
 
 
 def _tier_figures(plan: CompactPlan, before: Mapping[str, int]) -> tuple[Figure, ...]:
-    """Return each tier's size as it would be, and as it is."""
+    """Return the size of each tier before and after."""
     after = dict(before)
     for move in plan.moves:
         after[move.from_tier] -= 1

@@ -1,4 +1,4 @@
-"""The gates of a journal, and the entries that they refused. Any of these can still be accepted."""
+"""Gates of a journal, and refused entries, which can still be accepted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GATES = {
     NOISE: "tell nothing",
     REPEATED: "repeat an entry of the same type",
 }
-"""Words for what is wrong with entries that a gate refuses."""
+"""Words for the faults of refused entries, by gate."""
 
 NAMES = {NOISE: "Noise", REPEATED: "Repetitions"}
 
@@ -27,7 +27,7 @@ STOPPED = {
     NOISE: f"Entries of fewer than {MIN_WORDS} different words",
     REPEATED: "Entries that repeat a recent one of their type",
 }
-"""Entries that a gate refuses while it is on."""
+"""Descriptions of the entries that each gate refuses."""
 
 VARIABLES = {NOISE: "ATLAS_KEEP_NOISE", REPEATED: "ATLAS_KEEP_REPETITIONS"}
 """The environment variables that override the setting of the store."""
@@ -63,7 +63,7 @@ class RefusedView:
     """Contains no text of entries."""
 
     like_id: str
-    """The entry that it repeats. Empty if that is not there any more."""
+    """Id of the repeated entry. Empty if that was deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""A journal over its generations: one strip of bars for each type of entry, however many there are."""
+"""Timeline of a journal: a bar chart over generations for each type of entry."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from atlas.views.lists.queries import Query
 from atlas.views.shared.wording import counted
 
 MAX_BARS = 120
-"""Bars of a strip. Of more generations, a bar stands for several."""
+"""Maximum number of bars in a strip. With more generations, they are binned."""
 
 LANES_SHOWN = 8
-"""Types that have a strip of their own. The rest share one."""
+"""Maximum number of strips of single types. Other types share one."""
 
 OTHERS = "other types"
 
 HEIGHT = 0.85
-"""Of the highest bar of a strip."""
+"""Height of the highest bar."""
 
 LANE_PIXELS = 34
 
@@ -48,11 +48,11 @@ class Lane:
     """Untrusted text."""
 
     counts: Mapping[int, int]
-    """Of each generation that has any."""
+    """Number of entries by generation."""
 
     @property
     def n(self) -> int:
-        """All of them."""
+        """Total number of entries."""
         return sum(self.counts.values())
 
 
@@ -70,22 +70,22 @@ class Timeline:
 
     @property
     def last(self) -> int:
-        """The last one."""
+        """The last generation that has an entry."""
         return max(max(lane.counts) for lane in self.lanes)
 
     @property
     def width(self) -> int:
-        """Generations that a bar stands for."""
+        """Number of generations per bar."""
         return -(-(self.last - self.first + 1) // MAX_BARS)
 
 
 def where_in_time(memory: MemorySystem, query: Query) -> dict[str, Any]:
-    """Return the filter of a question, without its generations."""
+    """Return the filter of a query, without its range of generations."""
     return where_of([each for each in JOURNAL.filters if each.key != "generation"], query.values, memory.journal)
 
 
 def timeline(memory: MemorySystem, query: Query) -> Timeline:
-    """Return the entries that pass a question's filters, of all generations. The store counts them."""
+    """Return the counts of entries that pass a query's filters, over all generations."""
     where = where_in_time(memory, query)
     names = memory.journal.values("entry_type", where)
     lanes = [
@@ -105,8 +105,8 @@ def timeline_chart(timeline: Timeline, since: int | None = None, until: int | No
     """Return a strip of bars for each type, each to its own scale, the first on top. A brush takes generations.
 
     Args:
-        since: The first generation that is asked for, from which on the strips are shaded; None for no bound.
-        until: The last one.
+        since: First selected generation; None for no bound.
+        until: Last selected generation.
     """
     n = len(timeline.lanes)
     return {

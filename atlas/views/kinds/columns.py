@@ -1,4 +1,4 @@
-"""Columns of tables of memories. One row describes a column: what it shows, its heading, and its width."""
+"""Descriptions of table columns: field, heading and width."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Form = Literal["text", "number", "decimal", "share", "time", "picture", "outcomes"]
-"""How a value is drawn. A share is a bar from 0 to 1, a picture the address of one. Outcomes are coloured labels."""
+"""Way of drawing a value. A share is a bar from 0 to 1, a picture is a URL, and outcomes are coloured labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,16 +15,16 @@ class Column:
     """A column of a table of memories."""
 
     name: str
-    """The field of a row that it shows."""
+    """Field of a row."""
 
     title: str
     width: int
-    """In pixels."""
+    """Width in pixels."""
 
     form: Form = "text"
     help_text: str | None = None
     is_optional: bool = False
-    """True if it is left out of tables in which it is empty everywhere."""
+    """True if it is hidden when empty in all rows."""
 
 
 Columns = Sequence[Column]
@@ -44,13 +44,13 @@ class Tables:
 
     listed: Columns = ()
     found: Columns = ()
-    """For a list that a question found."""
+    """Columns of search results."""
 
     beside: Columns = ()
-    """If a record is open beside the list, so that there is less room."""
+    """Columns of a narrow list next to an open record."""
 
     similar: Columns = ()
-    """For the records nearest to one."""
+    """Columns of the nearest neighbours of a record."""
 
 
 NO_TABLES = Tables()

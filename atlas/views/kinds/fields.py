@@ -1,4 +1,4 @@
-"""Fields that a person can edit. One row describes the box of a field."""
+"""Descriptions of editable fields."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ class Field:
     """A text that can be edited."""
 
     name: str
-    """The field of what is edited, and the end of the key of its box."""
+    """Name of the field, and suffix of its widget key."""
 
     label: str
     height: int | None = None
-    """In pixels. A box without a height has one line."""
+    """Height in pixels. None for a single line."""
 
     width: int | None = None
-    """In pixels. Boxes with a width stand beside each other."""
+    """Width in pixels. Boxes with a width share a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class NumberField(Field):
     least: float | None = None
     most: float | None = None
     step: float | None = None
-    """Without it, whole numbers are asked for."""
+    """Step of the input. None for whole numbers."""
 
 
 Fields = Sequence[Field]

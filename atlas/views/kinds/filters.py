@@ -1,4 +1,4 @@
-"""Filters of lists. One row describes a filter: its box, its place in an address, and its condition on the store."""
+"""Filters of lists: the widget, the URL parameter, and the condition on the store."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from atlas.core.errors import InvalidInput
 from atlas.memory.base.records import Records
 
 FIRST_DAY, LAST_DAY = date(1970, 1, 1), date(2199, 12, 31)
-"""Days that a filter takes."""
+"""Range of days in a filter."""
 
 MOST = 10**9
-"""Bound of the numbers that a filter takes, either way."""
+"""Maximum absolute value of numbers in a filter."""
 
 TAGS = "marks.tags"
 
@@ -24,35 +24,34 @@ Values = Mapping[str, Any]
 """Values of filters, by name. A filter without a value passes everything."""
 
 Options = Mapping[Any, int]
-"""Values that a filter can offer, with how many records have each. Untrusted."""
+"""Options of a filter, with the number of records for each. Untrusted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter(ABC):
-    """One way to narrow a list."""
+    """A filter of a list."""
 
     name: str
-    """The end of its parameter in an address, and of the key of its box."""
+    """Suffix of its URL parameter and widget key."""
 
     label: str
-    """The label of its box."""
+    """Label of its widget."""
 
     key: str
-    """The stored field that it looks at, as `where` takes it."""
+    """Key of the stored field, for `where`."""
 
     noun: str = ""
-    """The word for one of its values, in the sentence on values that the store lacks. Without it, they are not
-    reported."""
+    """Noun for a value, in the note on values missing in the store. None for no note."""
 
     help_text: str | None = None
     width: int = 160
-    """Width of its box above a list, in pixels."""
+    """Width of its widget, in pixels."""
 
     is_foremost: bool = False
-    """True if its box is always in sight, where a kind has filters that are not."""
+    """True if its widget is always visible."""
 
     def options(self, records: Records) -> Options:
-        """Return the values that it can offer."""
+        """Return the options of the filter."""
         return {}
 
     @abstractmethod
@@ -60,24 +59,24 @@ class Filter(ABC):
         """Return the condition on its field.
 
         Args:
-            value: Not an empty one.
-            records: None for filters that need no look at the store.
+            value: A non-empty value.
+            records: The memory. None for filters that do not read the store.
         """
 
     def written(self, value: Any) -> Sequence[str]:
-        """Return a value as an address has it."""
+        """Return a value in the form of a URL parameter."""
         return [address_text(value)]
 
     @abstractmethod
     def read(self, texts: Sequence[str], options: Options) -> Any:
-        """Return the value that an address asks for, as far as it can be used. None if there is none.
+        """Parse a value from a URL parameter. None if it is missing or invalid.
 
         Args:
-            texts: At least one, of whatever content.
+            texts: Texts of the parameter, at least one.
         """
 
     def canonical(self, text: str) -> str:
-        """Return a string of an address as `written` would write the value that it names."""
+        """Return a URL parameter in canonical form."""
         return text
 
 
@@ -86,10 +85,10 @@ class Choices(Filter):
     """Any of several values."""
 
     values: tuple[Any, ...] = ()
-    """All that there can be. Without them, those that records have are offered, the most frequent first."""
+    """All options. Empty for the values in the store, the most frequent first."""
 
     order: tuple[Any, ...] = ()
-    """The order in which values that records have are offered, in place of the most frequent first."""
+    """Order of the options from the store. None for the most frequent first."""
 
     def options(self, records: Records) -> Options:
         """Return the values that records have."""
@@ -113,11 +112,11 @@ class Choices(Filter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs(Filter):
-    """Several `key=value`, all of which a record must have."""
+    """Several `key=value` pairs, which must all match."""
 
     offered: Callable[[Records], Options]
     reading: Callable[[str], dict[str, Any]]
-    """The filter that one pair stands for."""
+    """Function that returns the filter of a pair."""
 
     def options(self, records: Records) -> Options:
         """Return the pairs that records share."""
@@ -142,13 +141,13 @@ class OneOf(Filter):
 
     values: tuple[str, ...]
     chosen: Callable[[Any, str], Any]
-    """The condition on the field for one of the other states, given the memory."""
+    """Function that returns the condition of another state, given the memory."""
 
     def condition(self, value: Any, records: Records | None) -> Any:
         """Return the condition of the state.
 
         Raises:
-            InvalidInput: There is no memory to look at.
+            InvalidInput: The memory is None.
         """
         if records is None:
             raise InvalidInput(f"the filter {self.label!r} needs the memory that it narrows; pass its records")
@@ -226,17 +225,17 @@ Filters = Sequence[Filter]
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether a value of a filter passes everything. The number 0 does not."""
+    """Return whether a value filters nothing. The number 0 does filter."""
     return value is None or value is False or value == () or value == ""
 
 
 def without_empty(values: Values) -> dict[str, Any]:
-    """Return the values that leave something out."""
+    """Return the values that filter something."""
     return {name: value for name, value in values.items() if not is_empty(value)}
 
 
 def where_of(filters: Filters, values: Values, records: Records | None = None) -> dict[str, Any]:
-    """Return the filter that several together make in the store's format.
+    """Return the conjunction of filters in the store's format.
 
     Args:
         records: The memory that is narrowed. A filter by a state is empty if it is None.
@@ -269,7 +268,7 @@ def is_pair(text: str) -> bool:
 
 
 def address_text(value: object) -> str:
-    """Return a value as an address can hold it."""
+    """Return a value that is valid in a URL."""
     return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
@@ -279,6 +278,6 @@ def _whole_number(text: str) -> int | None:
 
 
 def known_values(texts: Iterable[str], values: Iterable[Any]) -> tuple[Any, ...]:
-    """Return the values that an address names."""
+    """Return the known values among URL parameters."""
     wanted = set(texts)
     return tuple(value for value in values if address_text(value) in wanted) if wanted else ()

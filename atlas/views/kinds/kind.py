@@ -1,4 +1,4 @@
-"""A kind of memory, as pages and commands describe it."""
+"""Descriptions of the kinds of memories, for pages and commands."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ BY_TIME: Mapping[str, Order] = {NEWEST: Order("created_at", is_descending=True),
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kind:
-    """One kind of memory, in our own words. Everything that draws a kind reads it here."""
+    """Trusted text that describes a kind of memory, for all pages."""
 
     noun: str
-    """The word for one of them, and the beginning of the keys of its widgets."""
+    """Noun for a record, and prefix of widget keys."""
 
     page: str
-    """The page that shows them, by its name in an address."""
+    """Name of its page in URLs."""
 
     about: str = ""
     """The purpose of the page, in one sentence."""
@@ -51,13 +51,13 @@ class Kind:
     """The title of the page while it is empty."""
 
     would_stand: str = ""
-    """The contents of the page once there are some, in one sentence."""
+    """Sentence on the contents of the page when it is not empty."""
 
     home: str = "store"
-    """The word for what has all of them: `library`."""
+    """Noun for the whole memory: `library`."""
 
     records: Callable[[MemorySystem], Memory[Any]]
-    """The memory that holds them."""
+    """Function that returns the memory."""
 
     when_pinned: str
     """The effect of a pin, in a sentence."""

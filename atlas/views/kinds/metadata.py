@@ -1,4 +1,4 @@
-"""Pairs of metadata as a filter takes them: `file=a.py`."""
+"""Filters of metadata by pairs such as `file=a.py`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atlas.core.filters import METADATA
 from atlas.memory.base.records import Records
 
 LOOKED_AT = 500
-"""Latest records whose metadata a box offers. A person may type any other."""
+"""Number of latest records whose metadata is suggested."""
 
 PAIRS_OFFERED = 100
 
@@ -35,7 +35,7 @@ def pair_filter(pair: str) -> dict[str, Any]:
 
 
 def _readings(value: str) -> list[Any]:
-    """Return the values that a typed text may stand for."""
+    """Return the possible values of a typed text."""
     if value in ("true", "false"):
         return [value, value == "true"]
     if _NUMBER.fullmatch(value):

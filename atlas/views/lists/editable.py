@@ -1,4 +1,4 @@
-"""The fields that a person can change by hand, as a form holds them."""
+"""Editable fields in a form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditableFields:
-    """The contents of a form's boxes, by the names of the fields."""
+    """The values of a form."""
 
     def changes(self, begun: Any, record: Any) -> dict[str, Any]:
         """Return the changes, as `edit` takes them, that a person made to a record.
@@ -18,7 +18,7 @@ class EditableFields:
             record: The stored record.
 
         Raises:
-            InvalidInput: A text cannot be read as what it stands for.
+            InvalidInput: A text cannot be parsed.
         """
         return self.differing_by_field(begun)
 

@@ -25,7 +25,7 @@ class Part:
     """One text of a record."""
 
     name: str
-    """Words of our own."""
+    """Trusted text."""
 
     text: Text
 

@@ -1,4 +1,4 @@
-"""Texts that fit the cells of a table, which cuts whatever is too long through the middle of a letter."""
+"""Truncation of texts to the width of a table cell."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHER_PIXELS, CAPITAL_PIXELS, FULL_PIXELS = 8.3, 11.0, 14.7
 
 
 def fitted(text: str, pixels: float) -> str:
-    """Return a string that is drawn in one line of this width. It ends in `…`, after a whole word, where some was cut.
+    """Return a text truncated to a width in pixels, with `…` after the last whole word.
 
     Args:
         text: White space counts as one blank.

@@ -1,4 +1,4 @@
-"""Where a text contains the words of a question, and the passage with most of them.
+"""Highlighting of query words in a text, and the passage with most of them.
 
 Words match as the store's keyword search matches them: by their stems, by the parts of identifiers in either spelling,
 and in CJK, which has no spaces, by neighbouring characters.
@@ -18,16 +18,16 @@ from atlas.storage.text.analyzer import CJK_RUN, query_terms
 
 PASSAGE_CHARACTERS = 320
 LEAD_CHARACTERS = 80
-"""Of a passage that may stand before the first word that matched, so that it begins with a sentence."""
+"""Maximum characters before the first match, to begin the passage with a sentence."""
 
 LOOKED_AT = 20_000
-"""Characters of a text in which words are looked for: a card should be cheap to draw."""
+"""Maximum characters of a text to search, to bound the cost of a card."""
 
 MAX_TRIED = 500
-"""Most matches that are looked at more closely, where the beginning of a text has no match."""
+"""Maximum number of candidate matches after the beginning of a text."""
 
 LONG_WORD = 5
-"""Letters of a word that may end otherwise in another of its forms: `study`, `studies`."""
+"""Least length of a word whose inflected forms may end differently: `study`, `studies`."""
 
 TELL_NOTHING = frozenset(
     """
@@ -36,7 +36,7 @@ TELL_NOTHING = frozenset(
     will with would you your
     """.split()  # noqa: SIM905  (a list of it would fill the page)
 )
-"""Words that nearly every text holds: they are shown as a match only where the question has no others."""
+"""Common words, which are highlighted only if the query has no other words."""
 
 _RUN = r"(?:[^\W_][\u0300-\u036f]*)+"
 _WORD = re.compile(_RUN)
@@ -56,19 +56,19 @@ class Source:
 
     text: str
     is_part: bool = False
-    """True if the record holds more before and after it."""
+    """True if it is an excerpt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """The part of an untrusted text that is shown beside a question."""
+    """An excerpt of an untrusted text with matches."""
 
     name: str
     """The name of its source."""
 
     text: str
     spans: tuple[Span, ...]
-    """Where it holds words of the question: in order, apart from each other."""
+    """Disjoint spans of matches, in order."""
 
     is_cut_before: bool
     is_cut_after: bool

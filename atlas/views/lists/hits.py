@@ -1,4 +1,4 @@
-"""A hit as a card: what of it matched, how it went, what its place is made of, and why in one sentence.
+"""Cards of hits: the matched passage, the outcome, the signals, and an explanation.
 
 For hits of any memory: the caller gives the texts of the record.
 """
@@ -22,10 +22,10 @@ from atlas.views.shared.wording import attempts_text, shortened
 TITLE_CHARACTERS = 160
 
 MET_CHARACTERS = 40
-"""Of a word that met another: longer ones are not words."""
+"""Maximum characters of a matched word."""
 
 MIN_SHOWN = 0.0005
-"""Of a value, to be more than 0.000, and so to have a place in a bar."""
+"""Least absolute value of a signal in a bar."""
 
 SIGNAL_COLOURS = {
     "meaning": PALETTE[0],
@@ -46,10 +46,10 @@ class Segment:
 
     name: str
     value: float
-    """The amount that it adds to the rank value. Meaning may take away from it."""
+    """Contribution to the rank value. That of meaning may be negative."""
 
     start: float
-    """The place where it begins, as a share of the bar in [0, 1]. So is the width."""
+    """Start as a share of the bar, in [0, 1], like the width."""
 
     width: float
     colour: str
@@ -57,25 +57,25 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """A hit's signals beside each other: what adds to the right of a zero line, what takes away to the left of it."""
+    """A stacked bar of a hit's signals, with negative ones to the left of zero."""
 
     segments: tuple[Segment, ...]
     zero: float
-    """Where the zero line is, as a share of the bar, in [0, 1]."""
+    """Position of zero as a share of the bar, in [0, 1]."""
 
     total: float
     """The rank value, which the segments' values add up to."""
 
     @property
     def sentence(self) -> str:
-        """The bar for who cannot see it."""
+        """Alternative text of the bar."""
         named = ", ".join(f"{segment.name} {segment.value:.3f}" for segment in self.segments)
         return f"Rank value {self.total:.3f}: {named}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitCard:
-    """A hit as it is drawn. Title and passage are untrusted text, the rest is our own."""
+    """A hit to draw. Title and passage are untrusted text, all else is trusted."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""A question to the list of any kind of memory, its answer, and the pages of lines that show it."""
+"""Queries of lists, their results, and pages of rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEARCH_ROWS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A person's question to a list, and what narrows it."""
+    """A query of a list, with its filters."""
 
     text: str = ""
     by: str = BEST_MATCH
@@ -57,7 +57,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """Everything that answers a question, at most `SEARCH_ROWS`."""
+    """The results of a search, at most `SEARCH_ROWS`."""
 
     ids: tuple[str, ...]
     """Best first."""
@@ -131,7 +131,7 @@ def n_pages(n_rows: int) -> int:
 
 
 def page_start(page: int, n_rows: int) -> int:
-    """Return how many rows stand before a page, or before the nearest one if there is no such page."""
+    """Return the offset of a page, or of the nearest valid one."""
     return (min(max(page, 1), n_pages(n_rows)) - 1) * PAGE_ROWS
 
 

@@ -38,7 +38,7 @@ def chosen_used(memory: MemorySystem, ids: Sequence[str], origin: str, kind: Kin
 
     Args:
         ids: The selected records, of which some may be gone.
-        origin: The place of the selection, in our own words.
+        origin: The place of the selection, as trusted text.
     """
     records = kind.records(memory)
     there = records.titles(ids)

@@ -1,4 +1,4 @@
-"""The words in which two texts differ, in one line for the cell of a table."""
+"""Word diff of two texts, in one line for a table cell."""
 
 from __future__ import annotations
 

@@ -23,11 +23,11 @@ COLUMNS: Mapping[str, str] = {
     AGENT: "agent_id",
     SOURCE: "source",
 }
-"""The column that each is read from. Domains are the map's own."""
+"""Columns of the values. Domains come from the map."""
 
 COLOURED_BY = (DOMAIN, *COLUMNS)
 ENTRIES = 64
-"""Entries that a legend may have. The smallest ones go together."""
+"""Maximum number of legend entries. The smallest are combined."""
 
 GREY = -1
 OTHERS = "(all others)"

@@ -1,4 +1,4 @@
-"""The difference of a selection from the rest: its words, outcomes, sources and age."""
+"""Comparison of a selection with the rest: words, outcomes, sources and age."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from atlas.views.shared.wording import UNKNOWN_VALUE, counted, percent
 WORDS_SHOWN = 8
 SOURCES_SHOWN = 5
 READ = 3_000
-"""Tasks of either side whose words are counted, spread over it."""
+"""Maximum number of sampled tasks per side."""
 
 PRIOR = 0.1
 """Weight of the prior, in selected tasks for each task of the store."""
 
 SURE_FROM = 3.0
-"""Standard errors from which a word counts as more frequent. Hundreds are compared, so by chance some reach two."""
+"""Threshold in standard errors for a more frequent word, above two because of multiple comparisons."""
 
 TasksOf = Callable[[Sequence[str]], Mapping[str, str]]
 
@@ -98,11 +98,11 @@ def difference_of(
 
 
 def log_odds(n_inside: Mapping[str, int], n_outside: Mapping[str, int]) -> dict[str, float]:
-    """Return the standard errors by which each word is more frequent inside than outside.
+    """Return the z-score of each word's log-odds inside versus outside.
 
     Args:
-        n_inside: How many texts have each word.
-        n_outside: The same of the others.
+        n_inside: Document frequencies inside.
+        n_outside: Document frequencies outside.
 
     Source:
         Log-odds with an informative Dirichlet prior (Monroe, Colaresi & Quinn, Political Analysis 2008).

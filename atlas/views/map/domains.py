@@ -32,7 +32,7 @@ class DomainRow:
     rate: SuccessRate
     centre: tuple[float, float]
     radius: float
-    """How far half of its members lie from its middle, on the map."""
+    """Median distance of its members from its centre, on the map."""
 
     typical: tuple[str, ...]
     """Ids."""
@@ -79,7 +79,7 @@ class TypicalLine:
 
 
 def domain_rows(memory_map: MemoryMap, outcomes: Categories) -> tuple[DomainRow, ...]:
-    """Return the domains, those first that surely go badly: by the upper end of the interval of their success rate."""
+    """Return the domains, sorted by the upper bound of their success rate's interval."""
     rows = [_row(memory_map, outcomes, domain) for domain in memory_map.domains]
     return tuple(sorted(rows, key=lambda row: (_most_hopeful(row.rate), -row.n, row.name)))
 

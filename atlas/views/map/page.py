@@ -1,4 +1,4 @@
-"""The map page: where each experience lies, what it is coloured by, and what is marked on it."""
+"""The map page: positions, colours and marks of experiences."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ HITS = 50
 """Hits of a search that the map marks."""
 
 QUERY_HITS = 8
-"""Nearest hits that the question's own place is taken from."""
+"""Number of nearest hits that determine the query's position."""
 
 NEIGHBOURS = 8
 NO_LABEL = 255
 WORST = 3
-"""Domains that go worst, whose names come first on the map."""
+"""Number of worst domains, whose labels take precedence."""
 
 FEWEST = 3
 """Smallest number of experiences for a map."""
@@ -91,7 +91,7 @@ class Marks:
     """The ids nearest to it in meaning."""
 
     focus: tuple[DomainRow | None, int] = (None, 0)
-    """A domain to be shown as large as it can be, and the number of times that somebody has wished so."""
+    """Domain to zoom to, and a counter of such requests."""
 
     start: Mapping[str, Any] | None = None
     """How the person left the map when last here."""
@@ -202,8 +202,7 @@ def selected_after(before: Sequence[str], drawn_ids: Sequence[str], mode: str) -
     """Return the selection after points were lassoed.
 
     Args:
-        before: Ids that were selected.
-        drawn: Ids that were drawn around.
+        before: Ids that were selected. drawn: Ids that were drawn around.
         mode: `add` and `remove` change what was selected, anything else takes its place.
     """
     if mode == "add":

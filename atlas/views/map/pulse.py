@@ -1,4 +1,4 @@
-"""The pulse of the map: the experiences that agents find or store while a person looks, and a line on them."""
+"""The pulse of the map: live retrievals and writes of experiences."""
 
 from __future__ import annotations
 

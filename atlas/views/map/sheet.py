@@ -1,4 +1,4 @@
-"""All that is drawn of a map that does not change with what a person selects or asks: worked out once and kept."""
+"""The static part of a map, computed once and cached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers to the map while a person looks at it: what lies under the mouse, and the titles that there is room for."""
+"""Responses to the map's renderer: tooltips and titles."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from atlas.views.shared.wording import counted, percent
 COMPARED = "Tasks that were attempted both with memory and without it:"
 
 SURELY, LIKELY = 0.05, 0.2
-"""How seldom chance alone may split the tasks so unevenly for the verdict to be sure, or to be likely."""
+"""Significance levels of the verdicts."""
 
 NOT_CAUSED = "These are not randomised trials. A task may have gone better for another reason."
 
@@ -56,7 +56,7 @@ class TaskRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectView:
-    """The effect of memory, in words of our own."""
+    """Sentences on the effect of memory. Trusted text."""
 
     randomised: RandomisedView | None
     """The figure that leads. None if no attempts were held out by a coin."""
@@ -86,7 +86,7 @@ class EffectView:
     """Advice on what to record, or empty if there are enough tasks."""
 
     rows: tuple[TaskRow, ...]
-    """The largest gain first."""
+    """Rows, the largest gain first."""
 
     weeks: tuple[Week, ...] = ()
     """How the attempts at these tasks went in each week that has any, the earliest first."""

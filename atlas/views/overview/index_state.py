@@ -9,7 +9,7 @@ from atlas.views.shared.wording import counted
 
 
 def index_state(memory: MemorySystem) -> str:
-    """Return how searches for experiences by meaning are answered now, as far as this process has seen."""
+    """Return the state of the vector index as last seen by this process."""
     store, name = memory.storage, memory.experience.collection_name
     if store.model is None or store.collection(name).parts.nearest.is_exact():
         return "not needed: every vector is compared"
@@ -26,7 +26,7 @@ def index_state(memory: MemorySystem) -> str:
 
 
 def asked_index_state(memory: MemorySystem) -> str:
-    """Return the same with the service that keeps the index, which is asked, and with what it failed with."""
+    """Return the state of the vector index after a call to its service."""
     store = memory.storage
     if not store.indexes.place:
         return index_state(memory)
@@ -38,7 +38,7 @@ def asked_index_state(memory: MemorySystem) -> str:
 
 
 def _ask(index: FollowingIndex | None) -> None:
-    """Ask the service anything, so that it is known whether it answers."""
+    """Ask the service for a trivial answer, to check that it is reachable."""
     try:
         if index is not None:
             index.count()

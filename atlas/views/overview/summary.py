@@ -58,7 +58,7 @@ class Overview:
     """Of the journal."""
 
     strategies: str
-    """How many there are, in words of our own. Empty if there is none."""
+    """How many there are, as trusted text. Empty if there is none."""
 
 
 def overview(memory: MemorySystem) -> Overview:

@@ -35,7 +35,7 @@ class Examination:
 
     rows: tuple[FindingRow, ...]
     n_left: int
-    """Problems that are not mended."""
+    """Number of problems that were not repaired."""
 
     @property
     def sentence(self) -> str:
@@ -46,17 +46,17 @@ class Examination:
 
 
 def verdict(finding: Finding) -> str:
-    """Return `ok`, or what is wrong and whether it was mended."""
+    """Return `ok`, or the problem and whether it was repaired."""
     return "ok" if not finding.problem else f"{finding.problem}{' (repaired)' if finding.is_fixed else ''}"
 
 
 def n_left(findings: Sequence[Finding]) -> int:
-    """Return how many problems are not mended."""
+    """Return the number of problems that were not repaired."""
     return sum(bool(finding.problem) and not finding.is_fixed for finding in findings)
 
 
 def examined(memory: MemorySystem, *, fix: bool = False) -> Examination:
-    """Check a store against its ledger. With `fix`, mend what follows from the ledger, and check again.
+    """Check a store against its ledger. With `fix`, repair derived data, and check again.
 
     Raises:
         StoreDamaged: The ledger itself cannot be read.

@@ -25,7 +25,7 @@ OVERLAP = (
 
 
 def store_facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
-    """Return the facts about a store, by our own words for each. `n_bytes` is what it takes on disk."""
+    """Return the facts about a store, by label. `n_bytes` is its size on disk."""
     return place_fact(memory) | {
         "Size on disk": size_text(n_bytes),
         "Search index": index_state(memory),
@@ -43,7 +43,7 @@ def embedding_facts(memory: MemorySystem) -> dict[str, str]:
 
 
 def level_text(costs: LevelCosts | None) -> str:
-    """Return from which relevance on experiences are shown, and what that costs on either side.
+    """Return a sentence on the relevance threshold and its error rates.
 
     Args:
         costs: None before they were measured.

@@ -11,4 +11,4 @@ class CompletedAct:
 
     operation_id: str
     sentence: str
-    """The act, in words of our own."""
+    """The act, as trusted text."""

@@ -9,7 +9,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.shared.state import StoreState, store_state
 
 OPERATIONS_SEEN = 50
-"""Operations that are looked at. More than these in the time of one page are rare, and then the counts are a floor."""
+"""Maximum number of operations to compare. With more, the counts are lower bounds."""
 
 UNNAMED = "Changed elsewhere"
 WORDS = {"added": "new", "changed": "changed", "marked": "marked", "removed": "removed"}

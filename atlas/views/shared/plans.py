@@ -1,4 +1,4 @@
-"""Plans: a change of the store as a person sees it before it is applied, and afterwards.
+"""Plans of changes, shown to a person before and after they are applied.
 
 Each feature makes its own: it describes its plan and applies it. The command line and the pages show all of them
 alike.
@@ -45,7 +45,7 @@ P_co = TypeVar("P_co", bound=Plan, covariant=True)
 
 
 class PlanRequest(Protocol[P_co]):
-    """A person's wish for a change, from which a plan can be made again and again."""
+    """A requested change, from which a plan can be made repeatedly."""
 
     def propose(self, memory: MemorySystem) -> P_co:
         """Return the plan for the store as it is now."""

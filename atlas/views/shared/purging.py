@@ -108,7 +108,7 @@ def purge_view(memory: MemorySystem, plan: PurgePlan) -> PurgeView:
 
 
 def done_sentence(done: PurgeResult) -> str:
-    """Return the result of a purge, in our own words."""
+    """Return the result of a purge, as trusted text."""
     return f"Purged {counted(done.n_records, 'record')}. This cannot be undone."
 
 

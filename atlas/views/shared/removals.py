@@ -37,7 +37,7 @@ class MergeProposal:
         """Merge the records as one operation and return its id.
 
         Raises:
-            PlanOutdated: One of them has changed since. The store is unchanged.
+            PlanOutdated: A record has changed since. The store is unchanged.
         """
         records: Any = self.kind.records(memory)
         scoped = records.within("merge", self.plan.reason)
@@ -89,7 +89,7 @@ class MergeRequest:
     ids: tuple[str, ...]
 
     def propose(self, memory: MemorySystem) -> MergeProposal:
-        """Return the plan of merging them now, without those that are gone meanwhile.
+        """Return the plan of merging them now, without those that were deleted meanwhile.
 
         Raises:
             InvalidInput: Fewer than two are left.
@@ -112,7 +112,7 @@ class DeleteRequest:
     ids: tuple[str, ...]
 
     def propose(self, memory: MemorySystem) -> DeleteProposal:
-        """Return the plan of deleting them now, without those that are gone meanwhile."""
+        """Return the plan of deleting them now, without those that were deleted meanwhile."""
         n_total = self.kind.records(memory).count()
         return DeleteProposal(request=self, view=with_count(self.view_of(memory, self.ids), self.kind, n_total))
 

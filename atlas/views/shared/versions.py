@@ -21,7 +21,7 @@ class VersionView:
 
     number: int
     when: str
-    """In words of our own."""
+    """Trusted text."""
 
     actor: str
     """Who replaced it: untrusted text."""

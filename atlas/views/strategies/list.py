@@ -55,7 +55,7 @@ class StrategyRow(Row):
 
     written_by: str
     created_at: datetime | None
-    """In UTC."""
+    """Time in UTC."""
 
 
 def strategy_rows(

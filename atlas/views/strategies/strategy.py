@@ -83,7 +83,7 @@ class AttemptRow:
 
     outcome: str
     at: datetime
-    """In UTC."""
+    """Time in UTC."""
 
     task: str
     """Untrusted text."""
@@ -96,7 +96,7 @@ class AttemptRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyDetail:
-    """All that is known of one strategy, but for what has to be searched."""
+    """Detail of a strategy, but for what has to be searched."""
 
     id: str
     title: Text
@@ -140,7 +140,7 @@ class EffectRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectView:
-    """Evidence on whether a strategy helps, in words of our own."""
+    """Sentences on the effect of a strategy. Trusted text."""
 
     verdict: str
     rows: tuple[EffectRow, ...]

@@ -1,4 +1,4 @@
-"""The answer of the memories to a task: a line for each, the block of it, and the hits as cards."""
+"""The answer to a task: a summary, the context block, and the hits as cards."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from pages.components.shared.snapshot import store_state
 
 ALL = "All"
 FIRST, FIRST_PRESENTED = 3, 2
-"""Hits per memory that are shown beside those of the others, and on a big screen."""
+"""Number of hits per memory in the overview, normally and when presenting."""
 
 DIFFERENCE_PIXELS = 300
 
@@ -47,7 +47,7 @@ _block = st.components.v2.component(
 
 
 def draw_summary(answer: Answer, side: Name) -> None:
-    """Draw in one row what each memory gave, and which gave nothing, which opens to the reasons."""
+    """Draw the number of hits of each memory in a row, with reasons for empty ones."""
     sentence = folded_sentence(answer)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         for part in answer.parts:
@@ -66,11 +66,11 @@ def draw_summary(answer: Answer, side: Name) -> None:
 
 
 def draw_block(side: Name, answer: Answer, call: str, *, is_low: bool = False) -> None:
-    """Draw the block that an agent would be given, to the token, with the number of each hit's place.
+    """Draw the context block exactly as an agent gets it, with the positions of hits.
 
     Args:
-        call: How an agent gets it, in a sentence of our own.
-        is_low: Whether it stands above other things, and so scrolls within a low frame.
+        call: Sentence on the equivalent call of an agent.
+        is_low: Whether it scrolls within a low frame.
     """
     st.markdown("##### What an agent is told")
     if answer.block.text:
@@ -91,7 +91,7 @@ def _draw_saving(side: Name, answer: Answer) -> None:
 
 
 def draw_block_difference(left: Answer, right: Answer) -> None:
-    """Draw the lines in which the block of B differs from that of A, if there are any."""
+    """Draw the diff of the blocks of A and B, if any."""
     lines = block_difference(left, right)
     if not lines:
         return
@@ -103,7 +103,7 @@ def draw_block_difference(left: Answer, right: Answer) -> None:
 
 
 def draw_choice() -> str:
-    """Draw which memory's hits are shown: all of one, or the first of every memory."""
+    """Draw the choice of a memory whose hits are shown, or of all."""
     shown = st.segmented_control(
         "Hits of", [ALL, *TITLES.values()], default=ALL, required=True, key="ask_shown", bind=URL,
         label_visibility="collapsed", wrap=True,
@@ -160,7 +160,7 @@ def _draw_part(
 
 
 def card_of(memory: MemorySystem, text: str, weights: RankingWeights, part: Part, hit: RankedHit) -> HitCard:
-    """Return the card of a hit, made once for each state of the store and each way to ask."""
+    """Return the card of a hit, cached by the store's state and the search."""
     key = digest(text, weights, hit.hit.signals)
     return _card(
         store_state(memory), part.name, hit.id, key, _memory=memory, _text=text, _hit=hit.hit, _weights=weights
@@ -168,7 +168,7 @@ def card_of(memory: MemorySystem, text: str, weights: RankingWeights, part: Part
 
 
 def draw_open(place: DeltaGenerator, name: str, record_id: str) -> None:
-    """Draw the way to a record of a memory, on its own page."""
+    """Draw a link to a record's page."""
     page = f"pages/{VIEWS[name].kind.page}.py"
     place.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": record_id})
 
@@ -176,7 +176,7 @@ def draw_open(place: DeltaGenerator, name: str, record_id: str) -> None:
 def _draw_hit(
     memory: MemorySystem, text: str, side: Name, weights: RankingWeights, part: Part, hit: RankedHit
 ) -> DeltaGenerator:
-    """Draw a hit, and return the row of what can be done with it."""
+    """Draw a hit, and return the row of its actions."""
     card = card_of(memory, text, weights, part, hit)
     place = {"number": hit.place, "memory": part.name, "side": side, "note": hit.form or hit.reason}
     acts = hit_card(card, key=f"ask_{side}_{part.name}_{hit.id}", place=place)

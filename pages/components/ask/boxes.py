@@ -1,4 +1,4 @@
-"""A task that is asked of all memories: the boxes, and what comes of it in one configuration or in two."""
+"""The search of all memories: its inputs, and the answer in one or two configurations."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ _NAMES = {title: name for name, title in TITLES.items()}
 
 
 def record_counts(memory: MemorySystem) -> dict[str, int]:
-    """Return how many records each memory holds. Counted once for each state of the store."""
+    """Return the number of records in each memory, cached by the store's state."""
     return _counts(store_state(memory), _memory=memory)
 
 
 def draw_ask(memory: MemorySystem) -> None:
-    """Draw the task, what comes of it, and below that how it is asked."""
+    """Draw the task, the answer, and the settings."""
     text = st.text_input(
         "Task", key="ask_text", type="search", placeholder="Describe a task, as an agent would be given it", bind=URL
     )
@@ -135,7 +135,7 @@ def _call(memory: MemorySystem, side: Side, budget: int) -> str:
 
 
 def _draw_settings(memory: MemorySystem, text: str, *, is_two: bool) -> tuple[int, list[Side]]:
-    """Draw how it is asked: the budget, and one configuration or two."""
+    """Draw the settings: the budget, and one or two configurations."""
     profiles, in_use = memory.storage.profiles.all(), memory.storage.profiles.in_use().name
     with st.container(border=True, key="ask_settings"):
         st.subheader("Search settings", anchor=False)
@@ -157,7 +157,7 @@ def _draw_settings(memory: MemorySystem, text: str, *, is_two: bool) -> tuple[in
 def _draw_configuration(
     memory: MemorySystem, text: str, side: Name, profiles: tuple[Profile, ...], in_use: str
 ) -> Configuration:
-    """Draw which weights rank, how many hits each memory gives, how strictly, and which memories are left out."""
+    """Draw a configuration: weights, number of hits, strictness, and left out memories."""
     names, key = profile_names(profiles), f"ask_profile_{side}"
     if st.session_state.get(key, names[0]) not in names:  # deleted since
         del st.session_state[key]
@@ -186,7 +186,7 @@ def _draw_configuration(
 
 
 def _draw_strictness(memory: MemorySystem, text: str, side: Name, configuration: Configuration) -> None:
-    """Draw where the level of relevance comes from, and what another strictness would show."""
+    """Draw the origin of the threshold, and the hits at other levels of strictness."""
     box = st.expander("What is strictness?", key=f"ask_strictness_rows_{side}", on_change="rerun")
     if not box.open:
         return
@@ -204,7 +204,7 @@ def _draw_strictness(memory: MemorySystem, text: str, side: Name, configuration:
 
 
 def _answer(memory: MemorySystem, text: str, configuration: Configuration, budget: int) -> Answer:
-    """Return an answer, worked out once for each state of the store, and the block once more for each budget."""
+    """Return an answer, cached by the store's state, with its block, cached by budget too."""
     state, key = store_state(memory), digest(text, configuration)
     result = _found(state, key, _memory=memory, _text=text, _configuration=configuration)
     block = _block(state, key, budget, _memory=memory, _result=result)

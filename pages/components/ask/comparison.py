@@ -1,4 +1,4 @@
-"""One query ranked by two profiles, side by side. And the profiles themselves: tried, saved, used, deleted."""
+"""Side-by-side comparison of two profiles for a query, and editing of profiles."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from pages.components.shared.snapshot import store_state
 from pages.components.shared.undo_toast import Act, Turn, announce_act, announcing_problems
 
 MOVES = {"▲": "green", "▼": "orange", "n": "blue"}
-"""Colours of how a hit has moved, by the first letter of the words for it."""
+"""Colours of moves, by the first character of the text."""
 
 
 def draw_comparison(memory: MemorySystem) -> None:
-    """Draw a query, and on either side a profile, its weights and what it finds."""
+    """Draw a query, and on each side a profile, its weights and hits."""
     profiles, in_use = memory.storage.profiles.all(), memory.storage.profiles.in_use()
     for problem in profile_problems(memory):
         st.warning("The chosen profile cannot be used.", icon=":material/error:")
@@ -74,7 +74,7 @@ def draw_profile(memory: MemorySystem, side: Name, profiles: Sequence[Profile], 
 
 
 def draw_side(name: Name, side: Side) -> None:
-    """Draw the hits of a side, best first, each with where it stands."""
+    """Draw the hits of a side, best first, with their moves."""
     if not side.hits:
         st.info("Nothing relevant.", icon=":material/search_off:")
     for hit in side.hits:
@@ -86,7 +86,7 @@ def draw_side(name: Name, side: Side) -> None:
 
 
 def compared(memory: MemorySystem, query: str, left: RankingWeights, right: RankingWeights) -> Comparison:
-    """Return both rankings of a query within the scope, worked out once for each state of the store."""
+    """Return both rankings of a query within the scope, cached by the store's state."""
     where = current_where(memory)
     return _compared(store_state(memory), query, left, right, digest(where), _memory=memory, _where=where)
 

@@ -1,4 +1,4 @@
-"""Ask before anything is asked: questions to begin with, from the store's own tasks."""
+"""Example questions from the store's own tasks, shown before the first query."""
 
 from __future__ import annotations
 

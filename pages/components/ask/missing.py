@@ -1,4 +1,4 @@
-"""Why was it not found? A person names a memory, and the page explains where it stands."""
+"""Explanations why a named record is not among the hits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages.components.lists.filters import URL
 
 
 def draw_missing(memory: MemorySystem, question: Question) -> None:
-    """Draw the box that names a memory, and why it is among the hits or is not."""
+    """Draw the box for a record, and why it is or is not among the hits."""
     with st.container(key="ask_missing"):
         st.subheader("Why was it not found?", anchor=False)
         words = st.text_input(

@@ -1,4 +1,4 @@
-"""Ask on a big screen: large type, nothing beside the page, and one example after another by key."""
+"""Presentation mode of Ask: large type, no sidebar, and keys to switch examples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def is_presenting() -> bool:
 
 
 def draw_presenting(memory: MemorySystem) -> None:
-    """Draw the switch, and while it is on the ways to other examples. frame.css makes the page large then."""
+    """Draw the switch of the presentation mode and its navigation. frame.css enlarges the page."""
     st.toggle(
         "Present", key=_PRESENT, bind=URL, on_change=_begin, args=(memory,),
         help="Large type, without the sidebar and the settings. ← and → show other examples, Esc ends it.",

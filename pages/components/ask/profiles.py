@@ -1,4 +1,4 @@
-"""The ranking of one side of a comparison: a profile of the store, and its weights, which can be turned."""
+"""The ranking of one side of a comparison: a profile, and sliders for its weights."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NAMES: tuple[Name, Name] = ("left", "right")
 Bind = Literal["query-params"] | None
 
 STRICTNESS = "strictness"
-"""The weight that decides whether there is an answer at all."""
+"""The weight that sets the relevance threshold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the configurations that a task is asked in."""
+    """A side of a comparison."""
 
     name: Name
     title: str
@@ -34,14 +34,14 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class ProfileWeights:
-    """The weights that one side ranks with."""
+    """Ranking weights of a side."""
 
     profile: Profile
     weights: RankingWeights
 
     @property
     def is_edited(self) -> bool:
-        """True where the weights are others than the profile's."""
+        """True if the weights differ from the profile's."""
         return self.weights != self.profile.weights
 
 
@@ -54,7 +54,7 @@ def warn_of_problems(profiles: Sequence[Profile]) -> None:
 
 
 def first_profile(side: Name, names: Sequence[str], in_use: str) -> str:
-    """Return the first profile of a side: the one in use, and another beside it."""
+    """Return the default profile of a side: the one in use, or another for the second side."""
     other_names = [name for name in names if name != in_use]
     return other_names[0] if other_names and (side == "right" or in_use not in names) else in_use
 
@@ -65,7 +65,7 @@ def called(name: str, in_use: str) -> str:
 
 
 def draw_knob(page: str, side: Name, profile: Profile, name: str, bind: Bind = None) -> float:
-    """Draw the slider of one weight, which begins at the profile's."""
+    """Draw the slider of a weight, with the profile's value as default."""
     knob = next(knob for knob in knobs() if knob.name == name)
     value = float(getattr(profile.weights, name))
     least = min(value, 1.0) if name == "recency_half_life_days" else 0.0
@@ -89,8 +89,8 @@ def draw_weights(
 
     Args:
         page: Prefix of the keys.
-        bind: Whether what is turned stands in the address; there it holds as long as the profile is the same.
-        given: Weights that stand elsewhere on the page, by name.
+        bind: Whether what is turned stands in the address; there it holds as long as the profile is the same. given:
+            Weights that stand elsewhere on the page, by name.
     """
     values = {
         knob.name: draw_knob(page, side, profile, knob.name, bind) for knob in knobs() if knob.name not in defaults

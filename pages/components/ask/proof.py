@@ -15,7 +15,7 @@ _traces = st.components.v2.component("traces", css=asset("traces.css"), js=asset
 
 
 def effect_of(memory: MemorySystem) -> MemoryEffect:
-    """Return the effect of memory, worked out once for each state of the store."""
+    """Return the effect of memory, cached by the store's state."""
     return _effect(store_state(memory), _memory=memory)
 
 

@@ -15,7 +15,7 @@ _TRIED = "ask_tried"
 
 
 def draw_trial(text: str, block: str) -> None:
-    """Draw the offer to have the task answered twice, and both answers once they are there."""
+    """Draw the button that has the task answered twice, and both answers when available."""
     model = opening_model()
     if not block or (model.client is None and is_presenting()):
         return
@@ -38,7 +38,7 @@ def draw_trial(text: str, block: str) -> None:
 
 
 def trial_of(text: str, block: str) -> Trial | None:
-    """Return both answers to this task with this block, if they were asked for."""
+    """Return both answers to this task with this block, if requested."""
     last: tuple[str, Trial] | None = st.session_state.get(_TRIED)
     return last[1] if last is not None and last[0] == digest(text, block) else None
 

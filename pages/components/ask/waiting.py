@@ -1,4 +1,4 @@
-"""The answer by words, as long as the embedding model is being made ready."""
+"""Keyword search while the embedding model is loading."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pages.components.shared.snapshot import opened_memory, store_state
 
 
 def is_ready() -> bool:
-    """Wait until the model is loaded, and return whether it is. False at once if it has to be exported first."""
+    """Wait for the model, and return whether it is loaded. False at once if it must be exported first."""
     return opened_memory().warming.wait()
 
 
 def draw_by_words(memory: MemorySystem, text: str) -> None:
-    """Draw what shares words with a task, and how far the model is. The page is drawn again once it is ready."""
+    """Draw keyword hits and the progress of loading the model. The page is redrawn when it is ready."""
     _draw_progress()
     found = _cards(store_state(memory), digest(text), _memory=memory, _text=text)
     if not found:

@@ -1,4 +1,4 @@
-"""Composing the concepts that are selected: what would come of it, in a dialog, and adding it."""
+"""Composition of the selected concepts: a preview in a dialog, and adding it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def compose(memory: MemorySystem, ids: Sequence[str]) -> None:
 
 
 def close_composition() -> None:
-    """Put the composition away, without adding anything."""
+    """Drop the composition without adding it."""
     st.session_state.pop(_COMPOSITION, None)
 
 

@@ -1,4 +1,4 @@
-"""Compressing programs: what there is, how far it is, what was found, and adding what is chosen of it."""
+"""Compression of programs: candidates, progress, results, and adding chosen functions."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ COLUMNS = {
 
 
 def draw_compression(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
-    """Draw what can be compressed, the button that does it, and the last result."""
+    """Draw the programs to compress, the button that starts it, and the last result."""
     ahead = _compressible(store_state(memory), digest(scope), _memory=memory, _scope=scope)
     st.text(ahead.sentence)
     if not draw_job(memory, LiveCompression, "Compressing", key="compress"):

@@ -1,4 +1,4 @@
-"""The near-duplicates of the memory that is shown, looked for once for all who look at it."""
+"""Near-duplicates of the current memory, shared by all visitors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The health of the memory, worked out once for each state of the store and each day."""
+"""The health of the memory, cached by the store's state and the day."""
 
 from __future__ import annotations
 

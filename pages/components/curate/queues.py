@@ -1,4 +1,4 @@
-"""The queues of Curate, and what can be done with each."""
+"""The queues of Curate, with their actions."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _draw_search(memory: MemorySystem, found: DuplicatesResult) -> None:
 
 @st.fragment(run_every=1)
 def _draw_progress(memory: MemorySystem) -> None:
-    """Draw how far it is. The page is drawn again when it is done, and the person may leave meanwhile."""
+    """Draw the progress. The page is redrawn when the search is done."""
     status = live_duplicates(memory).known().status
     if status is None or status.state not in ("queued", "running"):
         st.rerun()
@@ -206,7 +206,7 @@ def draw_domains(memory: MemorySystem, found: Health) -> None:
 
 
 def _draw_domain_acts(memory: MemorySystem, number: int | None) -> None:
-    """Draw what can be done with the domain that is ticked."""
+    """Draw the actions for the ticked domain."""
     memory_map = page_map(memory)
     members = list(memory_map.members(number)) if memory_map is not None and number is not None else []
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -231,7 +231,7 @@ def _draw_domain_acts(memory: MemorySystem, number: int | None) -> None:
 
 
 def ids_in_scope(memory: MemorySystem, scope: Mapping[str, Any]) -> frozenset[str] | None:
-    """Return the ids in scope. None is everything."""
+    """Return the ids in scope, or None for all."""
     if not scope:
         return None
     return _inside(store_state(memory), digest(scope), _memory=memory, _scope=scope)

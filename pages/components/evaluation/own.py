@@ -1,4 +1,4 @@
-"""How well a store is searched, on its own attempts: measuring it, and what was measured."""
+"""Evaluation of a store's searches on its own attempts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ABOUT = (
 
 
 def draw_own(memory: MemorySystem) -> None:
-    """Draw what can be measured on this store, a button that does it, and what came of it last."""
+    """Draw the available measurements, a button that starts them, and the last results."""
     ahead = _prospects(store_state(memory), memory.storage.judgements.state(), _memory=memory)
     live = live_result(memory, LiveEvaluation)
     st.caption(ABOUT)
@@ -56,7 +56,7 @@ def draw_own(memory: MemorySystem) -> None:
 
 
 def draw_run(memory: MemorySystem) -> None:
-    """Draw the button that has it measured. While that goes on, how far it is. The page can be left meanwhile."""
+    """Draw the button that starts a measurement, or its progress."""
     live = live_result(memory, LiveEvaluation)
     if draw_job(memory, LiveEvaluation, "Measuring", key="evaluation"):
         return
@@ -105,7 +105,7 @@ def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
 
 
 def draw_queries(found: OwnEvaluation) -> str:
-    """Draw the choice among the queries that were asked. Nobody is asked if there is one kind."""
+    """Draw the choice of queries, unless there is only one kind."""
     measured = [on for on in QUERIES if measures_on(found, on)]
     if len(measured) == 1:
         return measured[0]

@@ -1,4 +1,4 @@
-"""One operation in full: who did it and why, what it changed in each record, and taking it back."""
+"""Detail of an operation: actor, reason, changes and undo."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ COLOURS: Mapping[str, Literal["green", "orange"]] = {"added": "green", "removed"
 
 
 def operation_panel(memory: MemorySystem, operation_id: str) -> None:
-    """Draw an operation, its differences, and the button that takes it back."""
+    """Draw an operation, its changes, and the undo button."""
     st.button("All operations", key="history_back", icon=":material/arrow_back:", on_click=_close)
     detail = operation_detail(memory, operation_id)
     if detail is None:

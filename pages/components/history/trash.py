@@ -52,7 +52,7 @@ def draw_trash(memory: MemorySystem) -> None:
 
 
 def _draw_acts(memory: MemorySystem, ids: tuple[str, ...], kind: Kind) -> None:
-    """Draw what can be done with those that are chosen."""
+    """Draw the actions for the chosen records."""
     st.button(
         f"Restore {counted(len(ids), kind.noun)}" if ids else "Restore the chosen ones",
         key="history_restore",
@@ -66,7 +66,7 @@ def _draw_acts(memory: MemorySystem, ids: tuple[str, ...], kind: Kind) -> None:
 
 
 def draw_kinds(memory: MemorySystem) -> Kind:
-    """Draw the kind whose trash is shown. Nobody is asked where only experiences were deleted."""
+    """Draw the choice of a kind, unless only experiences were deleted."""
     nouns = {
         plural(kind.noun).capitalize(): kind
         for kind in KINDS.values()

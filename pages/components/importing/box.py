@@ -1,4 +1,4 @@
-"""The box that imports: files or a path, a preview with counts and samples, and the import, which can be undone."""
+"""The import box: files or a path, a preview with counts and samples, and the import."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _draw_asking(memory: MemorySystem) -> None:
 
 
 def draw_refused_files() -> None:
-    """Draw what the last import refused, and why, until it is put away."""
+    """Draw the files and rows refused by the last import, with reasons, until dismissed."""
     imported: ImportResult | None = st.session_state.get(_REFUSED)
     if imported is None:
         return
@@ -135,7 +135,7 @@ def _import(memory: MemorySystem, preview: ImportPreview) -> None:
 
 
 def _is_near() -> bool:
-    """Return whether the browser runs on the machine that reads the files, and asks it without a proxy between."""
+    """Return whether the browser runs on this machine and connects without a proxy."""
     between = ("X-Forwarded-For", "X-Real-Ip", "Forwarded")
     return st.context.ip_address is None and not any(name in st.context.headers for name in between)
 

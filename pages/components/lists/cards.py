@@ -1,4 +1,4 @@
-"""Hits as cards: what matched, how it went, and why it is here. Those of a list can be opened and selected."""
+"""Hits as cards: match, outcome and explanation. Cards of a list can be opened and selected."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def hit_card(
 
     Args:
         key: No other card on the page has it.
-        on_open: Called with the id of what was found, when the person wants to see all of it.
+        on_open: Called with the id of a hit that is opened.
         place: Its place in the block that the page shows, for the browser.
         is_open: Whether the signals of its rank are unfolded at first.
 

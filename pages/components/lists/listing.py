@@ -1,4 +1,4 @@
-"""The list of a kind of memory: read once for each state of the store, and drawn a page at a time."""
+"""The list of a kind of memory, cached by the store's state and paginated."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from pages.components.shared.snapshot import store_state
 SEARCHING = "Searching. The first search loads the embedding model, which takes some seconds …"
 
 Finish = Callable[[MemorySystem, Sequence[Any]], Sequence[Any]]
-"""Function that returns rows with what changes without the store's revision."""
+"""Function that completes rows with data that changes without the store's revision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A question to a list, and its answer as the store is now."""
+    """A query of a list with its current result."""
 
     query: Query
     result: SearchResult | None
@@ -44,7 +44,7 @@ class Answer:
 
     store: StoreState
     state: object
-    """Another value whenever the answer can have changed though the store's revision has not."""
+    """Cache key for changes that the store's revision does not reflect."""
 
 
 def ask(memory: MemorySystem, kind: Kind) -> Query:
@@ -86,7 +86,7 @@ def _draw_filter(kind: Kind, asked: Filter, options: Mapping[str, Options]) -> A
 
 
 def find(views: KindViews[Any], memory: MemorySystem, query: Query) -> Answer:
-    """Return the hits of the question, searched once for all of its pages."""
+    """Return the hits of the query, cached for all pages."""
     kind = views.kind
     store, state = store_state(memory), uses_seen(memory, kind) if kind.shows_uses else 0
     result: SearchResult | None = None
@@ -116,7 +116,7 @@ def draw_list(
     bar: DeltaGenerator | None = None,
     finish: Finish = lambda memory, rows: rows,
 ) -> None:
-    """Draw how many there are, one page of them, and below it what turns the page.
+    """Draw the caption, a page of rows, and the pagination.
 
     Args:
         is_beside: Whether a record is open beside the list.

@@ -1,4 +1,4 @@
-"""Tables of memories, in which a click opens one, and boxes at their side select several."""
+"""Tables of memories with rows to open and select."""
 
 from __future__ import annotations
 

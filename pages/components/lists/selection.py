@@ -18,7 +18,7 @@ class Selection:
 
     ids: tuple[str, ...] = ()
     origin: str = ""
-    """Where it was made, in our own words: `lasso on the map`."""
+    """Where it was made, as trusted text: `lasso on the map`."""
 
     revision: int = 0
     """The store's revision at that moment."""

@@ -1,4 +1,4 @@
-"""The map in the browser: a component that gets the points once, and then only what changes."""
+"""The map as browser components: points are sent once, then only changes."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ OPEN_DOMAIN = "map_domain"
 """Key of the number of the domain that is shown beside the map."""
 
 PULSE_SECONDS = 2
-"""Time between two looks at what agents do to the memory."""
+"""Polling interval of the pulse."""
 
 LONGEST_QUESTION = 2_000
 DRAWN_KEPT = 3
@@ -136,14 +136,14 @@ def _inside(state: StoreState, key: str, *, _memory: MemorySystem, _where: dict[
 
 
 def _remember(points: Points) -> None:
-    """Keep what is drawn, and what was before: a lasso that is drawn while the store grows means the earlier points."""
+    """Keep the current and previous points, because a lasso may refer to earlier points."""
     earlier: tuple[Points, ...] = st.session_state.get(_DRAWN, ())
     older = [points_before for points_before in earlier if points_before.key != points.key]
     st.session_state[_DRAWN] = (points, *older)[:DRAWN_KEPT]
 
 
 def _points(event: dict[str, Any]) -> Points | None:
-    """Return the points that the browser speaks of. None if it is long since they were drawn."""
+    """Return the points of a browser event, or None if they are too old."""
     remembered: tuple[Points, ...] = st.session_state.get(_DRAWN, ())
     return next((points for points in remembered if points.key == event.get("points")), None)
 

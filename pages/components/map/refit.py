@@ -1,4 +1,4 @@
-"""Under the map: how far a new one is, and a button that asks for it."""
+"""The button for a new map, and its progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENGINE = "map_engine"
 
 
 def draw_refit(memory: MemorySystem, memory_map: MemoryMap) -> None:
-    """Draw a button that asks for a new map. While that is made, how far it is. The page can be left meanwhile."""
+    """Draw the button that starts a new map, or its progress."""
     live = live_map(memory)
     if live.needs_worker():
         live.refit(_size())

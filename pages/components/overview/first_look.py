@@ -1,4 +1,4 @@
-"""The top of the overview: what this is, where to go next, whether memory helps, and what goes badly."""
+"""The top of the overview: title, next steps, the effect of memory, and weak tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit log: who came in, who was refused, and who changed what anybody may do."""
+"""The audit log: sign-ins, refusals, and changes of roles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store as a whole: if it is, how much it holds, and whether it is sound."""
+"""The store as a whole: location, size and checks."""
 
 from __future__ import annotations
 

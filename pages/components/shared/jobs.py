@@ -1,4 +1,4 @@
-"""Long jobs in a process of their own: how far one is, on a page that can be left meanwhile."""
+"""Progress and results of background jobs."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Live = TypeVar("Live", bound=LiveResult[Any])
 
 
 class RunningJob(Protocol):
-    """Something that a process of its own does."""
+    """A job in another process."""
 
     def status(self) -> JobStatus | None:
-        """Return how far it is. None if it was never asked for."""
+        """Return the status of the job, or None if it was never started."""
 
     def cancel(self) -> None:
         """Stop the job."""
 
 
 def live_result(memory: MemorySystem, kind: type[Live]) -> Live:
-    """Return the maker of such results of this memory, shared by all visitors."""
+    """Return the live result of a kind for this memory, shared by all visitors."""
     storage = memory.storage
     live = _live(kind.__name__, str(storage.path), storage.read_only, id(memory), _kind=kind, _memory=memory)
     return cast("Live", live)
@@ -41,7 +41,7 @@ def is_running(job: RunningJob) -> bool:
 
 
 def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, key: str) -> bool:
-    """Draw how far a job is while it runs, and why it failed if it did. Return whether it runs.
+    """Draw the progress or the failure of a job, and return whether it runs.
 
     Args:
         kind: Kind of the job.
@@ -51,7 +51,7 @@ def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, k
 
 
 def draw_progress(job: RunningJob, doing: str, *, key: str, cancelled_by: Role = Role.WRITER) -> bool:
-    """Draw how far a job is while it runs, and why it failed if it did. Return whether it runs.
+    """Draw the progress or the failure of a job, and return whether it runs.
 
     Args:
         cancelled_by: The lowest role that may stop it.

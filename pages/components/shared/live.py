@@ -1,4 +1,4 @@
-"""News of other processes since this page was drawn: a quiet line beside it."""
+"""Notice of changes by other processes since this page was drawn."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def refreshing(memory: MemorySystem) -> None:
 
 @st.fragment(run_every=1)
 def draw_live(memory: MemorySystem) -> None:
-    """Draw what was done since this page was drawn, and the offer to show it. It looks every second.
+    """Draw the changes since this page was drawn, with a refresh button. Polls every second.
 
     What stands below it never moves: a list of choices that is open there would close under the pointer, and the choice
     would be lost.

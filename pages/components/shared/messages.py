@@ -19,7 +19,7 @@ def show_problem(error: AtlasError) -> None:
 
 
 def show_failure(error: Exception) -> None:
-    """Draw a fault of our own: one plain sentence here, the traceback on stderr."""
+    """Draw an internal error as a sentence, with the traceback on stderr."""
     _log.error("a page failed", exc_info=error)
     st.error("This page failed, which is a fault in ATLAS. The memory itself is unharmed.", icon=":material/error:")
     st.caption("The terminal that runs the dashboard shows the details. Reload this page to try again.")

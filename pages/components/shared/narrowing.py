@@ -1,4 +1,4 @@
-"""The scope that a person has set: the session holds it, and the address of every page follows it.
+"""The scope: kept in the session, and written into the URL of every page.
 
 An address that is opened wins once: the session's first, that of a link, and one that the person goes back or on to.
 Any other address is older than what the person has chosen since, and is written again.
@@ -105,7 +105,7 @@ def go_to(page: str, **parameters: str) -> None:
 
 
 def go_from_click(page: str, **parameters: str) -> None:
-    """Note the page that a click on a table asks for. For callbacks, which cannot change the page.
+    """Record the page to open after a click on a table. For callbacks, which cannot change the page.
 
     Not from a fragment, whose runs do not follow it.
     """

@@ -36,7 +36,7 @@ P = TypeVar("P", bound=Plan)
 
 
 def draw_nothing(plan: Plan) -> None:
-    """Draw no more than every plan shows."""
+    """Draw nothing, the default for `draw_extra`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def propose(
     draw_extra: Callable[[P], None] = draw_nothing,
     is_repeatable: bool = True,
 ) -> None:
-    """Show in a dialog over the page what a request would do. For a button's callback.
+    """Show a preview of a request in a dialog. For a button's callback.
 
     Args:
         draw_extra: Draws what the plan shows beside its view, below the rows.
@@ -84,7 +84,7 @@ def draw_proposing(
     is_possible: bool = True,
     draw_extra: Callable[[P], None] = draw_nothing,
 ) -> None:
-    """Draw a button that shows what something would do.
+    """Draw a button that opens the preview of a request.
 
     Args:
         help_text: The tooltip: what it does, or what is missing if it cannot be pressed.
@@ -96,7 +96,7 @@ def draw_proposing(
 
 
 def draw_act(memory: MemorySystem, act: Act, ids: tuple[str, ...], *, key: str, pronoun: str = "them") -> None:
-    """Draw the button that shows what an act on records would do."""
+    """Draw the button that opens the preview of an action on records."""
     draw_proposing(memory, act.label, act.request(ids), key=key, icon=ICONS[act.name],
                    help_text=act.help_text.format(pronoun), is_possible=len(ids) >= act.least)  # fmt: skip
 
@@ -107,7 +107,7 @@ def is_planning() -> bool:
 
 
 def close_plan() -> None:
-    """Put the plan away without applying it."""
+    """Drop the plan without applying it."""
     for key in (_SHOWN, _OUTDATED):
         st.session_state.pop(key, None)
 

@@ -1,4 +1,4 @@
-"""The scope bar: beside every page, and the same on all of them."""
+"""The scope bar in the sidebar of every page."""
 
 from __future__ import annotations
 
@@ -72,17 +72,17 @@ def draw_scope(memory: MemorySystem) -> None:
 
 
 def n_experiences(memory: MemorySystem, where: Mapping[str, Any] | None = None) -> int:
-    """Return how many experiences pass a filter. Counted once for each revision of the store."""
+    """Return the number of experiences that pass a filter, cached by revision."""
     return n_records(memory, EXPERIENCE, where)
 
 
 def n_records(memory: MemorySystem, kind: Kind, where: Mapping[str, Any] | None = None) -> int:
-    """Return how many of a kind pass a filter. Counted once for each revision of the store."""
+    """Return the number of a kind's records that pass a filter, cached by revision."""
     return _count(store_state(memory), kind.noun, digest(where), _memory=memory, _kind=kind, _where=where)
 
 
 def page_tags(memory: MemorySystem, kind: Kind = EXPERIENCE) -> Mapping[Any, int]:
-    """Return how many of a kind hold each tag, most frequent first. Counted once for each state of the store."""
+    """Return the number of a kind's records for each tag, most frequent first, cached by state."""
     return _tags(store_state(memory), kind.noun, _memory=memory, _kind=kind)
 
 
@@ -111,7 +111,7 @@ def _draw_sentence(memory: MemorySystem, scope: Scope, memory_map: MemoryMap | N
 
 
 def _draw_more(options: Mapping[str, Options], stored: Scope) -> dict[str, Any]:
-    """Draw the boxes that are asked for less often. Folded away, unless one of them has a value at first.
+    """Draw the less frequent filters, collapsed unless one has a value.
 
     Filters of one field, such as the first and the last day, stand side by side.
     """

@@ -1,4 +1,4 @@
-"""The snapshot that one run of a page draws: the memory, the state of its store and its map, each asked for once."""
+"""The snapshot of a run: the memory, the store's state and the map, each read once."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def take_snapshot(*, is_hurried: bool = False) -> Snapshot:
 
 @contextmanager
 def drawn_from(snapshot: Snapshot) -> Iterator[None]:
-    """Draw all of the block from one snapshot."""
+    """Use one snapshot within the context."""
     before = _snapshot.set(snapshot)
     try:
         yield

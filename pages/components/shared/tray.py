@@ -1,4 +1,4 @@
-"""The tray: what is selected, and what can be done with it. It stays at the bottom of every page."""
+"""The tray at the bottom of every page: the selection and its actions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _draw_selection(memory: MemorySystem, room: Room, selection: Selection, is_p
 
 
 def _now(memory: MemorySystem, views: KindViews[Any], selection: Selection) -> SelectionSummary:
-    """Return the selection as the store is now, worked out once for each state of the store."""
+    """Return the current state of the selection, cached by the store's state."""
     key = (store_state(memory), views.chosen_state(memory), selection, views.kind.noun)
     cached: tuple[object, SelectionSummary] | None = st.session_state.get(_CHOSEN)
     if cached is None or cached[0] != key:

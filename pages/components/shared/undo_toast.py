@@ -1,4 +1,4 @@
-"""The bar at the top of the next page with what was done, and a button that undoes it."""
+"""The bar with the last action and its undo button."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def undo_and_announce(memory: MemorySystem, operation_id: str, sentence: str, st
 
 
 def _turn(memory: MemorySystem, act: Act) -> None:
-    """Undo or redo the act of the bar, once however often it is clicked."""
+    """Undo or redo the action of the bar. Idempotent for repeated clicks."""
     if st.session_state.get(_DONE) is not act or act.turn is None:
         return
     with announcing_problems():

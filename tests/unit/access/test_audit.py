@@ -71,7 +71,7 @@ def test_purges_and_backups_stand_in_it_without_what_was_purged(tmp_path):
 def test_whoever_guesses_keys_does_not_fill_it(tmp_path):
     log = AuditLog(tmp_path)
     for _ in range(500):
-        log.refuse("10.0.0.9", "this key is not known here")
+        log.refuse("10.0.0.9", "this key is unknown")
     assert [event.n for event in log.events()] == [1]
     log.flush()
     assert [event.n for event in log.events()] == [499, 1]
@@ -82,7 +82,7 @@ def test_whoever_guesses_keys_does_not_fill_it(tmp_path):
 def test_a_burst_of_different_refusals_is_bounded_and_none_goes_uncounted(tmp_path):
     log = AuditLog(tmp_path)
     for number in range(500):
-        log.refuse(f"10.0.0.{number}", "this key is not known here")
+        log.refuse(f"10.0.0.{number}", "this key is unknown")
     log.flush()
     events = log.events()
     assert len(events) < 100

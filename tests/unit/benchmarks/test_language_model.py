@@ -27,7 +27,7 @@ def test_usable_repaired_and_refused_answers_are_counted(monkeypatch):
         language_model.run(name(llm))
         return language_model.run(llm.correct("s", "p", {}, "wrong", schema={"type": "object"})) and ""
 
-    refused = "answered twice, but not what was asked for: first task is empty; then task repeats itself; say it once"
+    refused = "gave two invalid answers: first task is empty; then task repeats itself; shorten it"
     questions = [("one", ask), ("one", ask_twice), ("two", lambda llm: ask(llm, refused))]
     replies = [completion("flight"), completion("hotel"), completion('{"a": "p"}'), completion("flight")]
     figures = figures_of(*replies, monkeypatch=monkeypatch, questions=questions)

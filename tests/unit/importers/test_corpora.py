@@ -61,7 +61,7 @@ def test_an_instruction_asks_for_its_trials_which_do_not_hold_it(tau_file):
 
 def test_a_run_that_its_customer_does_not_begin_is_refused(files, tau_row):
     spoken_first = tau_row(traj=[{"role": "assistant", "content": "How may I help?"}])
-    with pytest.raises(ImportFailed, match="a run of tau-bench/airline/3 does not begin with a message of its cust"):
+    with pytest.raises(ImportFailed, match="a run of tau-bench/airline/3 does not begin with a user message"):
         corpora(files.json("airline.json", [spoken_first]))
 
 
@@ -91,7 +91,7 @@ def test_each_problem_is_asked_for_once_by_its_sentence(files, mbpp_row):
 
 def test_household_trials_have_no_text_to_be_found_by(files):
     files.json("alfworld.json", [{"name": "env_0", "memory": ["I should look."], "is_success": False}])
-    with pytest.raises(ImportFailed, match="there is no query in what was found"):
+    with pytest.raises(ImportFailed, match="the files contain no query"):
         corpora(files.directory)
 
 
@@ -229,7 +229,7 @@ def test_a_row_that_cannot_be_read_stops_it_as_a_part_is_not_the_whole(files, ta
 
 def test_a_path_with_nothing_to_evaluate_on_is_told_what_is_looked_for(files, tau_file):
     files.raw("elsewhere/notes.txt", "nothing of use")
-    with pytest.raises(ImportFailed, match=r"elsewhere holds nothing to evaluate on; looked for τ-bench runs, Reflex"):
+    with pytest.raises(ImportFailed, match=r"elsewhere has no data to evaluate on; looked for τ-bench runs, Reflex"):
         corpora(tau_file, files.directory / "elsewhere")
 
 

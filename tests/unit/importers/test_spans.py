@@ -54,8 +54,8 @@ def test_members_are_named_and_one_of_them_is_given_element_by_element(document,
         ("hello [1]", "other text comes first"),
         ("[1] [2]", "other text follows"),
         ("[1}", r"opens with \[ and ends with }"),
-        ('[{"a": 1}, {"b"', "ends too early"),
-        ('["never closed', "ends too early"),
+        ('[{"a": 1}, {"b"', "ends in the middle"),
+        ('["never closed', "ends in the middle"),
     ],
 )
 def test_what_is_no_whole_list_or_object_is_refused(document, text, message):
@@ -68,7 +68,7 @@ def test_elements_before_a_cut_are_found(document):
     document.write_text('[{"a": 1}, {"b": [2]}, {"c": ')
     found = spans(document)
     assert (next(found).end, next(found).end) == (9, 21)
-    with pytest.raises(ImportFailed, match="ends too early"):
+    with pytest.raises(ImportFailed, match="ends in the middle"):
         next(found)
 
 

@@ -164,7 +164,7 @@ def test_what_calls_a_concept_that_was_deleted_since_is_refused(memory):
 
 def test_a_name_that_was_taken_since_is_refused(memory):
     memory.concepts.add(replace(learned("first").concept, id="another", code="def first():\n    return 2\n"))
-    with pytest.raises(InvalidInput, match="another concept is named 'first' by now"):
+    with pytest.raises(InvalidInput, match="another concept is now named 'first'"):
         add_concepts(memory, holding(learned("first")), ["id_first"])
     assert memory.concepts.ids() == ["another"]
 

@@ -99,7 +99,7 @@ def test_cancelling_ends_the_naming():
     proposed(Noting(told), progress=lambda stage, share: told.append(stage))
     n_before_naming = told.index("naming")
     told.clear()
-    with pytest.raises(Cancelled, match="naming what was found was cancelled"):
+    with pytest.raises(Cancelled, match="naming the concepts was cancelled"):
         proposed(progress=lambda stage, share: told.append(stage), cancelled=lambda: len(told) >= n_before_naming)
 
 

@@ -103,7 +103,7 @@ KINDS = ("echo", "copied fault", "loop", "cut", "unknown", "types", "empty")
 def test_a_bad_answer_is_refused_with_its_reason(name, kind, tmp_path):
     path = PATHS[name]
     outcome = state_after(path, tmp_path, lambda memory: bad_answers(kind, path, memory))
-    assert "scripted answered twice, but not what was asked for" in outcome.reason
+    assert "scripted gave two invalid answers" in outcome.reason
     for bad in (CUT, LOOP, path.prompt.text[:140]):
         assert bad not in str(outcome.result)
 

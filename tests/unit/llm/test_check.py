@@ -30,7 +30,7 @@ def test_a_model_that_answers_is_described():
 
 def test_a_model_that_holds_no_schema_is_described_with_the_fault():
     assert "is not one of" in checked(no_such_path(), completion(GOOD.replace("red", "pink")))["Holds a schema"]
-    assert "no JSON object" in checked(no_such_path(), completion("Red!"))["Holds a schema"]
+    assert "not a JSON object" in checked(no_such_path(), completion("Red!"))["Holds a schema"]
 
 
 def test_a_server_that_speaks_neither_protocol_is_described():
@@ -46,4 +46,4 @@ def test_the_command_line_prints_the_check_and_fails_where_it_does(monkeypatch, 
         assert "Holds a schema   yes" in capsys.readouterr().out
         monkeypatch.setenv("ATLAS_LLM_API", "openai")
         assert main(["llm", "check"]) == 1
-        assert "Holds a schema   no: the reply is no JSON object" in capsys.readouterr().out
+        assert "Holds a schema   no: the reply is not a JSON object" in capsys.readouterr().out

@@ -52,7 +52,7 @@ def test_a_model_is_shown_its_own_answer_with_what_was_wrong_with_it():
 
 def test_the_fault_is_reported_where_there_is_no_room_to_ask_again():
     llm = ScriptedLLM([{"name": " "}, LLMBudgetExceeded("the question does not fit")])
-    with pytest.raises(LLMReplyInvalid, match=r"for: name should say .*; it could not be asked again: the question"):
+    with pytest.raises(LLMReplyInvalid, match=r"answer: name should say .*; the retry failed: the question"):
         run(ask(llm, question()))
 
 
@@ -104,7 +104,7 @@ def test_a_model_that_could_not_be_asked_is_not_asked_again_in_the_same_operatio
     with operation():
         with pytest.raises(LLMUnavailable, match="no key"):
             run(ask(llm, question()))
-        with pytest.raises(LLMUnavailable, match="not asked again, as it could not be asked before: no key"):
+        with pytest.raises(LLMUnavailable, match="not called again after an earlier failure: no key"):
             run(ask(llm, question()))
         assert run(ask(other, question())) == "Bob"
     assert len(llm.prompts) == 1

@@ -97,8 +97,8 @@ def test_a_wrong_answer_is_corrected_in_a_conversation():
     [
         (completion('{"name": "Ad', "length"), "cut off", '{"name": "Ad'),
         (completion("", "content_filter"), "refused", ""),
-        (completion("I would rather not."), "no JSON object; it says 'I would", "I would rather not."),
-        (completion(None), "no JSON object", ""),
+        (completion("I would rather not."), "not a JSON object; it says 'I would", "I would rather not."),
+        (completion(None), "not a JSON object", ""),
         (Reply({"choices": []}), "no content", ""),
         (Reply(b'"hello"'), "no content", ""),
     ],

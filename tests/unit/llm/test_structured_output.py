@@ -63,7 +63,7 @@ def test_a_bad_answer_is_asked_for_once_more_with_what_is_wrong_with_it(bad, tol
     assert re.search(told, llm.prompts[1])
 
     llm, run = asked(bad, bad)
-    with pytest.raises(LLMReplyInvalid, match=f"scripted answered twice(?s:.*){told}(?s:.*){told}"):
+    with pytest.raises(LLMReplyInvalid, match=f"scripted gave two invalid answers(?s:.*){told}(?s:.*){told}"):
         run()
 
 

@@ -111,7 +111,7 @@ def test_names_and_numbers_of_the_data_may_be_named(title):
 @pytest.mark.parametrize(
     ("title", "fault"),
     [
-        ("Cancel the reservation XYZ99Q", "names what is not in the data: XYZ99Q"),
+        ("Cancel the reservation XYZ99Q", "names that are not in the data: XYZ99Q"),
         ("Cancel within 48 hours", "not in the data: 48"),
         ("Call cancel_reservation", "not in the data: cancel_reservation"),
         ("Explores technology, society and innovation", "shares no words with the data"),

@@ -70,7 +70,7 @@ SUMMARY = {"task": "Cancel a flight", "key_steps": ["Looked it up"], "outcome": 
     [
         ([SUMMARY | {"task": ATTEMPT_SUMMARY.text[:140]}], "task repeats the question"),
         ([SUMMARY | {"outcome": SORRY}], "outcome copies a long part of the data"),
-        ([SUMMARY | {"key_steps": ["1. action: get_details({"]}], "names what is not in the data: get_details"),
+        ([SUMMARY | {"key_steps": ["1. action: get_details({"]}], "names that are not in the data: get_details"),
         ([SUMMARY | {"task": "1.0.0.0/s/" * 8}], "task repeats itself"),
         ([LLMReplyInvalid(CUT, reply='{"task": "What was'), SUMMARY | {"task": COPIED_FAULT}], "repeats the question"),
     ],
@@ -87,8 +87,8 @@ def test_a_summary(trajectory, answers, reason):
     [
         (strategy(), "not all hold the same text"),
         (strategy(**WORDED, reason=SORRY), "reason copies a long part of the data"),
-        (strategy(**WORDED | {"title": "Task 17"}), "names what is not in the data: 17"),
-        (strategy(**WORDED | {"rationale": "2022-01-22 22:39:50"}), "names what is not in the data: 2022-01-22"),
+        (strategy(**WORDED | {"title": "Task 17"}), "names that are not in the data: 17"),
+        (strategy(**WORDED | {"rationale": "2022-01-22 22:39:50"}), "names that are not in the data: 2022-01-22"),
         (strategy(**WORDED, reason=" "), "reason should say something"),
         ({"reusable": False, "reason": COPIED_FAULT}, "reason repeats the question"),
         ({"reusable": False, "reason": ""}, "reason should say something"),
@@ -221,14 +221,14 @@ def test_a_composition(fields, reason):
 )
 def test_functions_that_programs_repeat(function):
     corpus = Corpus(terms=(term_of("def a(x):\n    return x + 1"),) * 2, tasks=("a", "b"))
-    with pytest.raises(LLMReplyInvalid, match="answered twice"):
+    with pytest.raises(LLMReplyInvalid, match="gave two invalid answers"):
         ModelEngine(ScriptedLLM([{"functions": [function]}] * 2)).abstractions(corpus, Limits())
 
 
 @pytest.mark.parametrize(
     ("names", "reason"),
     [
-        ([(0, "frequentWords"), (1, "task")], "name should say what its tasks are about"),
+        ([(0, "frequentWords"), (1, "task")], "name should describe the subject of its tasks"),
         ([(0, "Flights"), (1, "refund refund refund refund refund")], "should not repeat a word"),
         ([(0, "Flights"), (1, "task"), (2, "task")], "should have exactly one name"),
         ([], "should have exactly one name"),

@@ -151,10 +151,10 @@ def test_no_form_of_a_foreign_page_is_taken(client, sessions, stores, link, orig
 def test_whoever_has_a_link_that_leads_nowhere_is_told_to_ask_whoever_gave_it(client, stores, link):
     research = list(stores)[1]
     research.links.end(research.links.all()[0].id)
-    for path, said in ((link, "this link was ended on"), ("/link/guessed", "this link is not known here")):
+    for path, said in ((link, "this link was ended on"), ("/link/guessed", "this link is unknown")):
         refused = client.get(path)
         assert (refused.status_code, said in refused.text) == (401, True)
-        assert "ask whoever gave it to you" in refused.text
+        assert "ask its sender for a new one" in refused.text
         assert not re.search("atlas keys add|<form|enter a key", refused.text)
 
 
@@ -251,7 +251,7 @@ def test_what_is_known_in_another_store_is_refused_in_its_audit_log_alone(client
     assert sum(event.n for event in research.audit.events() if event.what == REFUSED) == 3, "the same key twice"
     client.post("/enter", data={"key": "atlas_guessed"})
     assert [about for _, about in events(stores)["main"]] == [
-        "this key is not known here; ask an administrator for one: atlas keys add NAME"
+        "this key is unknown; ask an administrator for one: atlas keys add NAME"
     ]
 
 

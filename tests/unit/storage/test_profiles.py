@@ -143,7 +143,7 @@ def test_the_built_in_profile_stays_as_it_is(book):
     with pytest.raises(atlas.InvalidInput, match="built in and cannot be deleted"):
         book.delete(DEFAULT)
     for name in (DEFAULT, " Default "):
-        with pytest.raises(atlas.InvalidInput, match="names the built-in profile"):
+        with pytest.raises(atlas.InvalidInput, match="is the built-in profile"):
             book.save(name, WORDY)
     book.save("wordy", WORDY)
     book.use("wordy")
@@ -218,7 +218,7 @@ def test_weights_that_searches_could_not_use_are_refused(book, change, said):
         ('{"words": "much"}', "words should be of type float, but is 'much'"),
         ('{"words": NaN}', "words should be from 0 to 1000"),
         ('{"words": true}', "words should be of type float, but is True"),
-        ('{"telepathy": 1.0}', "this version of ATLAS knows no 'telepathy'"),
+        ('{"telepathy": 1.0}', "'telepathy' is unknown to this version"),
         ("[" * 100_000, "cannot be read"),
     ],
 )

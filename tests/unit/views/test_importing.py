@@ -119,7 +119,7 @@ def test_files_of_several_kinds_are_imported_together_and_what_is_refused_is_nam
 
 def test_a_path_is_read_where_the_page_runs_on_the_persons_own_machine_alone(memory):
     assert preview_import(memory, request_of([], str(STRATEGIES))).button == "Import 8 records"
-    with acting(Actor("admin", Role.ADMIN)), pytest.raises(InvalidInput, match="uploads files"):
+    with acting(Actor("admin", Role.ADMIN)), pytest.raises(InvalidInput, match="must be uploaded"):
         request_of([], str(STRATEGIES))
 
 

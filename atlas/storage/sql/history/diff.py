@@ -1,4 +1,4 @@
-"""The changes of an operation, field by field: each touched record as it was before and after it."""
+"""Field-level diffs of the records in an operation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from atlas.storage.sql.meta import purged_by
 from atlas.storage.sql.records import MARKS, RECORD
 
 SHOWN_CHARACTERS = 4_000
-"""Longer texts are cut. The whole one is in the record."""
+"""Maximum characters of a text in a diff."""
 
 DERIVED = ("trajectory_summary", "embedding_text")
-"""Fields that follow from others, whose changes are enough."""
+"""Derived fields, which diffs leave out."""
 
 
 def read_changes(database: Database, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
@@ -74,7 +74,7 @@ def _kind(aspect: str, before: Mapping[str, Any] | None, after: Mapping[str, Any
 
 
 def _after(connection: Connection, seq: int, aspect: str, collection: str, record_id: str) -> Mapping[str, Any] | None:
-    """Return a record, or its marks, right after a change: the before-image of the next change, or the present row."""
+    """Return the after-image of a change: the before-image of the next change, or the current row."""
     row = connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? AND seq > ? "
         "ORDER BY seq LIMIT 1",
@@ -114,7 +114,7 @@ def _title(image: Mapping[str, Any] | None) -> str:
 
 
 def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return the leaves of a record's content, or of its marks, as texts by dotted name."""
+    """Return the flattened fields of a record or its marks, as strings by dotted name."""
     if image is None:
         return {}
     if aspect == MARKS:

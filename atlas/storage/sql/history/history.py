@@ -1,4 +1,4 @@
-"""The history of a ledger: operations, their changes, and taking them back."""
+"""The history of a ledger: operations, changes and undo."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from atlas.storage.sql.review import accept
 
 
 class SqlHistory:
-    """The operations on the records of every collection, and the ways to take them back."""
+    """The history of all collections."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
 
     def check_unchanged(self, collection: str, ids: Sequence[str], moment: Moment) -> None:
-        """Raise `PlanOutdated` if one of these records, or its marks, has changed since a moment."""
+        """Raise `PlanOutdated` if a record or its marks have changed since a moment."""
         with self._database.read() as connection:
             operations.check_records_unchanged(connection, collection, ids, moment, with_marks=True)
 
@@ -44,17 +44,17 @@ class SqlHistory:
             return operations.read_operations(connection, wanted, limit, offset)
 
     def operation(self, operation_id: str) -> Operation:
-        """Return one operation, by its id or by a beginning of it that no other shares, or raise `NotFound`."""
+        """Return an operation by its id or a unique prefix, or raise `NotFound`."""
         with self._database.read() as connection:
             return operations.read_operation(connection, operation_id)
 
     def count(self, wanted: Operations = ANY_OPERATION) -> int:
-        """Return how many operations there are."""
+        """Return the number of operations."""
         with self._database.read() as connection:
             return operations.count_operations(connection, wanted)
 
     def actors(self) -> list[str]:
-        """Return all actors of operations, the latest first."""
+        """Return all actors, the most recent first."""
         with self._database.read() as connection:
             return operations.read_actors(connection)
 
@@ -68,24 +68,24 @@ class SqlHistory:
             return operations.read_collections(connection, operation_id)
 
     def undo(self, operation_id: str, *, actor: str, reason: str = "") -> Operation:
-        """Undo an operation as one new operation. Undoing that one does it again.
+        """Undo an operation as a new operation, which can be undone too.
 
         Raises:
             NotFound: No such operation.
-            UndoRefused: It was undone already, or something that it touched has changed since, or was purged.
+            UndoRefused: It was undone already, or a record that it touched has changed or was purged since.
         """
         return undo(self._database, self._clock, operation_id, actor=actor, reason=reason)
 
     def undo_many(
         self, wanted: Operations, *, actor: str, reason: str, expected: UndoneMany | None = None
     ) -> UndoneMany:
-        """Undo all operations that are wanted as one, or preview that if `expected` is None."""
+        """Undo the matching operations as one, or only preview it if `expected` is None."""
         return undo_many(self._database, self._clock, wanted, actor=actor, reason=reason, expected=expected)
 
     def accept(
         self, collection: str, ids: Sequence[str], operation: OperationDraft, unchanged_since: Moment | None = None
     ) -> int:
-        """Accept records that wait for review, and count their uses. Return how many there were."""
+        """Accept records that wait for review, count their uses, and return their number."""
         with writing(self._database, self._clock, operation) as writer:
             writer.check_there(collection, ids)
             if unchanged_since is not None:
@@ -103,16 +103,16 @@ class SqlHistory:
         unchanged_since: Moment,
         dropped: Sequence[str] = (),
     ) -> None:
-        """Make one record of several, as often as is asked. Either all of it happens, or it fails.
+        """Merge groups of records, atomically.
 
         Args:
-            records: The remaining records, as they are after it.
+            records: New rows of the remaining records.
             unchanged_since: A moment; refuse if one of the records, or its marks, has changed since.
             dropped: Further records to delete, which are not replaced.
 
         Raises:
-            NotFound: One of them does not exist.
-            PlanOutdated: One of them has changed.
+            NotFound: A record does not exist.
+            PlanOutdated: A record has changed.
         """
         check_marks({item.kept_id: item.marks for item in merges})
         ids = [*(record_id for item in merges for record_id in (item.kept_id, *item.removed)), *dropped]
@@ -131,7 +131,7 @@ class SqlHistory:
             put_marks(writer, collection, changed)
 
     def versions(self, collection: str, record_id: str) -> list[Version]:
-        """Return a record as it was before each edit, the last first."""
+        """Return the earlier versions of a record, latest first."""
         return read_versions(self._database, collection, record_id)
 
     def purged(self, collection: str, ids: Sequence[str]) -> set[str]:
@@ -140,13 +140,13 @@ class SqlHistory:
             return {record_id for record_id in ids if purged_by(connection, collection, record_id)}
 
     def trash(self, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
-        """Return deleted records, the last deleted first."""
+        """Return deleted records, most recently deleted first."""
         return trash.read_trash(self._database, collection, limit, offset)
 
     def count_trash(self, collection: str) -> int:
-        """Return how many deleted records there are."""
+        """Return the number of deleted records."""
         return trash.count_trash(self._database, collection)
 
     def restore(self, collection: str, ids: Sequence[str], operation: OperationDraft) -> int:
-        """Bring deleted records back as they were, and return how many."""
+        """Restore deleted records, and return the number of restored ones."""
         return trash.restore(self._database, self._clock, collection, ids, operation)

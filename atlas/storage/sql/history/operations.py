@@ -1,4 +1,4 @@
-"""Operations on a store as the history lists them, and changes since a moment."""
+"""Operations of the history, and checks for changes since a moment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS = f"id, kind, actor, created_at, reason, undoes, undone_by, {', '.join(
 
 
 def read_operation(connection: Connection, operation_id: str) -> Operation:
-    """Return one operation, by its id or by a beginning of it that no other shares.
+    """Return an operation by its id or a unique prefix.
 
     Raises:
         NotFound: No operation, or several, begin so.
@@ -45,20 +45,20 @@ def read_operations(connection: Connection, wanted: Operations, limit: int, offs
 
 
 def count_operations(connection: Connection, wanted: Operations) -> int:
-    """Return how many operations there are."""
+    """Return the number of operations."""
     condition, values = _condition(wanted)
     row = connection.execute(f"SELECT count(*) FROM operations WHERE {condition}", values).fetchone()
     return int(row[0])
 
 
 def read_actors(connection: Connection) -> list[str]:
-    """Return all actors of operations, the latest first."""
+    """Return all actors, the most recent first."""
     rows = connection.execute("SELECT actor FROM operations GROUP BY actor ORDER BY max(seq) DESC")
     return [actor for (actor,) in rows]
 
 
 def _condition(wanted: Operations) -> tuple[str, list[Any]]:
-    """Return the condition on a row, and the values in it."""
+    """Return the SQL condition and its parameters."""
     values = {
         "actor = ?": wanted.actor,
         "kind = ?": wanted.kind,

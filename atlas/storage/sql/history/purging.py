@@ -1,6 +1,6 @@
-"""Forgetting for good: records leave the ledger's tables and its history, in one transaction.
+"""Purges in the ledger: records are erased from tables and history in one transaction.
 
-What is left to do then, in files and free pages, is a row of the ledger until it is done.
+Pending work on files and free pages is a row of the ledger until it is done.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from atlas.storage.sql.token_vectors import forget_tokens, text_hash, write_toke
 from atlas.storage.sql.vectors import read_texts_embedded, replace_image
 
 REASON_GONE = "(purged)"
-"""Replacement for a person's reason of an operation that quotes a purged record."""
+"""Replacement for the reason of an operation that quotes a purged record."""
 
 _UNFINISHED = "unfinished_purge:"
-"""Before the operation of each purge that is not done, in the ledger's `meta` table."""
+"""Prefix of unfinished purges in the ledger's `meta` table. The operation's id follows."""
 
 
 class SqlPurges:
@@ -108,7 +108,7 @@ class SqlPurges:
             note_unfinished(connection, {operation.id: left})
 
     def unfinished(self) -> dict[str, Left]:
-        """Return the purges that are not done yet, by operation."""
+        """Return the unfinished purges, by operation."""
         with self._database.read() as connection:
             texts = read_texts(connection, _UNFINISHED)
         return {operation_id: _left(json.loads(text)) for operation_id, text in texts.items()}
@@ -126,14 +126,14 @@ class SqlPurges:
             )
 
     def rewrite(self, collections: Iterable[str]) -> None:
-        """Rebuild the tables of words, and write the file again, without free pages."""
+        """Rebuild the keyword indexes, and vacuum the file."""
         with self._database.write() as connection:
             for name in collections:
                 connection.dialect.words.rebuild_word_table(connection, name)
         self._database.rewrite()
 
     def empty_journal(self) -> bool:
-        """Cut off the file of recent writes. Return False while a reader needs it."""
+        """Empty the WAL, or return False while a reader needs it."""
         return self._database.empty_journal()
 
 
@@ -152,7 +152,7 @@ def _erase(writer: LedgerWriter, collection: str, record_id: str) -> None:
 
 
 def _left(encoded: Mapping[str, Any]) -> Left:
-    """Return the rest of a purge. An older version did not write whether copies may be there."""
+    """Decode the unfinished steps of a purge. Older versions lack `has_copies`."""
     return Left(collections=encoded.get("collections", ()), has_copies=encoded.get("has_copies", True))
 
 
@@ -187,9 +187,9 @@ def _images_of(connection: Connection, collection: str = "") -> Iterator[tuple[i
 
 
 def _found(connection: Connection, beginning: str, collection: str) -> list[tuple[str, str]]:
-    """Return the records of an id, or of the one id that begins so."""
+    """Return the records with an id or a unique prefix."""
     if not beginning:
-        raise InvalidInput("an id of a record, or a beginning of one, should not be empty; take one from: atlas search")
+        raise InvalidInput("an id of a record, or a prefix of one, should not be empty; take one from: atlas search")
     select = "SELECT collection, id FROM records WHERE ? IN ('', collection) AND"
     rows = connection.execute(f"{select} id = ?", (collection, beginning)).fetchall()
     rows = (
@@ -197,7 +197,7 @@ def _found(connection: Connection, beginning: str, collection: str) -> list[tupl
     )
     there = [row for row in rows if not purged_by(connection, *row)]
     if rows and not there:
-        raise NotFound(f"the record {rows[0][1]!r} was purged already: nothing of it is left here")
+        raise NotFound(f"the record {rows[0][1]!r} was purged already")
     if len({record_id for _, record_id in there}) != 1:
         raise NotFound(
             f"{'no record, live or deleted,' if not there else 'more than one record'} has an id that begins with "

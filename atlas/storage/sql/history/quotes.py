@@ -1,4 +1,4 @@
-"""Other records that quote a record: they share a line, a sentence or a distinctive word with it, or name it."""
+"""Quotes: other records that share a line, sentence or distinctive word with a record, or name it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.meta import GONE
 
 SHORTEST = 20
-"""Characters that a line or sentence has at least to be looked for."""
+"""Least length of a line or sentence to search for."""
 
 MAX_WITHIN = 100
-"""Words that are looked for within others, such as `key=…`: each takes a scan of the whole store."""
+"""Maximum number of words to search for as substrings, which needs a full scan each."""
 
 Key = tuple[str, str]
 """A collection, and the id of a record in it."""
@@ -45,10 +45,10 @@ class QuotedTexts:
     """Words that look like a key, an address or a number of something."""
 
     longest: tuple[str, ...]
-    """The longest of these, which are found within other words too."""
+    """The longest of the words, which are also matched as substrings."""
 
     names: tuple[str, ...]
-    """Ids as JSON holds them, or at the end of a name such as `experience:ID`."""
+    """Ids, quoted as in JSON, or as in `experience:ID`."""
 
     def shared(self, texts: Iterable[str]) -> set[str]:
         """Return which of the passages and words are in some texts."""
@@ -60,7 +60,7 @@ class QuotedTexts:
 
 
 def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> QuotedTexts:
-    """Return the passages to look for, from records and marks as they are and were."""
+    """Return the passages to search for, from all versions of records and marks."""
     texts = list(dict.fromkeys(chain.from_iterable(map(texts_of, images))))
     trajectories = {parsed(image["metadata"]).get("trajectory_id", "") for image in images if "metadata" in image}
     named = sorted({*ids, *map(str, trajectories)} - {""})

@@ -1,4 +1,4 @@
-"""The trash: deleted records as the history holds them, and bringing some back."""
+"""The trash: deleted records in the history, and their restoration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLUMNS = "c.record_id, c.before, o.created_at, o.id, o.kind, o.actor, o.reason
 
 
 def read_trash(database: Database, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
-    """Return deleted records, the last deleted first."""
+    """Return deleted records, most recently deleted first."""
     with database.read() as connection:
         rows = connection.execute(
             f"SELECT r.seq {_DEAD} ORDER BY r.revision DESC LIMIT ? OFFSET ?",
@@ -34,7 +34,7 @@ def read_trash(database: Database, collection: str, limit: int, offset: int) -> 
 
 
 def count_trash(database: Database, collection: str) -> int:
-    """Return how many deleted records there are."""
+    """Return the number of deleted records."""
     with database.read() as connection:
         row = connection.execute(
             "SELECT (SELECT count(*) FROM records WHERE collection = ?1) "
@@ -57,7 +57,7 @@ def restore(database: Database, clock: Clock, collection: str, ids: Sequence[str
     """Bring deleted records back as they were, and return their number. Those that exist stay as they are.
 
     Raises:
-        NotFound: There never was a record of one of the ids, or it was purged; the store was not changed.
+        NotFound: An id never had a record, or it was purged; the store was not changed.
     """
     n_restored = 0
     with writing(database, clock, operation) as writer:
@@ -72,14 +72,14 @@ def restore(database: Database, clock: Clock, collection: str, ids: Sequence[str
 
 
 def _grave(connection: Connection, collection: str, record_id: str) -> tuple[str, bytes, int]:
-    """Return a deleted record as it was, its vectors, and the name of the state that it was in."""
+    """Return a deleted record with its vectors and state."""
     row = connection.execute(
         "SELECT before, vectors, state_before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
         "ORDER BY seq DESC LIMIT 1",
         (collection, record_id, RECORD),
     ).fetchone()
     if purged_by(connection, collection, record_id):
-        raise NotFound(f"the record {record_id!r} of {collection!r} was purged: it is in no trash, and gone for good")
+        raise NotFound(f"the record {record_id!r} of {collection!r} was purged and cannot be restored")
     if row is None or row[0] is None:
         raise NotFound(f"there is no deleted record {record_id!r} in {collection!r}; see: atlas trash")
     return row[0], row[1] or b"", int(row[2])
@@ -93,7 +93,7 @@ def _last_change(connection: Connection, seq: int) -> tuple[Any, ...]:
         (RECORD, seq),
     ).fetchone()
     if row is None:
-        raise UnreadableRow("the history does not know who deleted a record")
+        raise UnreadableRow("the history lacks the deletion of a record")
     return row
 
 

@@ -1,4 +1,4 @@
-"""Taking an operation back: each record and mark returns to its state before it, and its uses no longer count."""
+"""Undo: records and marks return to their states before an operation, and its uses no longer count."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from atlas.storage.sql.usage import UNDONE, change_uses
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Change:
-    """One record's step within an operation."""
+    """A change of a record in an operation."""
 
     seq: int
     aspect: str
@@ -49,7 +49,7 @@ class _Change:
 
 
 def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, reason: str = "") -> Operation:
-    """Undo an operation as one new operation. Undoing that one does it again.
+    """Undo an operation as a new operation, which can be undone too.
 
     Args:
         operation_id: Its id, or a beginning of it that no other operation shares.
@@ -84,15 +84,14 @@ def undo_many(
 ) -> UndoneMany:
     """Undo operations that are wanted, the newest first, as one new operation. Undoing that one does them again.
 
-    What cannot be undone, as others have changed it since, stays as it is and is listed. What is undone already is
-    passed over, with what undid it. What came after a preview is left and counted, so that whoever goes on writing
-    does not block the undo of the preview.
+    Operations that conflict with later changes are skipped and listed, and undone ones are skipped. Operations after a
+    preview are only counted, so that an active writer does not block the undo.
 
     Args:
-        expected: A preview, of which exactly that is undone. None to preview without a write.
+        expected: The preview to apply exactly. None to preview without a write.
 
     Raises:
-        PlanOutdated: One that was to be undone cannot be by now, or was undone already. Nothing was done.
+        PlanOutdated: An operation of the preview can no longer be undone. Nothing was done.
     """
     try:
         with database.write() as connection:
@@ -112,7 +111,7 @@ class _PreviewDone(Exception):
 
 
 def _left_to_undo(connection: Connection, wanted: Operations) -> list[Operation]:
-    """Return the operations that are wanted and not undone, newest first, without those that undid only such."""
+    """Return the matching operations to undo, newest first."""
     every = read_operations(connection, wanted, limit=-1, offset=0)
     ids = {operation.id for operation in every}
     return [
@@ -211,7 +210,7 @@ class _Taker:
 
 
 def _without(n_purged: int) -> str:
-    """Return the end of an undo's reason, where records were purged since."""
+    """Return a suffix of an undo's reason on purged records."""
     if not n_purged:
         return ""
     return f"; without {n_purged:,} {'record that was' if n_purged == 1 else 'records that were'} purged since"

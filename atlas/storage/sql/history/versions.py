@@ -12,11 +12,11 @@ from atlas.storage.sql.meta import purged_by
 from atlas.storage.sql.records import RECORD
 
 WHOLE = ("merge", "refine", "undo")
-"""Operations that are taken back whole or not at all."""
+"""Kinds of operations that can only be undone as a whole."""
 
 
 def read_versions(database: Database, collection: str, record_id: str) -> list[Version]:
-    """Return each state of a record that another one took the place of, the last first. Deleting is not a new version.
+    """Return the replaced states of a record, latest first. A deletion is not a version.
 
     Nor is what a merge, a refinement or an undo has changed: that is taken back as a whole, in the history. Nor is an
     edit that was undone: its version is still the present one.

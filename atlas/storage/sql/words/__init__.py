@@ -1,1 +1,1 @@
-"""Keyword search over tables of words, whoever keeps them."""
+"""Keyword search over any engine's keyword indexes."""

@@ -1,4 +1,4 @@
-"""Keyword search: the records that hold the words of a text, and how distinctive those are (BM25 over FTS5).
+"""Keyword search with BM25 scores.
 
 How telling a word is, and how long a text is usual, is counted among the live records of the collection. Words are
 scored here, from FTS5's own tables, in the order of what a record could reach at best, until no other can be among the
@@ -33,14 +33,14 @@ from atlas.storage.text.bm25 import Postings, Scores
 from atlas.storage.text.stemming import stem
 
 NARROW = 0.1
-"""Where a smaller share of the records pass, FTS5's `bm25` of those alone takes less than reading the words."""
+"""Selectivity of a filter below which FTS5's `bm25` is faster than reading postings."""
 
 _NAMING_NOTHING = FUNCTION_WORDS | {stem(word) for word in FUNCTION_WORDS}
 """Function words and their stems, which are looked for beside them."""
 
 MAX_COUNTS = 50_000
 DRIFT = 0.01
-"""How many counts are kept, and by what share one may be off, after writes, before it is made again."""
+"""Size of the cache of document frequencies, and their tolerated relative error."""
 
 
 class SqlWords:
@@ -59,7 +59,7 @@ class SqlWords:
     def find(
         self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
     ) -> Matches:
-        """Return the n records with the most distinctive words of a text, and those of some others that hold any.
+        """Return the n best records by keywords, and the scores of some other records.
 
         Any text is literal. Equal values are in the order of their records.
 
@@ -88,7 +88,7 @@ class SqlWords:
         return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
 
     def merge_parts(self, collections: Sequence[str]) -> None:
-        """Merge the postings that many small writes have scattered, which makes searches faster."""
+        """Merge postings fragmented by small writes, to speed up searches."""
         with self._database.read() as connection:
             scattered = [name for name in collections if connection.dialect.words.is_scattered(connection, name)]
         for name in scattered:
@@ -126,7 +126,7 @@ class SqlWords:
         return scores.best(n) | scores.of(np.array(also, np.int64))
 
     def _counted(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, int]:
-        """Return how many records hold each term that is looked for.
+        """Return the document frequency of each query term.
 
         For one that more than `COMMON` hold, a lower bound.
 
@@ -153,7 +153,7 @@ class SqlWords:
 
 
 def _still_holds(count: int, then: Position, now: Position) -> bool:
-    """Return whether a count is about right yet.
+    """Return whether a cached count is still accurate enough.
 
     A common one stays common for as many writes as it is above `COMMON`.
     """
@@ -172,7 +172,7 @@ def _searched(connection: Connection, table: str, counts: Mapping[Term, int], n_
 
 
 def _rarest(counts: Mapping[Term, int]) -> dict[Term, int]:
-    """Return the rarest terms, as many as are searched for."""
+    """Return the rarest terms, up to the maximum of a search."""
     ordered = sorted(counts.items(), key=lambda item: item[1])[:MAX_SEARCHED]
     n_postings = np.cumsum([n for _, n in ordered])
     return dict(ordered[: max(FEWEST, int(np.searchsorted(n_postings, MAX_POSTINGS, "right")))])
@@ -209,7 +209,7 @@ def _other_values(
 
 
 def _counts(connection: Connection, table: str, terms: Sequence[Term], most: int) -> dict[Term, int]:
-    """Return how many records hold each term. Counting stops at `most`."""
+    """Return the document frequency of each term, counting up to `most`."""
     return dict(zip(terms, connection.dialect.words.count_holding(connection, table, terms, most), strict=True))
 
 
@@ -220,7 +220,7 @@ def _weight(n_holding: int, n_records: int) -> float:
 
 
 def _share(term: Term, n_records: int) -> float:
-    """Return how much of its weight a term keeps."""
+    """Return the factor on a term's weight."""
     if not _NAMING_NOTHING.issuperset(term.text.split()):
         return 1.0
     return FUNCTION_WEIGHT if n_records >= SMALL else FUNCTION_WEIGHT_OF_SMALL

@@ -1,4 +1,4 @@
-"""Who holds which words, and how long texts are, as this process has read it, for as long as that is still so.
+"""Cache of postings and text lengths, invalidated by changes.
 
 Each search asks first what was written since, by whatever process. A word is read again once a record that has changed
 held it, or holds it now. For other words, memory and file agree.
@@ -17,15 +17,15 @@ from atlas.storage.sql.meta import has_change
 from atlas.storage.text.bm25 import Numbers, Postings
 
 MAX_CACHED = 1_000_000
-"""How many postings are held, of all words: 16 MB. Beyond, all are let go."""
+"""Maximum number of cached postings, 16 MB. Above it, the cache is cleared."""
 
 MAX_CHANGED = 64
-"""Records that have changed, of which it is asked what words they hold. After more changes, words are read again."""
+"""Maximum number of changed records to check for words. After more changes, the cache is cleared."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordTable:
-    """The table of a collection's words, in one state of the store."""
+    """A collection's keyword index in one snapshot of the store."""
 
     connection: Connection
     name: str
@@ -81,7 +81,7 @@ class WordCache:
         return current
 
     def _current_lengths(self, table: WordTable, size: int) -> Numbers:
-        """Return the lengths that are held of the first `size` records. Those that have changed are forgotten."""
+        """Return the cached lengths of the first `size` records, without changed ones."""
         at, lengths = self._lengths.get(table.name, (None, np.zeros(0)))
         if at != table.at:
             changed = None if at is None else _changed_since(table, at)
@@ -113,7 +113,7 @@ def _changed_since(table: WordTable, then: Position) -> Seqs | None:
 
 
 def _touched(table: WordTable, cached: Mapping[str, Postings], changed: Seqs) -> set[str]:
-    """Return the words that one of these records held when they were read, or holds now."""
+    """Return the cached words that occur in a changed record, before or after the change."""
     if not len(changed):
         return set()
     words_before = {word for word, postings in cached.items() if np.isin(changed, postings.seqs).any()}

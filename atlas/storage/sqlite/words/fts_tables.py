@@ -86,13 +86,13 @@ def table_statements(key: int, collection: str) -> list[str]:
 
 
 def word_table(connection: Connection, collection: str) -> str | None:
-    """Return the name of a collection's table. None before anything was written into the collection."""
+    """Return the name of a collection's table, or None before its first write."""
     row = connection.execute("SELECT key FROM word_tables WHERE collection = ?", (collection,)).fetchone()
     return f"words_{row[0]}" if row else None
 
 
 def make_word_table(connection: Connection, collection: str) -> None:
-    """Make the word table of a collection, with the words of its records, unless it has one."""
+    """Create and fill the keyword index of a collection, unless it exists."""
     if not word_table(connection, collection):
         rebuild_word_table(connection, collection)
 
@@ -189,7 +189,7 @@ def _postings(places: Seqs) -> Postings:
 
 
 def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
-    """Return how many tokens each of these records has, of both fields."""
+    """Return the number of tokens in both fields of each record."""
     row = connection.execute(
         f"SELECT group_concat(hex(sz), '') FROM json_each(?) wanted "
         f"CROSS JOIN {table}_docsize held ON held.id = wanted.value",
@@ -211,7 +211,7 @@ def drop_words(connection: Connection, seq: int) -> None:
 
 
 def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: Scope) -> list[tuple[int, float]]:
-    """Return the records within a scope that hold any of some terms, each with its BM25."""
+    """Return the BM25 scores of a scope's records that contain any of the terms."""
     # `+` keeps SQLite from one full-text query for each number.
     within, seqs = ("NOT IN", scope.hidden) if scope.passing is None else ("IN", scope.passing)
     rows = connection.execute(
@@ -233,14 +233,14 @@ def count_holding(connection: Connection, table: str, terms: Sequence[Term], mos
 
 
 def read_holding(connection: Connection, table: str, phrases: Sequence[Term]) -> Seqs:
-    """Return the records that hold every one of some phrases."""
+    """Return the records that contain all phrases."""
     match = " AND ".join(_any_of([phrase]) for phrase in phrases)
     rows = connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (match,))
     return np.array([seq for (seq,) in rows], np.int64)
 
 
 def words_in(connection: Connection, table: str, words: Sequence[str], seqs: Seqs) -> set[str]:
-    """Return the words that any of these records holds."""
+    """Return the words that occur in any of these records."""
     rows = connection.execute(
         "SELECT asked.value FROM json_each(?) asked WHERE EXISTS (SELECT 1 FROM json_each(?) changed "
         f"CROSS JOIN {table} t WHERE t.rowid = changed.value AND {table} MATCH '\"' || asked.value || '\"')",

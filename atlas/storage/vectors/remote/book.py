@@ -1,4 +1,4 @@
-"""The notes that a ledger keeps of an index in a service: its namespace, its seals, and who is writing it now.
+"""The ledger's notes on a remote index: namespace, seals and the writer's lease.
 
 A service cannot lock, and does not know what it lacks. So its seal is a text of the ledger, and so is the lease of
 whoever writes: others wait until it is given back, or has run out because its holder was killed.
@@ -38,7 +38,7 @@ WRITING = "writing"
 """The last word of a lease whose holder has sent a request without an answer yet."""
 
 MAX_WAITING = 16
-"""Seals that wait to be seen. The first and the last count, those between only let queries begin sooner."""
+"""Maximum number of pending seals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class PendingSeal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexNote:
-    """All that is noted of one index."""
+    """Notes on a remote index."""
 
     namespace: str = ""
     """Its name in the service. Empty if there is none. One that was cleared gets another name."""
@@ -127,7 +127,7 @@ class IndexBook:
         return self._decoded(self._text(self._name))
 
     def take(self) -> bool:
-        """Take the lease, if it is free or has run out. Return whether it was taken."""
+        """Try to acquire the lease, and return whether it was acquired."""
         lease_text = self._text(self._lease_name)
         if lease_text and not self._is_over(lease_text):
             return False
@@ -158,7 +158,7 @@ class IndexBook:
         self._write({self._name: self._encoded(note)})
 
     def begin_write(self) -> None:
-        """Note that something is about to be sent. Without `end_write`, others wait until the lease runs out.
+        """Record that a request is about to be sent. Without `end_write`, others wait until the lease expires.
 
         Raises:
             IndexUnreachable: Another process took the lease over.
@@ -171,7 +171,7 @@ class IndexBook:
             raise
 
     def end_write(self) -> None:
-        """Note that the result of the request is known."""
+        """Record that the request has completed."""
         self._is_unsure = False
 
     def give_back(self) -> bool:
@@ -194,7 +194,7 @@ class IndexBook:
             self.distrust()
 
     def distrust(self) -> None:
-        """Drop every seal, whoever writes: this one may have written after its lease had been taken over."""
+        """Drop all seals, because a write may have followed the loss of the lease."""
         self._change(lambda note: replace(note, seals=()))
 
     def leave(self) -> IndexNote:
@@ -221,7 +221,7 @@ class IndexBook:
             self._ledger.notes.write({self._lease_name: lease, **texts}, expected=expected)
         except PlanOutdated as error:
             self.distrust()
-            raise IndexUnreachable("another process took over writing it, as this one stood still") from error
+            raise IndexUnreachable("another process took over the lock, because this one stalled") from error
         self._lease, self._written = lease, texts.get(self._name, self._written)
 
     def _new_lease(self, holder: str = "") -> str:

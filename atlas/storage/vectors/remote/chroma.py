@@ -89,7 +89,7 @@ class ChromaService:
 
     @property
     def most_hits(self) -> int:
-        """The most hits of a query."""
+        """Maximum number of hits of a query."""
         return self._limits.hits
 
     def most_written(self, dimension: int) -> int:
@@ -120,7 +120,7 @@ class ChromaService:
         return 0
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
-        """Remove the vectors of these keys. Unknown ones are ignored."""
+        """Remove vectors by key, ignoring unknown keys."""
         self._of(namespace, lambda collection: collection.delete(ids=list(keys)))
 
     def query(self, namespace: str, vector: Vector, k: int) -> Answer:

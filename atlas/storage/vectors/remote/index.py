@@ -91,7 +91,7 @@ class RemoteIndex:
 
     @property
     def most_hits(self) -> int:
-        """The most hits of a query."""
+        """Maximum number of hits of a query."""
         return self._service.most_hits
 
     @property
@@ -115,7 +115,7 @@ class RemoteIndex:
 
     @contextmanager
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
-        """Keep others from writing it. Gives False if another process kept it for longer than the timeout.
+        """Lock the index for writing. Yields False after a timeout.
 
         False as well while the service is left alone, as it has just failed, and in a store that is for reading only.
         Readers need no lock.
@@ -199,7 +199,7 @@ class RemoteIndex:
             self._book.write(replace(waiting, shown=position_shown, is_finished=n_keys is not None))
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Write vectors under these keys, in place of the present ones."""
+        """Insert or replace vectors by key."""
         if not keys:
             return
         with self._writing() as note:
@@ -209,7 +209,7 @@ class RemoteIndex:
                 self._positions[note.namespace] = max(self._positions.get(note.namespace, 0), written)
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Remove the vectors of these keys. Unknown ones are ignored.
+        """Remove vectors by key, ignoring unknown keys.
 
         They may show for a while, which does no harm: the ledger has no vector for them.
         """
@@ -230,7 +230,7 @@ class RemoteIndex:
         """
         note = self._note()
         if seal is not None and seal not in [waiting.seal for waiting in note.seals]:
-            raise IndexUnreachable("it was cleared, or written anew, since its seal was read")
+            raise IndexUnreachable("it was cleared or rebuilt since its seal was read")
         if k <= 0 or not note.is_made:
             return []
         wanted = min(k, self.most_hits)
@@ -239,19 +239,19 @@ class RemoteIndex:
         except IndexUnreachable:
             raise
         except IndexUnusable as error:
-            raise IndexUnreachable(f"it is to be built again: {error}") from error
+            raise IndexUnreachable(f"it must be rebuilt: {error}") from error
         self._positions_shown[note.namespace] = answer.sees_up_to
         if seal is not None:
             self._check(answer, note, seal, wanted)
         return answer.hits
 
     def count(self) -> int:
-        """Return how many keys it holds. A service may be late with that, too."""
+        """Return the number of keys. A service may be late with that, too."""
         note = self._note()
         return self._ask(lambda: self._service.count(note.namespace or NO_NAMESPACE), 2 * self._seconds)
 
     def clear(self) -> bool:
-        """Forget everything. Return False if the service still has it, or somebody else may be writing it."""
+        """Delete all vectors. Return False if the service still has it, or somebody else may be writing it."""
         note = self._book.read()
         if not note.is_made and not note.dropped:
             return True
@@ -292,7 +292,7 @@ class RemoteIndex:
         """Yield the note of an index that has a namespace, while all others wait."""
         with self.locked() as is_held:
             if not is_held:
-                raise IndexUnreachable(self.fault or "somebody else is writing it, or the store is for reading only")
+                raise IndexUnreachable(self.fault or "another process is writing it, or the store is read-only")
             try:
                 self._book.renew_lease()
                 self._hear()
@@ -387,11 +387,11 @@ class RemoteIndex:
         position = max(waiting.position for waiting in note.seals if waiting.seal == seal)
         if not answer.hits and not self.count():
             self._distrusted.add(note.namespace)
-            raise IndexUnreachable("it is to be built again: somebody has emptied it")
+            raise IndexUnreachable("it must be rebuilt, because it was emptied")
         if answer.sees_up_to < position:
-            raise IndexBehind("its answer does not show yet all that was written")
+            raise IndexBehind("its answer lacks recent writes")
         if not all(_KEY.fullmatch(key) for key, _ in answer.hits):
-            raise IndexUnreachable("it answered with keys that are none of this index")
+            raise IndexUnreachable("its answer has keys of another index")
         # How many there are at a seal over a part of the way is not known. There should be as many as are wanted then.
         if len(answer.hits) < (min(wanted, seal.n_keys) if seal.n_keys else wanted):
             raise IndexUnreachable(f"it answered with {len(answer.hits)} hits instead of {wanted}")

@@ -62,7 +62,7 @@ def _service_at(address: IndexAddress | PluginIndexAddress, *, seconds: float) -
         return ChromaService(address, seconds=seconds)
     plugin = plugin_named(INDEXES, address.scheme)
     if plugin is None:
-        raise NotFound(f"no plug-in brings {address.scheme}:// any more; install the one that did, or set ATLAS_INDEX")
+        raise NotFound(f"no plug-in provides {address.scheme}://; install one, or set ATLAS_INDEX")
     return plugin.make(VectorService, str(address), seconds=seconds)  # type: ignore[type-abstract]
 
 

@@ -87,7 +87,7 @@ class PineconeService:
                 f"an index of {dimension} dimensions and the metric cosine"
             )
         if stats.metric not in _METRICS:
-            raise IndexUnreachable(f"it measures by {stats.metric!r}; make an index of the metric cosine")
+            raise IndexUnreachable(f"its metric is {stats.metric!r}; make an index of the metric cosine")
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
         """Store the vectors under the keys, and return the position of the write."""
@@ -96,11 +96,11 @@ class PineconeService:
         if written.upserted_count != len(rows):
             raise IndexUnreachable(f"it stored {written.upserted_count} of {len(rows)} vectors")
         if written.response_info is None or written.response_info.lsn_committed is None:
-            raise IndexUnreachable("it did not say at which position it wrote, so that nobody can know when that shows")
+            raise IndexUnreachable("its reply lacks the position of the write, so its visibility is unknown")
         return written.response_info.lsn_committed
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
-        """Remove the vectors of these keys. Unknown ones are ignored."""
+        """Remove vectors by key, ignoring unknown keys."""
 
         def delete(index: Index) -> None:
             index.delete(ids=list(keys), namespace=namespace)

@@ -47,7 +47,7 @@ class VectorService(Protocol):
 
     @property
     def most_hits(self) -> int:
-        """The most hits of a query."""
+        """Maximum number of hits of a query."""
         return 1_000
 
     def most_written(self, dimension: int) -> int:
@@ -88,4 +88,4 @@ class VectorService(Protocol):
         """Forget a namespace. One that does not exist is ignored."""
 
     def close(self) -> None:
-        """Close the connections. A later call opens new ones."""
+        """Close the connections. They are reopened on demand."""

@@ -147,7 +147,7 @@ def test_samples_before_a_cut_are_kept(files, inspect_log, sample):
     text = json.dumps(inspect_log(sample(), sample(id=2)))
     rows = files.read("inspect", files.raw("log.json", text[:-200]))
     assert rows[0].item is not None
-    assert "cut off" in rows[-1].reason
+    assert "truncated" in rows[-1].reason
     assert rows[-1].position == 2
 
 
@@ -189,7 +189,7 @@ def test_a_field_of_the_wrong_type_is_named_and_costs_its_sample_only(files, ins
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"version": 1, "status": ', "header cannot be read: the file ends too early"),
+        ('{"version": 1, "status": ', "header cannot be read: the file ends in the middle"),
         ('{"version": 1, "status": "success"}', "header cannot be read: eval should be an object, but is missing"),
         ('{"version": 1, "status": "success", "eval": {"task": 5}}', "eval.task should be a string"),
         ('{"version": 1, "status": "x", "eval": {"task": "t", "created": "x"}}', "eval.created should be an ISO 8601"),
@@ -270,5 +270,5 @@ def test_a_packed_file_that_is_no_log_is_refused(files, entries, message):
 def test_a_packed_file_that_is_cut_off_is_refused(files, inspect_log, sample):
     path = files.zip("log.eval", header(inspect_log) | {"samples/1.json": sample()})
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(ImportFailed, match="is not a readable zip file, or is cut off"):
+    with pytest.raises(ImportFailed, match="is not a readable zip file, or is truncated"):
         files.read("inspect", path)

@@ -111,7 +111,7 @@ def test_of_a_file_that_is_cut_off_what_came_before_is_kept(memory, files):
     whole = json.dumps({"one": {"code": CODE, "description": SAID}, "two": {"code": "y", "description": SAID}})
     report, _ = run(memory, files.raw("skills.json", whole[:-30]))
     assert report.added == 1
-    assert "cut off" in report.rejections[0].reason
+    assert "truncated" in report.rejections[0].reason
 
 
 def test_other_formats_are_not_taken_for_it(files):

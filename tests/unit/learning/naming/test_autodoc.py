@@ -121,7 +121,7 @@ def test_after_two_wrong_answers_the_name_is_a_number_and_the_metadata_says_why(
     found = document(ScriptedLLM([answer(name="class"), "no idea"]))
     assert found.name == "concept_1"
     assert found.metadata["documented_by"] == "heuristic"
-    assert found.metadata["undocumented_because"].startswith("scripted answered twice, but not what was asked for")
+    assert found.metadata["undocumented_because"].startswith("scripted gave two invalid answers")
 
 
 def test_a_model_that_sees_no_name_is_not_asked_again():

@@ -355,5 +355,5 @@ def test_no_programs_have_no_results():
 
 
 def test_limits_that_allow_nothing_are_refused():
-    with pytest.raises(InvalidInput, match="cpu_seconds should be above 0, but is 0"):
+    with pytest.raises(InvalidInput, match="cpu_seconds should be positive, but is 0"):
         RunLimits(cpu_seconds=0)

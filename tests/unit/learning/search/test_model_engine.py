@@ -130,7 +130,7 @@ def test_an_answer_that_is_not_what_was_asked_for_is_asked_for_again(answer, sai
     found, llm = search(answer, functions(IS_PRIME))
     assert len(found.patterns) == 1
     assert said in llm.prompts[1]
-    with pytest.raises(LLMReplyInvalid, match="answered twice, but not what was asked for"):
+    with pytest.raises(LLMReplyInvalid, match="gave two invalid answers"):
         search(answer, answer)
 
 

@@ -189,7 +189,7 @@ def test_a_plain_store_says_that_it_keeps_no_marks_and_usage(kind, tmp_path):
         experience_id = memory.store(attempt("x"))
         assert memory.marks([experience_id]) == {experience_id: Marks()}
         assert memory.usage([experience_id]) == {experience_id: Usage()}
-        with pytest.raises(InvalidInput, match=r"keeps no marks; use a memory from atlas\.open_memory gives"):
+        with pytest.raises(InvalidInput, match=r"keeps no marks; use a memory from atlas\.open_memory"):
             memory.mark({experience_id: Marks(pinned=True)})
         with pytest.raises(InvalidInput, match="keeps no usage"):
             memory.record_use(experience_id, True)

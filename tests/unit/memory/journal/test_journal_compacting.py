@@ -287,7 +287,7 @@ LONG = "survived " + " ".join(map("".join, itertools.islice(itertools.product("a
         (points("…"), "should say something in words"),
         (points("x", entries=("99",)), "there are no entries 99"),
         (points(*[LONG] * 5), "longer than its entries"),
-        ({"points": []}, "does not have the form"),
+        ({"points": []}, "does not match the schema"),
         (LLMReplyInvalid("it was cut off"), "it was cut off"),
     ],
 )

@@ -67,7 +67,7 @@ def test_an_executable_file_stays_so(root):
         (NEW.format(path="notes.txt"), ValueError, "already exists"),
         (NEW.format(path="../outside/new.txt"), PermissionError, r"one with '\.\.'"),
         (NEW.format(path="x/../../outside/new.txt"), PermissionError, r"one with '\.\.'"),
-        (NEW.format(path=".git/hooks/pre-commit"), PermissionError, "decides which programs git runs"),
+        (NEW.format(path=".git/hooks/pre-commit"), PermissionError, "files in .git are not written"),
         (NEW.format(path="directory_link/new.txt"), PermissionError, "'directory_link' is a symbolic link"),
         (CHANGE.replace("notes.txt", "file_link"), PermissionError, "'file_link' is a symbolic link"),
         (LINK, ValueError, "a symbolic link or a submodule"),

@@ -174,7 +174,7 @@ def test_a_model_that_cannot_be_asked_is_asked_once_for_all_sets(memory):
     assert len(llm.prompts) == 1
     first, *others = (failure.split(": ", 1)[1] for failure in plan.failures)
     assert first == "no model"
-    assert all("could not be asked before: no model" in failure for failure in others[:2])
+    assert all("after an earlier failure: no model" in failure for failure in others[:2])
     assert others[2:] == ["it was not asked about, after such failures"] * 3
     assert headline(plan) == "None of the 12 experiences was judged, so all of them stay."
 
