@@ -72,8 +72,8 @@ def corpus_of(texts: Mapping[str, str]) -> JudgedCorpus:
         for number, (lesson, _) in enumerate(lessons)
     ]
     about = "a task's text; a lesson that serves it counts as relevant"
-    task = RetrievalTask(name="a task → its lessons", about=about, queries=tuple(queries))
-    return JudgedCorpus(name="lessons", trajectories=tuple(trajectories), tasks=(task,), nonsense=evaluation_queries())
+    asked = RetrievalTask(name="a task → its lessons", about=about, queries=tuple(queries))
+    return JudgedCorpus(name="lessons", trajectories=tuple(trajectories), tasks=(asked,), nonsense=evaluation_queries())
 
 
 def task_texts(public: Path) -> dict[str, str]:
