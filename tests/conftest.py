@@ -11,10 +11,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["ATLAS_COMPRESS_EVERY"] = "0"  # no test starts a process that outlives it
 os.environ["ATLAS_EVALUATE_GROWTH"] = "0"
 os.environ["ATLAS_LLM_FORBIDDEN"] = "1"  # no test asks a model that costs money
+os.environ.setdefault("STREAMLIT_LOGGER_ENABLE_RICH", "false")  # drawing a traceback takes as long as drawing a page
 
 from collections.abc import Iterator
 from pathlib import Path
 
+import certifi
 import pytest
 from hypothesis import settings
 
@@ -55,6 +57,17 @@ def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep what says which servers run, and files of stores in PostgreSQL, out of the user's own directory."""
     with pytest.MonkeyPatch.context() as surroundings:
         surroundings.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Trust one authority: each HTTP client reads all that it trusts, and no test speaks with anybody elsewhere."""
+    first, end, _ = Path(certifi.where()).read_text(encoding="utf-8").partition("-----END CERTIFICATE-----\n")
+    file = tmp_path_factory.mktemp("certificates") / "one.pem"
+    file.write_text(first + end, encoding="ascii", errors="replace")
+    with pytest.MonkeyPatch.context() as surroundings:
+        surroundings.setenv("SSL_CERT_FILE", str(file))
         yield
 
 

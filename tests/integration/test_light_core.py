@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.installed import Installation, lend
+from tests.support.records import attempts
 from tests.support.requirements import closure
+from tests.support.stores import make_store
 
 MAX_PACKAGES = 30
 """What a light core may bring in."""
@@ -34,8 +36,10 @@ def core(tmp_path_factory) -> Installation:
 
 @pytest.fixture(scope="module")
 def half(tmp_path_factory) -> Installation:
-    """ATLAS with its extras, as a package that others need was uninstalled."""
-    return lend(tmp_path_factory.mktemp("half"), closure(["server"]) - {"starlette"})
+    """ATLAS with its extras, as a package that others need was uninstalled, beside a store that no demo has to fill."""
+    installation = lend(tmp_path_factory.mktemp("half"), closure(["server"]) - {"starlette"})
+    make_store(installation.directory / "store", attempts(1))
+    return installation
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +78,6 @@ def test_a_command_of_an_extra_says_what_to_install(core: Installation, command:
     ("command", "extra"), [("dashboard", "dashboard"), ("demo", "dashboard"), ("serve", "server"), ("mcp", "mcp")]
 )
 def test_a_command_of_an_extra_that_is_installed_by_halves_says_so_too(half: Installation, command: str, extra: str):
-    last = half.refused(command).splitlines()[-1]
+    last = half.refused("--store", "store", command).splitlines()[-1]
     install = f"install it: pip install 'atlas-agent-memory[{extra}]'"
     assert last.endswith(f" needs the package starlette, which is not installed; {install}")

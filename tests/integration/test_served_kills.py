@@ -143,7 +143,7 @@ def test_nothing_acknowledged_is_lost_or_twice_there(crowd, tmp_path):
     strain(crowd, tmp_path / "store", "hash", n_kills=2, n_between=30)
 
 
-@pytest.mark.parametrize("crowd", [("hash", 0.02)], indirect=True)
+@pytest.mark.parametrize("crowd", [("hash", 0.1)], indirect=True)
 def test_the_server_and_processes_beside_it_see_at_once_what_others_wrote(crowd, tmp_path):
     crowd.hear(40)
     while len({name[:5] for name in crowd.acknowledged.values()}) < 2:  # on a busy machine some begin late

@@ -13,6 +13,8 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from atlas.infra.actor import Actor, Role
+from atlas.jobs.live_map import LiveMap
+from atlas.jobs.worker import Worker
 from tests.support.dashboard import of_type, page_at
 from tests.support.everything import Ids, content, make_everything
 from tests.support.repository import REPOSITORY
@@ -93,6 +95,7 @@ def prepared(tmp_path_factory) -> tuple[Path, Ids]:
     store = tmp_path_factory.mktemp("viewers") / "store"
     ids = make_everything(store)
     with opened(store) as memory:
+        LiveMap(memory, Worker()).shown()  # saves the map, or each copy of the store would make it again
         return store, ids | {"operation": memory.history(1)[0].id}
 
 
