@@ -38,6 +38,7 @@ from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.search.model_engine import ModelEngine
 from atlas.learning.terms.names import defines_class, unused_name
 from atlas.learning.terms.programs import Program
+from atlas.learning.workflows import Workflow, workflows_of
 from atlas.protocols.infra import LLMClient, Progress
 from atlas.protocols.strategies import ConceptDocumenter
 
@@ -86,6 +87,9 @@ class Proposal:
     compression: Compression
     dropped: Mapping[str, int]
     """Number of attempts that gave no program, by the reason why."""
+
+    workflows: tuple[Workflow, ...] = ()
+    """Runs of tool calls that several tasks share. Each is among the concepts, and can be added as a strategy too."""
 
     @property
     def concepts(self) -> list[CodeConcept]:
@@ -184,13 +188,18 @@ class ProvenCompression:
             run_again = partial(examples_of, find=find, is_cancelled=cancelled)
             examples = await asyncio.to_thread(run_again, new, recordings(compression, rewritings, concepts), sandbox)
             concepts |= {placeholder: _with_examples(item, examples) for placeholder, item in concepts.items()}
+            taken = [concept.name for concept in (*library, *concepts.values())]
+            workflows = await asyncio.to_thread(workflows_of, attempts, taken)
+            replayed = await asyncio.to_thread(_replayed, workflows, library, sandbox, cancelled)
         return Proposal(
-            learned=tuple(
-                _record_proof(_describe(item, concepts, existing, rewritings)) for item in compression.abstractions
+            learned=(
+                *(_record_proof(_describe(item, concepts, existing, rewritings)) for item in compression.abstractions),
+                *map(_record_proof, replayed),
             ),
             rewritings=tuple(rewritings),
             compression=compression,
             dropped=extraction.dropped,
+            workflows=tuple(workflows),
         )
 
     async def _name_concepts(
@@ -357,6 +366,31 @@ def _record_proof(learned: LearnedConcept) -> LearnedConcept:
     return replace(
         learned, concept=replace(learned.concept, metadata={**learned.concept.metadata, PROVEN: learned.is_proven})
     )
+
+
+def _replayed(
+    workflows: Sequence[Workflow], library: Sequence[CodeConcept], sandbox: Sandbox, cancelled: IsCancelled | None
+) -> list[LearnedConcept]:
+    """Return workflows as concepts, each proven by the calls of its runs that it makes again."""
+    by_shape = {shape(concept.code): concept for concept in library if concept.language == "python"}
+    tests = [(each.code, each.test(number)) for each in workflows for number in range(len(each.runs))]
+    results = iter(sandbox.run_all(tests, is_cancelled=cancelled))
+    learned = []
+    for workflow in workflows:
+        outcomes = [next(results).outcome for _ in workflow.runs]
+        match = by_shape.get(shape(workflow.code))
+        learned.append(
+            LearnedConcept(
+                concept=match or workflow.concept(),
+                saving=workflow.saving,
+                arity=len(workflow.arguments[0]),
+                n_tasks=workflow.n_tasks,
+                n_verified=outcomes.count("passed"),
+                n_checked=len(outcomes),
+                is_known=match is not None,
+            )
+        )
+    return learned
 
 
 def _describe(

@@ -30,6 +30,11 @@ NAME_CHARACTERS = 200
 NOTHING = "-"
 """Value of `needs` for code that calls no names. Rows of earlier versions have no `needs`."""
 
+BY_RULES = "heuristic"
+"""Value of `documented_by` in the metadata of concepts that rules have described."""
+
+_NUMBERED = re.compile(r"(?:concept|function|value)?_?\d*")
+
 PYTHON = "python"
 ALSO_PYTHON = ("py", "python3")
 
@@ -154,7 +159,28 @@ def to_entry(concept: CodeConcept) -> Entry:
         "search_text": "\n".join(part for part in (concept.signature, concept.guidance, concept.code) if part),
     }
     present = {name: value for name, value in metadata.items() if value not in ("", [])}
-    return Entry(concept.id, f"{_words(concept.name)}: {concept.description}", present)
+    return Entry(concept.id, found_by(concept), present)
+
+
+def found_by(concept: CodeConcept) -> str:
+    """Return the text whose embedding finds a concept.
+
+    Where no person or model has described it, that is what it was used for, and the words of its code and tools. The
+    sentences that rules write are in every such concept, and would make all of them alike.
+    """
+    if concept.metadata.get("documented_by") != BY_RULES:
+        return f"{_words(concept.name)}: {concept.description}"
+    words = dict.fromkeys(_words(name) for name in (*concept.tools, *_telling_names(concept)))
+    return " ".join(part for part in (concept.guidance, ", ".join(words)) if part) or concept.description
+
+
+def _telling_names(concept: CodeConcept) -> list[str]:
+    """Return the names in a concept's Python that have a meaning, in order: no numbered ones, nor single letters."""
+    if concept.language != PYTHON:
+        return []
+    nodes = ast.walk(parse(concept.code))
+    names = (getattr(node, key, None) for node in nodes for key in ("name", "id", "attr", "arg"))
+    return [name for name in names if isinstance(name, str) and len(name) > 2 and not _NUMBERED.fullmatch(name)]
 
 
 def merged_hashes(concept: CodeConcept) -> list[str]:

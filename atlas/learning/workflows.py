@@ -1,0 +1,287 @@
+"""Workflows: runs of tool calls that several tasks have in common, as straight-line code.
+
+A value that an earlier result of the run contains becomes a variable. Every other value becomes a parameter, so no
+customer's number or name stays in the code.
+"""
+
+from __future__ import annotations
+
+import json
+import keyword
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.core.types import CodeConcept, Experience, Strategy, Trajectory
+from atlas.learning.terms.description_length import n_tokens
+
+MIN_TOOLS = 2
+MIN_TASKS = 2
+MAX_CALLS = 6
+"""Calls of the longest run that is looked for."""
+
+MAX_WORKFLOWS = 20
+
+_CALL = re.compile(r"([A-Za-z_]\w*)\((\{.*\})\)")
+_SOURCE = "observation_from"
+_TOOL = "tool "
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that an agent made, with what it got."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    result: Any
+
+    @property
+    def kind(self) -> tuple[str, tuple[str, ...]]:
+        """Tool and names of the arguments."""
+        return self.tool, tuple(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Consecutive calls of one attempt."""
+
+    attempt: Trajectory | Experience
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workflow:
+    """A run of calls that several tasks share."""
+
+    name: str
+    code: str
+    runs: tuple[Run, ...]
+    arguments: tuple[Mapping[str, Any], ...]
+    """Arguments with which the code makes the calls of each run."""
+
+    is_linked: bool
+    """True if a call uses what an earlier one got or was given."""
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Names of its tools, each once, in the order of their calls."""
+        return tuple(dict.fromkeys(call.tool for call in self.runs[0].calls))
+
+    @property
+    def n_tasks(self) -> int:
+        """Number of different tasks that it was used for."""
+        return len({run.attempt.task.id for run in self.runs})
+
+    @property
+    def saving(self) -> int:
+        """Tokens by which calls of it are shorter than the calls in it, its code counted."""
+        written = sum(n_tokens(f"{call.tool}({dict(call.arguments)!r})") for run in self.runs for call in run.calls)
+        called = sum(n_tokens(f"{self.name}({dict(arguments)!r})") for arguments in self.arguments)
+        return written - called - n_tokens(self.code)
+
+    def test(self, number: int) -> str:
+        """Return code that fails unless the workflow makes the calls of one of its runs, given the recorded results."""
+        recorded = [[call.tool, dict(call.arguments), call.result] for call in self.runs[number].calls]
+        return "\n".join(
+            [
+                "import json",
+                f"_recorded = json.loads({json.dumps(recorded)!r})",
+                "def _replay(tool):",
+                "    def call(**arguments):",
+                "        expected, given, result = _recorded.pop(0)",
+                "        assert (tool, arguments) == (expected, given), (tool, arguments)",
+                "        return result",
+                "    return call",
+                *(f"{tool} = _replay({tool!r})" for tool in self.tools),
+                f"{self.name}(**json.loads({json.dumps(dict(self.arguments[number]))!r}))",
+                "assert _recorded == []",
+            ]
+        )
+
+    def concept(self) -> CodeConcept:
+        """Return it as a concept, which is shown as its steps."""
+        steps = " ".join(f"{number}. {step}." for number, step in enumerate(self.steps(), 1))
+        return CodeConcept(
+            name=self.name,
+            description=f"Workflow of {len(self.runs[0].calls)} tool calls: {steps}",
+            code=self.code,
+            signature=self.code.partition("\n")[0].removeprefix("def ").rstrip(":"),
+            source="learned",
+            guidance=f"Used in {len(self.runs)} attempts at {self.n_tasks} tasks that succeeded.",
+            found_in=tuple(dict.fromkeys(run.attempt.id for run in self.runs)),
+            metadata={"n_tasks": self.n_tasks, "saving": self.saving, "tools": list(self.tools), "workflow": True},
+        )
+
+    def strategy(self) -> Strategy:
+        """Return it as advice, for agents that call their tools themselves."""
+        return Strategy(
+            title=" → ".join(call.tool for call in self.runs[0].calls),
+            situation=f"A task for which {_listed(self.tools)} are needed.",
+            suggestion=" ".join(f"{number}. {step}." for number, step in enumerate(self.steps(), 1)),
+        )
+
+    def steps(self) -> list[str]:
+        """Return its calls as they are written."""
+        return [line.strip().removeprefix("return ") for line in self.code.splitlines()[1:]]
+
+
+def workflows_of(attempts: Iterable[Trajectory | Experience], taken: Iterable[str] = ()) -> list[Workflow]:
+    """Return the workflows of the attempts that succeeded, those that save most first.
+
+    In each, a call uses what an earlier one got or was given. Calls that merely follow each other are no workflow.
+
+    Args:
+        taken: Names that no workflow may have.
+    """
+    groups: dict[tuple[tuple[str, tuple[str, ...]], ...], list[Run]] = defaultdict(list)
+    for attempt in attempts:
+        if attempt.outcome.success is True:
+            for run in _runs(attempt):
+                groups[tuple(call.kind for call in run.calls)].append(run)
+    shared = {kinds: runs for kinds, runs in groups.items() if _is_shared(kinds, runs)}
+    longest = [kinds for kinds in shared if not any(_is_part(kinds, other, shared) for other in shared)]
+    found = [_workflow("workflow", shared[kinds]) for kinds in longest]
+    linked = [each for each in found if each.is_linked]
+    best = sorted(linked, key=lambda each: (-each.saving, each.code))[:MAX_WORKFLOWS]
+    names = _free_names(set(taken))
+    return [_workflow(next(names), each.runs) for each in best if each.saving > 0]
+
+
+def calls_of(attempt: Trajectory | Experience) -> list[ToolCall]:
+    """Return the tool calls of an attempt. What is no call of a tool by the names of its arguments is left out."""
+    found = (_call(step.action, step.observation, step.metadata.get(_SOURCE)) for step in attempt.steps)
+    return [call for call in found if call is not None]
+
+
+def _call(action: str, observation: str, source: object) -> ToolCall | None:
+    match = _CALL.fullmatch(action.strip())
+    if match is None or source != f"{_TOOL}{match[1]}" or observation.startswith("Error"):
+        return None
+    try:
+        arguments = json.loads(match[2])
+    except ValueError:
+        return None
+    names = [*arguments]
+    is_callable = all(name.isidentifier() and not keyword.iskeyword(name) for name in (match[1], *names))
+    return ToolCall(match[1], arguments, _parsed(observation)) if is_callable else None
+
+
+def _parsed(observation: str) -> Any:
+    try:
+        return json.loads(observation)
+    except ValueError:
+        return observation
+
+
+def _runs(attempt: Trajectory | Experience) -> Iterator[Run]:
+    """Yield all runs of calls of an attempt, each kind once."""
+    calls, seen = calls_of(attempt), set()
+    for start in range(len(calls)):
+        for end in range(start + MIN_TOOLS, min(start + MAX_CALLS, len(calls)) + 1):
+            part = tuple(calls[start:end])
+            kinds = tuple(call.kind for call in part)
+            if kinds not in seen:
+                seen.add(kinds)
+                yield Run(attempt, part)
+
+
+def _is_shared(kinds: Sequence[tuple[str, tuple[str, ...]]], runs: Sequence[Run]) -> bool:
+    n_tools, n_tasks = len({tool for tool, _ in kinds}), len({run.attempt.task.id for run in runs})
+    return n_tools >= MIN_TOOLS and n_tasks >= MIN_TASKS
+
+
+def _is_part(
+    kinds: tuple[tuple[str, tuple[str, ...]], ...],
+    other: tuple[tuple[str, tuple[str, ...]], ...],
+    shared: Mapping[tuple[tuple[str, tuple[str, ...]], ...], Sequence[Run]],
+) -> bool:
+    """Return whether a longer run has these calls, in as many attempts."""
+    n = len(kinds)
+    is_inside = any(other[start : start + n] == kinds for start in range(len(other) - n + 1))
+    return len(other) > n and is_inside and len(shared[other]) >= len(shared[kinds])
+
+
+def _workflow(name: str, runs: Sequence[Run]) -> Workflow:
+    """Return the code that makes the calls of all these runs."""
+    calls = runs[0].calls
+    variables = _variables(calls)
+    parameters: dict[str, list[Any]] = {}
+    lines, read, n_passed = list[str](), set[int](), 0
+    for number, call in enumerate(calls):
+        passed = []
+        for argument in call.arguments:
+            values = [run.calls[number].arguments[argument] for run in runs]
+            origin = None if values in parameters.values() else _origin(number, values, runs)
+            if origin is None:
+                n_passed += 1
+                passed.append(f"{argument}={_parameter(argument, values, parameters, variables)}")
+            else:
+                read.add(origin[0])
+                keys = "".join(f"[{key!r}]" for key in origin[1])
+                passed.append(f"{argument}={variables[origin[0]]}{keys}")
+        lines.append(f"{call.tool}({', '.join(passed)})")
+    body = [f"{variables[n]} = {line}" if n in read else line for n, line in enumerate(lines)]
+    body[-1] = f"return {lines[-1]}"
+    code = "\n    ".join([f"def {name}({', '.join(parameters)}):", *body])
+    arguments = [{parameter: values[n] for parameter, values in parameters.items()} for n in range(len(runs))]
+    return Workflow(
+        name=name,
+        code=code,
+        runs=tuple(runs),
+        arguments=tuple(arguments),
+        is_linked=bool(read) or n_passed > len(parameters),
+    )
+
+
+def _variables(calls: Sequence[ToolCall]) -> list[str]:
+    """Return a name for the result of each call."""
+    names: list[str] = []
+    for call in calls:
+        base = f"{call.tool.removeprefix('get_')}_result"
+        names.append(base if base not in names else f"{base}_{len(names) + 1}")
+    return names
+
+
+def _origin(number: int, values: Sequence[Any], runs: Sequence[Run]) -> tuple[int, Path] | None:
+    """Return the earlier call, and the place in its result, that gives an argument in all runs."""
+    for earlier in reversed(range(number)):
+        places = [set(_places(run.calls[earlier].result, value)) for run, value in zip(runs, values, strict=True)]
+        if common := set.intersection(*places):
+            return earlier, min(common, key=lambda path: (len(path), str(path)))
+    return None
+
+
+def _places(result: Any, value: Any, path: Path = ()) -> Iterator[Path]:
+    """Yield where a text or a number stands in a result."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool) and result == value:
+        yield path
+    parts: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(result, dict):
+        parts = result.items()
+    elif isinstance(result, list):
+        parts = enumerate(result)
+    for key, part in parts:
+        yield from _places(part, value, (*path, key))
+
+
+def _parameter(name: str, values: list[Any], parameters: dict[str, list[Any]], variables: Sequence[str]) -> str:
+    """Return the parameter that has these values, a new one where none has them."""
+    existing = next((each for each, others in parameters.items() if others == values), None)
+    if existing is not None:
+        return existing
+    options = [name, *(f"{name}_{number}" for number in range(2, len(parameters) + len(variables) + 3))]
+    free = next(option for option in options if option not in variables and option not in parameters)
+    parameters[free] = values
+    return free
+
+
+def _free_names(taken: set[str]) -> Iterator[str]:
+    return (f"workflow_{number}" for number in range(1, 10_000) if f"workflow_{number}" not in taken)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,120 @@
+"""Workflows of tool calls, learned from given logs of an airline's customer service and from made-up ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+import atlas
+from atlas.core.types import Outcome, Step, Task, Trajectory
+from atlas.importers import Limits, detect
+from atlas.learning.sandbox.runner import Sandbox
+from atlas.learning.search.anti_unification import AntiUnificationEngine
+from atlas.learning.strategies import Proposal, StitchCompressionStrategy
+from atlas.learning.workflows import workflows_of
+from atlas.testing import HashEmbedder
+
+
+def call(tool: str, result: object, **arguments: object) -> Step:
+    observation = result if isinstance(result, str) else json.dumps(result)
+    return Step("", f"{tool}({json.dumps(arguments)})", observation, {"observation_from": f"tool {tool}"})
+
+
+def attempt(number: int, *, success: bool = True, customer: str = "") -> Trajectory:
+    customer = customer or f"customer_{number}"
+    order = {"id": f"#W{number}", "items": [{"sku": f"S{number}"}], "payment": {"method": f"card_{number}"}}
+    steps = (
+        call("find_user", customer, email=f"{customer}@example.com"),
+        Step("", "May I look that up?", "Yes."),
+        call("get_order", order, order_id=f"#W{number}"),
+        call("refund", "done", order_id=f"#W{number}", method=f"card_{number}", reason="late"),
+    )
+    return Trajectory(Task(f"t{number}", "", f"Refund order {number}"), steps, Outcome(success), id=f"a{number}")
+
+
+def test_results_become_variables_and_other_values_parameters() -> None:
+    (workflow,) = workflows_of([attempt(n) for n in range(6)])
+    assert workflow.code == (
+        "def workflow_1(email, order_id, reason):\n"
+        "    find_user(email=email)\n"
+        "    order_result = get_order(order_id=order_id)\n"
+        "    return refund(order_id=order_id, method=order_result['payment']['method'], reason=reason)"
+    )
+    assert workflow.n_tasks == 6
+    assert workflow.saving > 0
+
+
+def test_a_customer_of_two_tasks_is_not_in_the_code() -> None:
+    (workflow,) = workflows_of([attempt(n, customer="mia_1") for n in range(6)])
+    assert "mia" not in workflow.code
+    assert "late" not in workflow.code, "a value of all runs is a parameter too"
+
+
+@pytest.mark.parametrize(
+    "attempts",
+    [
+        [attempt(1)],
+        [attempt(1) for _ in range(6)],
+        [attempt(n, success=n == 0) for n in range(6)],
+        [
+            Trajectory(
+                Task(f"t{n}", "", "x"), (call("note", "ok", text=f"a{n}"), call("wait", "ok", s=n)), Outcome(True)
+            )
+            for n in range(5)
+        ],
+        [
+            Trajectory(Task(f"t{n}", "", "x"), (call("get", {"a": n}, key=n), call("get", {}, key=n)), Outcome(True))
+            for n in range(5)
+        ],
+    ],
+    ids=["one attempt", "one task", "one success", "calls that share no value", "one tool"],
+)
+def test_what_is_no_workflow_of_several_tasks_is_left_out(attempts: list[Trajectory]) -> None:
+    assert workflows_of(attempts) == []
+
+
+def propose(attempts: list[Trajectory]) -> Proposal:
+    return asyncio.run(StitchCompressionStrategy(engine=AntiUnificationEngine()).propose(attempts))
+
+
+def test_a_workflow_is_proven_by_the_calls_that_it_makes_again() -> None:
+    proposal = propose([attempt(n) for n in range(6)])
+    (learned,) = proposal.learned
+    assert (learned.n_checked, learned.n_verified, learned.is_proven) == (6, 6, True)
+    assert learned.concept.tools == ("find_user", "get_order", "refund")
+    assert "2. order_result = get_order(order_id=order_id)." in learned.concept.description
+    (workflow,) = proposal.workflows
+    assert workflow.strategy().title == "find_user → get_order → refund"
+
+
+def test_a_replay_fails_where_the_code_makes_other_calls() -> None:
+    (workflow,) = workflows_of([attempt(n) for n in range(6)])
+    other = workflow.code.replace("order_id=order_id, method", "order_id=reason, method")
+    with Sandbox() as sandbox:
+        same, wrong = sandbox.run_all([(workflow.code, workflow.test(0)), (other, workflow.test(0))])
+    assert (same.outcome, wrong.outcome) == ("passed", "failed")
+
+
+def test_given_successes_become_concepts_that_the_next_task_finds_and_whose_use_counts(
+    real_data: Path, tmp_path: Path
+) -> None:
+    path = real_data / "tau_bench" / "gpt-4o-airline.json"
+    rows = [row.item for row in detect(path).read(path, Limits())]
+    runs = [run for run in rows if isinstance(run, Trajectory) and run.outcome.success]
+    tasks = sorted({run.task.id for run in runs})
+    past = [run for run in runs if run.task.id in tasks[::2]]
+    task = next(run.task for run in runs if run.task.id not in tasks[::2])
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
+        learned = memory.concepts.compress(past)
+        proven = [concept for concept in learned if concept.metadata["proven"]]
+        assert proven
+        customers = {str(run.metadata["user_id"]) for run in runs}
+        assert not [name for name in customers for concept in proven if name in concept.code]
+        memory.concepts.add_many(proven)
+        found = memory.concepts.search(f"get_reservation_details {task.description}", k=1)
+        assert found[0].id in {concept.id for concept in proven}
+        memory.concepts.record_use(found[0].id, True, task_id=task.id)
+        assert memory.concepts.get(found[0].id).usage_count == 1
