@@ -62,7 +62,7 @@ def read_head(path: Path, limits: Limits) -> bytes:
         head = handle.read(HEAD_BYTES)
     if not head.removeprefix(BOM).strip():
         is_short = len(head) < HEAD_BYTES
-        raise NothingToImport("the file is empty" if is_short else "the file begins with nothing but blanks")
+        raise NothingToImport("the file is empty" if is_short else "the file begins with whitespace only")
     if head.startswith(_UTF_16_OR_32) or (b"\x00" in head[:4] and head[:4].strip(b"\x00")[:1] in (b"[", b"{")):
         raise ImportFailed("the file is not UTF-8, but seems to be UTF-16 or UTF-32; save it as UTF-8")
     return head.removeprefix(BOM)

@@ -86,7 +86,7 @@ def test_inspect_gives_every_sample_and_refuses_the_invalid_log(real_data, sink)
     refused = {rejection.path.name: rejection.reason for rejection in report.rejections}
     assert set(refused) == {"log__test_eval_log__log_invalid.txt"}
     assert report.unclaimed == 1  # the licence
-    assert "header cannot be read: the file ends too early" in refused["log__test_eval_log__log_invalid.txt"]
+    assert "header cannot be read: the file ends in the middle" in refused["log__test_eval_log__log_invalid.txt"]
     assert (report.read, report.added) == (32, 32)
     assert outcomes(next(directory.glob("*mj7k*.eval"))) == {True: 8, False: 2}
     assert trajectories(directory / "log__test_eval_log__log_with_nan.txt") == []
