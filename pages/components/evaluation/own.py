@@ -131,7 +131,7 @@ def draw_verdict(memory: MemorySystem) -> None:
     if judged is not None:
         st.subheader("Does search find the right memories?", anchor=False)
         st.markdown(judged.sentence)
-        part = {"evaluation_tab": "Compare profiles"} if judged.advice else {}  # where strictness is chosen
+        part = {"evaluation_tab": "Strictness"} if judged.advice else {}
         label = judged.advice.rstrip(".") or "How it was measured"
         st.page_link("pages/evaluation.py", label=label, icon=":material/query_stats:", query_params=part)
     elif is_running(live):
