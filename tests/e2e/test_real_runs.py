@@ -49,7 +49,12 @@ def test_a_reservation_bought_with_a_certificate_is_found_and_read_step_by_step(
     click_row(page, "cancel")
     expect(page.get_by_text("Step 1", exact=True)).to_be_visible()
     expect(page.get_by_text("tau-bench/airline/").first).to_be_attached()
-    expect(page.get_by_test_id("stCode").filter(has_text="cancel").first).to_be_attached()
+    trace = page.get_by_role("region", name="Steps")
+    expect(trace.locator(".user").first).to_be_visible()
+    call = trace.locator("button.call").first
+    expect(call).to_have_attribute("aria-expanded", "false")
+    call.click()
+    expect(trace.locator("dl").first).to_be_visible()
     with tall(page, 2400):
         shoot(page, "experiences-sample-opened", themes=True)
 

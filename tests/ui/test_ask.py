@@ -167,7 +167,7 @@ def test_attempts_with_and_without_memory_stand_side_by_side(dashboard: Dashboar
     assert "**Tried once without memory: failed. Tried once with memory: succeeded.**" in [
         element.value for element in app.main.markdown
     ]
-    [traces] = [node for node in of_type(app, "bidi_component") if node.proto.component_name.endswith("traces")]
+    [traces] = [node for node in of_type(app, "bidi_component") if node.proto.component_name.endswith("trace")]
     assert [trace["outcome"] for trace in json.loads(traces.proto.json)["traces"]] == ["✗ failed", "✓ succeeded"]
     assert_no_problem(app)
 

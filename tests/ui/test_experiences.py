@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button, Multiselect, TextArea
@@ -14,7 +16,7 @@ from tests.support.dashboard import (
     Dashboard,
     assert_no_problem,
     caption,
-    shown_code,
+    of_type,
     table,
     tasks,
     touch_table,
@@ -89,13 +91,12 @@ def test_an_opened_experience_is_shown_in_full(dashboard: Dashboard, tmp_path):
     )
     app = dashboard(tmp_path, "experiences", id=opened)
     texts = [element.value for element in app.text]
-    assert {"Unlock the door", "✓ succeeded", "smith", "north", "2026-03-01 09:30 UTC", "Look first", "Well done"} <= {
-        *texts
-    }
+    assert {"Unlock the door", "✓ succeeded", "smith", "north", "2026-03-01 09:30 UTC", "Well done"} <= {*texts}
     codes = {element.value: element.language for element in app.code}
-    assert codes['{"open": "door"}'] == "json"
     assert codes[solution] == "python"
-    assert codes["It is locked"] == "plaintext"
+    assert [turn["text"] for turn in conversation(app)["steps"][0]["turns"]] == [
+        "Look first", '{"open": "door"}', "It is locked",
+    ]  # fmt: skip
     assert codes['{"key": "brass"}'] == "json"
     app.session_state["experience_tabs"] = "Similar"
     app.run()
@@ -226,44 +227,24 @@ def test_all_that_is_in_scope_is_selected_over_its_pages(dashboard: Dashboard, t
     assert {*table(app)["id"]} < {*selection.ids}
 
 
-def test_many_steps_come_a_page_at_a_time(dashboard: Dashboard, tmp_path):
-    (opened,) = make_store(tmp_path, [attempt(steps=tuple(atlas.Step(action=f"act {n}") for n in range(1, 401)))])
-    app = dashboard(tmp_path, "experiences", id=opened)
-    assert step_lines(app) == [f"act {n}" for n in range(1, 21)]
-    app.pagination(key=f"experience_steps_{opened}").set_value(20).run()
-    assert step_lines(app) == [f"act {n}" for n in range(381, 401)]
-    app.button(key=f"experience_step_open_{opened}_400").click().run()
-    assert shown_actions(app).count("act 400") == 2
-    app.button(key=f"experience_step_open_{opened}_400").click().run()
-    assert shown_actions(app).count("act 400") == 1
-
-
-def test_a_long_attempt_is_searched_and_leads_to_the_step_that_went_wrong(dashboard: Dashboard, tmp_path):
-    steps = [atlas.Step(action=f"act {n}", observation="all well") for n in range(1, 121)]
+def test_the_steps_are_a_conversation_with_long_texts_cut(dashboard: Dashboard, tmp_path):
+    steps = [atlas.Step(action=f"act {n}", observation="x" * 2**20 if n == 1 else "ok") for n in range(1, 121)]
     steps[86] = atlas.Step(action="act 87", observation="ValueError: no rows")
     (opened,) = make_store(tmp_path, [attempt(steps=tuple(steps))])
     app = dashboard(tmp_path, "experiences", id=opened)
-    assert "120 steps, 1 with an error" in [element.value for element in app.caption]
-    app.button(key=f"experience_steps_next_{opened}").click().run()
-    assert shown_code(app).splitlines()[:2] == ["act 87", "ValueError: no rows"]
-    assert step_lines(app)[:2] == ["act 81", "act 82"]
-    app.text_input(key=f"experience_steps_find_{opened}").set_value("act 119").run()
-    assert step_lines(app) == ["act 119"]
-    app.number_input(key=f"experience_steps_go_{opened}").set_value(3).run()
-    assert "act 3" in shown_code(app)
-    assert step_lines(app)[:2] == ["act 1", "act 2"]
-    app.toggle(key=f"experience_steps_errors_{opened}").set_value(True).run()
-    assert shown_code(app).splitlines()[:2] == ["act 87", "ValueError: no rows"]
-    assert step_lines(app) == []
+    trace = conversation(app)
+    assert trace["summary"] == "120 steps · 1 with an error"
+    assert (trace["first"], trace["last"], trace["errors"]) == (1, 100, [87])
+    assert trace["steps"][0]["turns"][1]["n_cut"] > 2**20 - 20_001
     assert_no_problem(app)
 
 
-def test_a_long_text_shows_its_beginning_and_offers_the_whole(dashboard: Dashboard, tmp_path):
+def test_a_long_solution_shows_its_beginning_and_offers_the_whole(dashboard: Dashboard, tmp_path):
     long = "x" * 2**20
-    (opened,) = make_store(tmp_path, [attempt(steps=(atlas.Step(observation=long),))])
+    (opened,) = make_store(tmp_path, [attempt(steps=(atlas.Step(action=long),))])
     app = dashboard(tmp_path, "experiences", id=opened)
     assert long[:20_000] in [element.value for element in app.code]
-    (offer,) = (toggle for toggle in app.toggle if "Observation" in str(toggle.key))
+    (offer,) = (toggle for toggle in app.toggle if "Solution" in str(toggle.key))
     assert offer.label == "Show all 1,048,576 characters"
     offer.set_value(True).run()
     assert long in [element.value for element in app.code]
@@ -279,14 +260,11 @@ def test_an_experience_that_is_gone_says_so_beside_the_list(dashboard: Dashboard
     assert "id" not in app.query_params
 
 
-def step_lines(app: AppTest) -> list[str]:
-    """The steps that are closed, each by what it says on its line."""
-    return [element.value for element in app.main.text if element.value.startswith("act ")]
-
-
-def shown_actions(app: AppTest) -> list[str]:
-    """The actions of the steps on the page; the last one is the solution as well."""
-    return [element.value for element in app.code if element.value.startswith("act ")][:20]
+def conversation(app: AppTest) -> dict[str, Any]:
+    """The trajectory that the page gave to the browser."""
+    [drawn] = [node for node in of_type(app, "bidi_component") if node.proto.component_name.endswith("trace")]
+    [trace] = json.loads(drawn.proto.json)["traces"]
+    return trace
 
 
 def tags_box(app: AppTest) -> Multiselect:

@@ -12,13 +12,14 @@ from atlas.memory.effects.strategy_effects import Tries
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.answer import Answer
 from atlas.views.ask.cards import VIEWS
-from atlas.views.experience.steps import has_error
 from atlas.views.shared.wording import counted, shortened, signed
+from atlas.views.trace.conversation import START, Reading, conversation_as_json
+from atlas.views.trace.terminal import readable
 
 __all__ = ["MemoryEffect"]
 
 TEXT_CHARACTERS = 2_000
-"""Maximum characters of each text in a comparison."""
+"""Maximum characters of the task, and of how an attempt ended, that are shown."""
 
 TITLE_CHARACTERS = 100
 
@@ -53,6 +54,11 @@ class Proof:
     parting: int | None
     """First differing step, from 1, or None."""
 
+    @property
+    def id(self) -> str:
+        """The ids of both attempts."""
+        return f"{self.without.experience.id} {self.with_memory.experience.id}"
+
 
 def proof_of(memory: MemorySystem, answer: Answer, effect: MemoryEffect) -> Proof | None:
     """Return the proof for the best hit whose task was tried with memory and without, or None."""
@@ -69,10 +75,10 @@ def among_sentence(effect: MemoryEffect) -> str:
     return f"{counted(effect.n_tasks, 'task')} of this store {_were(effect.n_tasks)} tried both ways: {went}."
 
 
-def proof_as_json(proof: Proof) -> dict[str, Any]:
+def proof_as_json(proof: Proof, reading: Reading = START) -> dict[str, Any]:
     """Return both traces for the browser."""
-    traces = [_trace_as_json(trace) for trace in (proof.without, proof.with_memory)]
-    return {"traces": traces, "parting": proof.parting}
+    traces = [_trace_as_json(trace, reading) for trace in (proof.without, proof.with_memory)]
+    return {"traces": traces, "parting": proof.parting, "finds": False}
 
 
 def parting_step(one: Sequence[Step], other: Sequence[Step]) -> int | None:
@@ -140,23 +146,15 @@ def _titles(memory: MemorySystem, used: Iterable[tuple[str, str]]) -> Iterable[s
             yield f"{VIEWS[name].kind.noun}: {shortened(' '.join(title.split()), TITLE_CHARACTERS)}"
 
 
-def _trace_as_json(trace: Trace) -> dict[str, Any]:
+def _trace_as_json(trace: Trace, reading: Reading) -> dict[str, Any]:
     outcome = trace.experience.outcome
     return {
         "heading": trace.heading,
         "outcome": signed(outcome.label),
-        "task": shortened(trace.experience.task.description, TEXT_CHARACTERS),
-        "used": list(trace.used),
-        "steps": [_step_as_json(step) for step in trace.steps],
-        "ending": shortened(outcome.error_info or trace.experience.feedback, TEXT_CHARACTERS),
-    }
-
-
-def _step_as_json(step: Step) -> dict[str, Any]:
-    texts = {"Thought": step.thought, "Action": step.action, "Observation": step.observation}
-    return {
-        "texts": [[name, shortened(text, TEXT_CHARACTERS)] for name, text in texts.items() if text.strip()],
-        "is_error": has_error(step),
+        "task": readable(shortened(trace.experience.task.description, TEXT_CHARACTERS)),
+        "used": [readable(title) for title in trace.used],
+        "ending": readable(shortened(outcome.error_info or trace.experience.feedback, TEXT_CHARACTERS)),
+        **conversation_as_json(trace.steps, reading),
     }
 
 

@@ -7,11 +7,12 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.ask.answer import Answer
 from atlas.views.ask.proof import MemoryEffect, among_sentence, proof_as_json, proof_of
-from atlas.views.shared.browser import asset
 from atlas.views.shared.state import StoreState
+from atlas.views.trace.conversation import Reading
+from pages.components.experience.trace import current_reading, draw_trace
 from pages.components.shared.snapshot import store_state
 
-_traces = st.components.v2.component("traces", css=asset("traces.css"), js=asset("traces.js"))
+_KEY = "ask_traces"
 
 
 def effect_of(memory: MemorySystem) -> MemoryEffect:
@@ -32,7 +33,9 @@ def draw_proof(memory: MemorySystem, answer: Answer) -> None:
             return
         st.markdown(f"**{proof.sentence}**")
         st.caption(f"These are attempts at the task of a hit above, as they were recorded. {among_sentence(effect)}")
-        _traces(key="ask_traces", data=proof_as_json(proof))
+        initial = Reading(at=proof.parting or 0)
+        reading = current_reading(_KEY, proof.id, initial)
+        draw_trace(proof_as_json(proof, reading), of=proof.id, key=_KEY, initial=initial)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -10,7 +10,7 @@ from atlas.views.journal.promotion import made_of
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.facts import Part
 from pages.components.experience.parts import draw_part
-from pages.components.experience.steps import draw_steps
+from pages.components.experience.trace import draw_steps
 from pages.components.journal.promotion import draw_ends
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.facts import draw_facts
@@ -66,7 +66,7 @@ def _draw_attempts(detail: ExperienceDetail) -> None:
 
 
 def _draw_steps(memory: MemorySystem, detail: ExperienceDetail, is_open: bool) -> None:
-    draw_steps(detail)
+    draw_steps(detail.steps, of=detail.id)
 
 
 def _draw_parts(parts: tuple[Part, ...], otherwise: str, *, key: str) -> None:

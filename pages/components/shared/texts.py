@@ -1,10 +1,14 @@
-"""Untrusted text on the screen: text or code, in a frame that scrolls if it is tall, never cut in silence."""
+"""Untrusted text on the screen: text or code, in a frame that scrolls if it is tall, never cut in silence.
+
+What a terminal would take for a command goes, and what cannot be seen is written out.
+"""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from atlas.views.shared.texts import Text
+from atlas.views.trace.terminal import readable
 
 FRAME_PIXELS = 360
 
@@ -15,15 +19,15 @@ def draw_prose(text: Text, *, key: str) -> None:
         draw_code(text, key=key)
     elif text.is_tall:
         with st.container(height=FRAME_PIXELS, border=True):
-            st.text(text.whole)
+            st.text(readable(text.whole))
     else:
-        st.text(text.whole)
+        st.text(readable(text.whole))
 
 
 def draw_code(text: Text, *, key: str) -> None:
     """Draw code or the output of a program, highlighted where its language is plain."""
     is_whole = not text.is_long or st.toggle(f"Show all {text.size}", key=f"{key}_whole")
     code = text.whole if is_whole else text.beginning
-    st.code(code, language=text.language, wrap_lines=True, height=FRAME_PIXELS if text.is_tall else "content")
+    st.code(readable(code), language=text.language, wrap_lines=True, height=FRAME_PIXELS if text.is_tall else "content")
     if not is_whole:
         st.caption(f"The first {len(code):,} of {text.size}.")

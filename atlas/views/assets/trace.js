@@ -1,0 +1,240 @@
+// One trajectory as a conversation, or two side by side. All texts of a trajectory are put in as text content.
+
+const LINES = 10 // of a long output that show at first
+const COLUMNS = 110
+
+const made = (name, className, ...children) => {
+  const element = document.createElement(name)
+  element.className = className
+  element.append(...children.filter((child) => child !== null && child !== undefined && child !== ''))
+  return element
+}
+
+const button = (className, label, act, title = '') => {
+  const element = made('button', className, label)
+  element.type = 'button'
+  if (title) element.title = title
+  element.addEventListener('click', act)
+  return element
+}
+
+const symbol = (name) => {
+  const element = made('span', 'symbol', { user: 'U', agent: 'A', tool: 'T', environment: 'E' }[name])
+  element.setAttribute('aria-hidden', 'true')
+  return element
+}
+
+// A text with the words that were looked for marked.
+function marked(text, words) {
+  const sought = words.toLowerCase(), whole = text.toLowerCase(), pieces = []
+  if (!sought || whole.length !== text.length) return [text]
+  let at = 0
+  for (let next; (next = whole.indexOf(sought, at)) >= 0; at = next + sought.length)
+    pieces.push(text.slice(at, next), made('mark', '', text.slice(next, next + sought.length)))
+  return [...pieces, text.slice(at)]
+}
+
+const rows = (line) => Math.max(1, Math.ceil(line.length / COLUMNS))
+
+// The lines of a long text that show at first: its beginning, or those around the line that reports an error.
+function excerpt(lines, errorLine) {
+  let start = Math.max(0, Math.min(errorLine - LINES + 3, lines.length - LINES)), n = 0, end = start
+  while (end < lines.length && (n += rows(lines[end])) <= LINES) end += 1
+  return [start, Math.max(end, start + 1)]
+}
+
+// A text that folds if it is long. `opened` keeps what a person unfolded.
+function folding(turn, text, key, { opened, words }) {
+  const pre = made('pre', turn.form === 'speech' || turn.form === 'thought' ? 'prose' : '')
+  const lines = text.split('\n')
+  const isLong = lines.reduce((n, line) => n + rows(line), 0) > LINES + 4
+  if (!isLong) {
+    pre.append(...marked(text, words))
+    return [pre]
+  }
+  const [start, end] = excerpt(lines, turn.is_error ? turn.error_line : 0)
+  const toggle = button('fold', '', () => {
+    opened.set(key, !isOpen())
+    draw()
+  })
+  const isOpen = () => opened.get(key) ?? turn.has_words
+  const draw = () => {
+    const part = lines.slice(start, end).join('\n')
+    const cut = part.length > LINES * COLUMNS ? `${part.slice(0, LINES * COLUMNS)}…` : part
+    pre.replaceChildren(...marked(isOpen() ? text : `${start ? '…\n' : ''}${cut}`, words))
+    pre.classList.toggle('cut', !isOpen())
+    const size = lines.length > 1 ? `${lines.length.toLocaleString('en')} lines` : `${text.length.toLocaleString('en')} characters`
+    toggle.textContent = isOpen() ? 'Fold' : `Show all ${size}`
+    toggle.setAttribute('aria-expanded', String(isOpen()))
+  }
+  draw()
+  return [pre, toggle]
+}
+
+function whole(turn, { send }) {
+  if (!turn.n_cut || !send) return null
+  return button('fold', `Load the rest, ${turn.n_cut.toLocaleString('en')} of ${turn.n_characters.toLocaleString('en')} characters`,
+    () => send('whole', turn.key))
+}
+
+// A call on one line that opens to its arguments.
+function called(turn, context) {
+  const key = `${context.name}.${turn.key}`
+  const body = made('dl', 'arguments')
+  const toggle = button('call', '', () => {
+    context.opened.set(key, !isOpen())
+    draw()
+  })
+  const isOpen = () => context.opened.get(key) ?? turn.has_words
+  const draw = () => {
+    toggle.replaceChildren(symbol('agent'), made('b', '', ...marked(turn.speaker, context.words)),
+      made('span', 'summary', isOpen() ? '' : turn.summary || 'without arguments'))
+    toggle.setAttribute('aria-expanded', String(isOpen()))
+    body.hidden = !isOpen()
+    if (!isOpen() || body.childElementCount) return
+    turn.arguments.forEach(([name, value], place) => body.append(
+      made('dt', '', name), made('dd', '', ...folding(turn, value, `${key}.${place}`, context))))
+  }
+  draw()
+  return [toggle, body]
+}
+
+function more(turn, context) {
+  const element = made('details', 'more', made('summary', '', turn.speaker), made('pre', '', ...marked(turn.text, context.words)))
+  element.open = turn.has_words
+  return element
+}
+
+function bubble(turn, context) {
+  if (turn.form === 'more') return more(turn, context)
+  const key = `${context.name}.${turn.key}`
+  const content = turn.form === 'call' ? called(turn, context) : folding(turn, turn.text, key, context)
+  const title = { thought: 'Agent thinks', code: 'Agent acts' }[turn.form] ?? turn.speaker
+  const who = turn.form === 'call' ? [] : [symbol(turn.role), made('span', '', title)]
+  if (turn.role === 'tool') who.push(made('span', 'kind', 'returns'))
+  if (turn.is_error) who.push(made('span', 'error', 'error'))
+  const element = made('div', `turn ${turn.role} ${turn.form}`, who.length ? made('div', 'who', ...who) : null,
+    ...content, whole(turn, context))
+  if (turn.is_error) element.classList.add('failed')
+  return element
+}
+
+const number = (of) => made('span', 'number', made('span', 'unseen', 'Step '), of.toLocaleString('en'))
+
+function step(each, parting, context) {
+  const isShared = parting !== null && each.number < parting
+  const element = made('li', isShared ? 'step shared' : 'step',
+    number(each.number),
+    made('div', 'turns',
+      each.number === parting ? made('div', 'parts', 'Here they part') : null,
+      ...each.turns.map((turn) => bubble(turn, context)),
+      each.note ? made('div', 'note', each.note) : null))
+  element.dataset.step = each.number
+  if (each.number === parting) element.classList.add('parting')
+  return element
+}
+
+// The number after a place among some, or before it. Behind the last one comes the first.
+const neighbour = (numbers, at, isNext) => isNext
+  ? numbers.find((number) => number > at) ?? numbers[0]
+  : numbers.findLast((number) => number < at) ?? numbers.at(-1)
+
+function bar(trace, context, go) {
+  const jump = (numbers, name, isNext) => {
+    const element = button('jump', isNext ? `↓ Next ${name}` : '↑', () => go(neighbour(numbers, context.at, isNext)))
+    element.setAttribute('aria-label', `${isNext ? 'Next' : 'Previous'} ${name}`)
+    return element
+  }
+  const jumps = (numbers, name) => numbers.length ? [jump(numbers, name, false), jump(numbers, name, true)] : []
+  const element = made('div', 'bar', made('span', 'sum', trace.summary), ...jumps(trace.errors, 'error'))
+  if (context.finds && trace.n > 1) {
+    const box = made('input', 'find')
+    Object.assign(box, { type: 'search', placeholder: 'Find in steps', value: trace.words })
+    box.setAttribute('aria-label', 'Find in steps')
+    box.addEventListener('change', () => context.send('words', box.value))
+    element.append(box)
+    if (trace.words) element.append(...jumps(trace.matches, 'match'),
+      made('span', 'sum', `${trace.matches.length.toLocaleString('en')} of ${trace.n.toLocaleString('en')} steps`))
+  }
+  return element
+}
+
+function pager(trace, go) {
+  if (trace.first === 1 && trace.last === trace.n) return null
+  const [first, last, n] = [trace.first, trace.last, trace.n].map((number) => number.toLocaleString('en'))
+  return made('div', 'pager',
+    trace.first > 1 ? button('jump', '← Earlier steps', () => go(trace.first - 1)) : null,
+    made('span', 'sum', `Steps ${first} to ${last} of ${n}`),
+    trace.last < trace.n ? button('jump', 'Later steps →', () => go(trace.last + 1)) : null)
+}
+
+function conversation(trace, place, data, held) {
+  const context = { name: place, opened: held.opened, words: trace.words, at: trace.at, finds: data.finds, send: held.send }
+  const { parting } = data
+  const list = made('ol', 'steps', ...trace.steps.map((each) => step(each, parting, context)))
+  if (!trace.n) list.append(made('li', 'step empty', 'The source kept no steps.'))
+  else if (parting !== null && parting > trace.n) list.append(made('li', 'step parting', 'It ended here.'))
+  const scrolled = made('div', 'scrolled', trace.task ? made('p', 'task', trace.task) : null, list,
+    trace.ending ? made('p', 'ending', trace.ending) : null)
+  scrolled.tabIndex = 0
+  scrolled.setAttribute('role', 'region')
+  scrolled.setAttribute('aria-label', trace.heading ? `Steps: ${trace.heading}` : 'Steps')
+  const show = (number) => {
+    const element = scrolled.querySelector(number === parting ? '.parting' : `[data-step="${number}"]`)
+    if (!element) return false
+    scrolled.querySelector('.current')?.classList.remove('current')
+    if (number !== parting) element.classList.add('current')
+    const top = element.offsetTop - 8
+    const failed = element.querySelector('.failed, mark')
+    const below = failed ? failed.getBoundingClientRect().bottom - element.getBoundingClientRect().top - scrolled.clientHeight + 16 : 0
+    scrolled.scrollTop = top + Math.max(0, below)
+    context.at = number
+    return true
+  }
+  const go = (number) => show(number) || held.send('step', number)
+  const head = trace.heading ? made('h4', '', trace.heading, made('span', 'outcome', trace.outcome)) : null
+  const used = trace.used?.length ? made('p', 'used', 'Used ', trace.used.join(' · ')) : null
+  const element = made('section', 'trace', head, used, bar(trace, context, go), scrolled, pager(trace, go))
+  return { element, show, scrolled }
+}
+
+function draw(held, data) {
+  const before = held.shown
+  const shown = data.traces.map((trace, place) => conversation(trace, place, data, held))
+  held.root.replaceChildren(...shown.map((each) => each.element))
+  held.shown = shown
+  held.frame = requestAnimationFrame(() => shown.forEach((each, place) => {
+    const trace = data.traces[place]
+    const isJump = trace.jump !== held.jump || !before
+    if (!isJump) each.scrolled.scrollTop = before[place]?.top ?? 0
+    else if (trace.at > 1) each.show(trace.at)
+    if (isJump && before) held.root.scrollIntoView({ block: 'nearest' })
+    if (place === shown.length - 1) held.jump = trace.jump
+  }))
+}
+
+const mounted = new WeakMap()
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  let held = mounted.get(parentElement)
+  if (!held) {
+    held = { root: made('div', 'atlas-traces'), opened: new Map() }
+    mounted.set(parentElement, held)
+    parentElement.append(held.root)
+  }
+  held.send = setTriggerValue
+  const look = JSON.stringify(data)
+  if (look !== held.look) {
+    for (const each of held.shown ?? []) each.top = each.scrolled.scrollTop
+    if (held.of !== data.of) Object.assign(held, { opened: new Map(), shown: undefined, of: data.of })
+    draw(held, data)
+    held.look = look
+  }
+  const call = (held.call = Symbol())
+  return () => {
+    if (held.call !== call) return
+    cancelAnimationFrame(held.frame)
+    held.root.remove()
+    mounted.delete(parentElement)
+  }
+}

@@ -1,0 +1,128 @@
+"""A trajectory as a conversation, a page of steps at a time, as the browser gets it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from atlas.core.types import Step
+from atlas.views.shared.texts import LONG_CHARACTERS
+from atlas.views.shared.wording import counted
+from atlas.views.trace.cost import Cost
+from atlas.views.trace.errors import has_error
+from atlas.views.trace.turns import Turn, note_of, turns_of
+
+STEPS_SHOWN = 100
+"""Steps on one page."""
+
+PAGE_CHARACTERS = 1_000_000
+"""Of all texts of a page together that are sent at first."""
+
+LEAST_CHARACTERS = 1_000
+"""Of each text that are sent, however many there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The place in a trajectory that a person reads, and the search in it."""
+
+    at: int = 0
+    """Step that was last jumped to, from 1. 0 if there was none."""
+
+    n_jumps: int = 0
+    words: str = ""
+    """Text that is looked for."""
+
+    whole: frozenset[str] = frozenset()
+    """Long texts that are shown in full, each `step.turn`."""
+
+    def jumped(self, step: int) -> Reading:
+        """Return the same at another step."""
+        return replace(self, at=step, n_jumps=self.n_jumps + 1)
+
+    def looked_for(self, words: str, steps: Sequence[Step]) -> Reading:
+        """Return the same at the first step that contains a text, if one does."""
+        found = matching(steps, words)
+        reading = replace(self, words=words.strip())
+        return reading.jumped(found[0]) if found else reading
+
+    def opened(self, text: str) -> Reading:
+        """Return the same with one more text in full."""
+        return replace(self, whole=self.whole | {text})
+
+
+START = Reading()
+
+
+def matching(steps: Sequence[Step], words: str) -> tuple[int, ...]:
+    """Return the numbers of the steps that contain a text in any part, in capitals or not."""
+    sought = words.strip().lower()
+    if not sought:
+        return ()
+    return tuple(
+        number
+        for number, step in enumerate(steps, start=1)
+        if any(sought in text.lower() for text in (step.thought, step.action, step.observation, str(step.metadata)))
+    )
+
+
+def conversation_as_json(steps: Sequence[Step], reading: Reading = START) -> dict[str, Any]:
+    """Return the page of a trajectory with the step that was jumped to, for the browser."""
+    at = min(max(reading.at, 0), len(steps))
+    first = (max(at, 1) - 1) // STEPS_SHOWN * STEPS_SHOWN
+    shown = steps[first : first + STEPS_SHOWN]
+    errors = [number for number, step in enumerate(steps, start=1) if has_error(step)]
+    turns = [turns_of(step) for step in shown]
+    limit = PAGE_CHARACTERS // max(sum(map(len, turns)), 1)
+    limit = min(max(limit, LEAST_CHARACTERS), LONG_CHARACTERS)
+    return {
+        "n": len(steps),
+        "first": first + 1,
+        "last": first + len(shown),
+        "summary": _summary(steps, len(errors)),
+        "errors": errors,
+        "words": reading.words,
+        "matches": list(matching(steps, reading.words)),
+        "at": at,
+        "jump": reading.n_jumps,
+        "steps": [
+            _step(number, step, of, reading, limit)
+            for number, (step, of) in enumerate(zip(shown, turns, strict=True), start=first + 1)
+        ],
+    }
+
+
+def _summary(steps: Sequence[Step], n_errors: int) -> str:
+    """Return `31 steps · 2 with an error · 1,991 tokens read · $0.0005`."""
+    errors = (f"{n_errors:,} with an error",) if n_errors else ()
+    return " · ".join((counted(len(steps), "step"), *errors, *Cost.sum(Cost.of(step.metadata) for step in steps).parts))
+
+
+def _step(number: int, step: Step, turns: Sequence[Turn], reading: Reading, limit: int) -> dict[str, Any]:
+    return {
+        "number": number,
+        "is_error": has_error(step),
+        "note": " · ".join(part for part in (note_of(step.metadata), *Cost.of(step.metadata).parts) if part),
+        "turns": [_turn(turn, f"{number}.{place}", reading, limit) for place, turn in enumerate(turns)],
+    }
+
+
+def _turn(turn: Turn, key: str, reading: Reading, limit: int) -> dict[str, Any]:
+    end = None if key in reading.whole else limit
+    texts = [turn.text, *(value for _, value in turn.call.arguments)] if turn.call else [turn.text]
+    n_cut = 0 if end is None else sum(max(len(text) - end, 0) for text in texts)
+    return {
+        "key": key,
+        "role": turn.role,
+        "speaker": turn.speaker,
+        "form": turn.form,
+        "text": turn.text[:end],
+        "arguments": [[name, value[:end]] for name, value in turn.call.arguments] if turn.call else [],
+        "summary": turn.call.summary if turn.call else "",
+        "n_cut": n_cut,
+        "n_characters": sum(map(len, texts)),
+        "is_error": turn.is_error,
+        "error_line": turn.error_line,
+        "has_words": bool(reading.words) and turn.contains(reading.words),
+    }

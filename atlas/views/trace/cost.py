@@ -1,0 +1,95 @@
+"""The cost of a step: tokens, time and money, where its source recorded them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_INPUT = ("input_tokens", "prompt_tokens", "n_input_tokens", "tokens_in")
+_OUTPUT = ("output_tokens", "completion_tokens", "n_output_tokens", "tokens_out")
+_COST = ("cost_usd", "total_cost_usd", "cost")
+_SECONDS = {"seconds": 1.0, "duration_seconds": 1.0, "latency_seconds": 1.0, "duration_ms": 0.001, "latency_ms": 0.001}
+"""Name of a duration in metadata, and the seconds in its unit."""
+
+_WITHIN = ("usage", "metrics", "token_usage")
+"""Names of objects in metadata that may have them."""
+
+NUMBERS = frozenset({*_INPUT, *_OUTPUT, *_COST, *_SECONDS})
+"""Keys of metadata that this module reads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Tokens, seconds and US dollars. None if the source does not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    seconds: float | None = None
+    dollars: float | None = None
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any]) -> Cost:
+        """Return what the metadata of a step says, under any of the usual names."""
+        places = [metadata, *(place for name in _WITHIN if isinstance(place := metadata.get(name), Mapping))]
+        return cls(
+            input_tokens=_count(places, _INPUT),
+            output_tokens=_count(places, _OUTPUT),
+            seconds=next((found * _SECONDS[name] for name in _SECONDS if (found := _number(places, name)) is not None),
+                         None),
+            dollars=next((found for name in _COST if (found := _number(places, name)) is not None), None),
+        )  # fmt: skip
+
+    @classmethod
+    def sum(cls, costs: Iterable[Cost]) -> Cost:
+        """Return what several steps took together, of those that say."""
+        listed = list(costs)
+        sums = {}
+        for name in ("input_tokens", "output_tokens", "seconds", "dollars"):
+            given = [value for cost in listed if (value := getattr(cost, name)) is not None]
+            sums[name] = sum(given) if given else None
+        return cls(**sums)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """`1,568 tokens read`, `423 written`, `4.8 s`, `$0.0005`: those that are known."""
+        both = self.input_tokens is not None
+        return tuple(
+            text
+            for text in (
+                f"{self.input_tokens:,} tokens read" if both else "",
+                "" if self.output_tokens is None else f"{self.output_tokens:,} {'' if both else 'tokens '}written",
+                "" if self.seconds is None else _time(self.seconds),
+                "" if self.dollars is None else _money(self.dollars),
+            )
+            if text
+        )
+
+
+def _number(places: Iterable[Mapping[str, Any]], name: str) -> float | None:
+    """Return the first number of a name that is not negative."""
+    for place in places:
+        value = place.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        if math.isfinite(value) and 0 <= value < 1e12:
+            return float(value)
+    return None
+
+
+def _count(places: Iterable[Mapping[str, Any]], names: Iterable[str]) -> int | None:
+    return next((int(found) for name in names if (found := _number(places, name)) is not None), None)
+
+
+def _time(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _money(dollars: float) -> str:
+    return (
+        f"${dollars:,.2f}" if dollars >= 1 or not dollars else f"${dollars:.2g}" if dollars >= 0.0001 else "< $0.0001"
+    )

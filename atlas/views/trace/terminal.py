@@ -1,0 +1,29 @@
+"""The output of programs as a person can read it: without terminal codes, and with invisible characters written out."""
+
+from __future__ import annotations
+
+import re
+
+from atlas.core.unseen import has_unseen, written_out
+
+_CODES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and movements
+    r"|\x1b[\]PX^_][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\)"  # titles and links: a longer one stays in sight
+    r"|\x1b[ -/]*[0-OQ-WYZ`-~]"
+    r"|\x9b[0-?]*[ -/]*[@-~]"
+)
+_OVERSTRUCK = re.compile(r"_\x08(?=[^\n\x08])|([^\n\x08])\x08(?=\1)")
+"""The strokes under a letter that is underlined or bold, as manual pages print them."""
+
+_LINE_ENDS = re.compile(r"\r\n?")
+
+
+def readable(text: str) -> str:
+    """Return a text without terminal codes, and other invisible characters as Python escapes.
+
+    Nothing that could be read is lost: a line that a program overwrites stays, as a line of its own.
+    """
+    if not has_unseen(text):
+        return text
+    bare = _LINE_ENDS.sub("\n", _OVERSTRUCK.sub("", _CODES.sub("", text)))
+    return "\n".join(written_out(line) if has_unseen(line) else line for line in bare.split("\n"))

@@ -1,0 +1,142 @@
+"""The turns of a step: who spoke or acted, and in which form."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from atlas.core.types import Step
+from atlas.views.shared.texts import as_json, language_of
+from atlas.views.trace.calls import Call, pieces
+from atlas.views.trace.cost import NUMBERS
+from atlas.views.trace.errors import ERROR_KEYS, error_line, has_error, tells_error
+from atlas.views.trace.terminal import readable
+
+USER, AGENT, TOOL, ENVIRONMENT = "user", "agent", "tool", "environment"
+SPEECH, THOUGHT, CALL, CODE, OUTPUT, MORE = "speech", "thought", "call", "code", "output", "more"
+
+SPEAKERS, SPAN = "observation_from", "span"
+"""Keys of metadata in which importers name the speakers of an observation, and the span of a trace."""
+
+_PEOPLE = ("user", "human", "customer")
+_PRETTY_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One bubble of a conversation. Its texts are untrusted, and readable."""
+
+    role: str
+    """`user`, `agent`, `tool` or `environment`."""
+
+    speaker: str
+    """`User`, `Agent`, `Environment`, or the name of a tool."""
+
+    form: str
+    """`speech`, `thought`, `call`, `code`, `output`, or `more` for metadata."""
+
+    text: str = ""
+    call: Call | None = None
+    is_error: bool = False
+    error_line: int = 0
+    """Line of the text, from 0, that reports the error."""
+
+    def contains(self, words: str) -> bool:
+        """Return whether words stand in it, in capitals or not."""
+        arguments = self.call.arguments if self.call else ()
+        texts = (self.text, self.speaker, *(text for argument in arguments for text in argument))
+        return any(words.lower() in text.lower() for text in texts)
+
+
+def turns_of(step: Step) -> tuple[Turn, ...]:
+    """Return the turns of a step in their order."""
+    turns = [*_agent(step), *_answers(step)]
+    n_spoken = len(turns)
+    more = as_json({name: value for name, value in step.metadata.items() if not _is_shown(name, value)})
+    if more is not None:
+        turns.append(Turn(role=ENVIRONMENT, speaker="Metadata", form=MORE, text=readable(more.whole)))
+    if has_error(step) and turns and not any(turn.is_error for turn in turns):
+        last = max(n_spoken, 1) - 1
+        turns[last] = replace(turns[last], is_error=True)
+    return tuple(turns)
+
+
+def _is_shown(name: str, value: Any) -> bool:
+    """Return whether a value of metadata is shown in another way: as a speaker, a mark or a number of a cost."""
+    if name in (SPEAKERS, SPAN):
+        return isinstance(value, str)
+    return (name in ERROR_KEYS and isinstance(value, bool)) or (name in NUMBERS and isinstance(value, int | float))
+
+
+def _agent(step: Step) -> Iterator[Turn]:
+    if step.thought.strip():
+        yield Turn(role=AGENT, speaker="Agent", form=THOUGHT, text=readable(step.thought.strip()))
+    parts = tuple(pieces(step.action))
+    form = SPEECH if len(parts) > 1 or _is_speech(step) else CODE
+    for part in parts:
+        if isinstance(part, Call):
+            yield Turn(role=AGENT, speaker=readable(part.name), form=CALL, call=_readable_call(part))
+        else:
+            yield Turn(role=AGENT, speaker="Agent", form=form, text=readable(part))
+
+
+def _readable_call(call: Call) -> Call:
+    """Return a call with readable arguments. JSON has escapes of its own, so this comes after they were read."""
+    return replace(call, arguments=tuple((readable(name), readable(value)) for name, value in call.arguments))
+
+
+def _is_speech(step: Step) -> bool:
+    """Return whether an action without calls is a message. Without a chat, what is answered was done in some place."""
+    return language_of(step.action) is None and (SPEAKERS in step.metadata or not step.observation.strip())
+
+
+def _answers(step: Step) -> Iterator[Turn]:
+    named = step.metadata.get(SPEAKERS)
+    speakers = [name.strip() for name in named.split(",")] if isinstance(named, str) else []
+    for speaker, text in _split(step.observation, [name for name in speakers if name]):
+        kind, _, tool = speaker.partition(" ")
+        if kind.lower() in _PEOPLE:
+            yield Turn(role=USER, speaker="User", form=SPEECH, text=readable(text))
+            continue
+        output = readable(_pretty(text))
+        is_tool = kind.lower() in ("tool", "function")
+        yield Turn(
+            role=TOOL if is_tool else ENVIRONMENT,
+            speaker=tool or kind.capitalize() or "Environment",
+            form=OUTPUT,
+            text=output,
+            is_error=tells_error(text),
+            error_line=error_line(output),
+        )
+
+
+def _split(observation: str, speakers: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the answers that importers joined as `[speaker] text`, each with its speaker, `tool search` or `user`."""
+    if not observation.strip():
+        return
+    mark = re.compile(rf"(?:^|(?<=\n\n))\[({'|'.join(map(re.escape, speakers))})\] ") if speakers else None
+    if mark is None or not mark.match(observation):
+        yield " ".join(speakers[:1]), observation.strip()
+        return
+    _, *parts = mark.split(observation)
+    yield from ((speaker, text.strip()) for speaker, text in zip(parts[::2], parts[1::2], strict=True))
+
+
+def _pretty(text: str) -> str:
+    """Return JSON on several lines, and any other text as it is."""
+    stripped = text.strip()
+    if stripped[:1] not in ("{", "[") or len(stripped) > _PRETTY_CHARACTERS or "\n" in stripped:
+        return text
+    try:
+        return json.dumps(json.loads(stripped), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+def note_of(metadata: Mapping[str, Any]) -> str:
+    """Return the name of a step's span in its trace, or an empty string."""
+    span = metadata.get(SPAN)
+    return readable(span) if isinstance(span, str) else ""

@@ -1,0 +1,68 @@
+"""A trajectory as a conversation, wherever one is shown: roles, tool calls, errors, a search and long texts in full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from atlas import Step
+from atlas.views.shared.browser import asset
+from atlas.views.trace.conversation import START, Reading, conversation_as_json
+
+_conversation = st.components.v2.component("trace", css=asset("trace.css"), js=asset("trace.js"))
+
+
+def draw_steps(steps: Sequence[Step], *, of: str, key: str = "experience_trace") -> None:
+    """Draw the steps of one attempt.
+
+    Args:
+        of: Id of the attempt. What was unfolded in another is forgotten.
+        key: No other component on the page has it.
+    """
+    reading = current_reading(key, of)
+    traces = [conversation_as_json(steps, reading)]
+    draw_trace({"traces": traces, "parting": None, "finds": True}, of=of, key=key,
+               find=lambda words: current_reading(key, of).looked_for(words, steps))  # fmt: skip
+
+
+def current_reading(key: str, of: str, initial: Reading = START) -> Reading:
+    """Return what the person looks at in a trajectory, as it was left."""
+    kept: tuple[str, Reading] = st.session_state.get(f"{key}_reading", ("", initial))
+    return kept[1] if kept[0] == of else initial
+
+
+def draw_trace(
+    data: dict[str, Any],
+    *,
+    of: str,
+    key: str,
+    find: Callable[[str], Reading] | None = None,
+    initial: Reading = START,
+) -> None:
+    """Draw one or more trajectories that a view made ready for the browser.
+
+    Args:
+        find: Called with the words that the person looks for. None if there is no search.
+        initial: What is looked at before the person does anything.
+    """
+
+    def keep(event: str, change: Callable[[Any], Reading]) -> Callable[[], None]:
+        def kept() -> None:
+            value = st.session_state[key].get(event)
+            if value is not None:
+                st.session_state[f"{key}_reading"] = (of, change(value))
+
+        return kept
+
+    def reading() -> Reading:
+        return current_reading(key, of, initial)
+
+    _conversation(
+        key=key,
+        data={**data, "of": of},
+        on_step_change=keep("step", lambda step: reading().jumped(int(step))),
+        on_whole_change=keep("whole", lambda text: reading().opened(str(text))),
+        on_words_change=keep("words", lambda words: find(str(words)) if find else reading()),
+    )
