@@ -1,6 +1,7 @@
 // One trajectory as a conversation, or two side by side. All texts of a trajectory are put in as text content.
 
 const LINES = 10 // of a long output that show at first
+const AFTER_ERROR = 2 // lines that show after the one that reports an error, before those above it
 const COLUMNS = 110
 
 const made = (name, className, ...children) => {
@@ -36,11 +37,15 @@ function marked(text, words) {
 
 const rows = (line) => Math.max(1, Math.ceil(line.length / COLUMNS))
 
-// The lines of a long text that show at first: its beginning, or those around the line that reports an error.
+// The lines of a long text that show at first: its beginning, or the line that reports an error with those around it.
 function excerpt(lines, errorLine) {
-  let start = Math.max(0, Math.min(errorLine - LINES + 3, lines.length - LINES)), n = 0, end = start
-  while (end < lines.length && (n += rows(lines[end])) <= LINES) end += 1
-  return [start, Math.max(end, start + 1)]
+  let start = Math.min(errorLine, lines.length - 1), end = start + 1, room = LINES - rows(lines[start])
+  const fits = (line) => line !== undefined && rows(line) <= room
+  const takeNext = () => { room -= rows(lines[end]); end += 1 }
+  for (let n = 0; n < AFTER_ERROR && fits(lines[end]); n += 1) takeNext()
+  while (fits(lines[start - 1])) { start -= 1; room -= rows(lines[start]) }
+  while (fits(lines[end])) takeNext()
+  return [start, end]
 }
 
 // A text that folds if it is long. `opened` keeps what a person unfolded.

@@ -162,6 +162,8 @@ def _more_facts(experience: Experience, usage: Usage) -> tuple[Fact, ...]:
         "Field": experience.task.domain,
         "Agent": experience.agent_id,
         "Task id": experience.task.id,
+        "Tokens": _tokens(experience.metadata),
+        "Cost": _price(experience.metadata),
         "Retrieved": _retrieved(usage),
         "Used": _used(usage),
     }
@@ -180,6 +182,19 @@ def _stands_for(metadata: Mapping[str, Any]) -> str:
     counts = {name: merged[name] for name in OUTCOMES if isinstance(merged.get(name), int)}
     named = outcomes_text(counts)
     return f"{counted(sum(counts.values()), 'attempt')}: {named}" if named else ""
+
+
+def _tokens(metadata: Mapping[str, Any]) -> str:
+    """Return `4,823 read, 177 written` if the attempt's source recorded it, or an empty string."""
+    tokens = metadata.get("tokens")
+    counts = tokens if isinstance(tokens, Mapping) else {}
+    named = {"read": counts.get("input"), "written": counts.get("output")}
+    return ", ".join(f"{n:,} {name}" for name, n in named.items() if isinstance(n, int) and n)
+
+
+def _price(metadata: Mapping[str, Any]) -> str:
+    dollars = metadata.get("cost_usd")
+    return f"${dollars:,.4g}" if isinstance(dollars, int | float) else ""
 
 
 def _retrieved(usage: Usage) -> str:
