@@ -40,7 +40,9 @@ class Role(IntEnum):
 
 
 _KINDS = {
-    Role.CURATOR: frozenset({"accept", "delete", "prune", "merge", "compact", "refine", "compress", "restore"}),
+    Role.CURATOR: frozenset(
+        {"accept", "delete", "prune", "merge", "compact", "refine", "compress", "restore", "strictness"}
+    ),
     Role.ADMIN: frozenset({"purge"}),
 }
 """Kinds of operations that take more than a writer."""

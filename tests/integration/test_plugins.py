@@ -97,7 +97,7 @@ def test_a_broken_plug_in_that_is_asked_for_is_named_with_its_distribution(pytho
 def test_a_broken_importer_is_named_and_the_others_are_there(python):
     done = run(python, "-m", "atlas", "import", "--help")
     assert "the plug-in 'broken' of atlas-broken 2" in done.stderr
-    assert "protea,toy}" in done.stdout
+    assert "messages,toy}" in done.stdout
 
 
 def test_an_unknown_updater_is_refused_with_those_that_there_are(python, tmp_path):

@@ -44,7 +44,7 @@ BROKEN = {
     "no messages": ({"turns": []}, "messages is missing"),
     "no answer": ({"messages": MESSAGES[:2]}, "an answer of the assistant"),
     "no request": ({"messages": MESSAGES[2:]}, "a user message before the first answer"),
-    "a message without a role": ({"messages": [{"content": "x"}]}, "role should be a text"),
+    "a message without a role": ({"messages": [{"content": "x"}]}, "role should be a string"),
 }
 
 
