@@ -300,7 +300,14 @@ _READ_ELSEWHERE = frozenset(
         *("ATLAS_OIDC_SCOPE", "ATLAS_OIDC_CLAIM"),
         *("ATLAS_PROXY", "ATLAS_PROXY_USER", "ATLAS_PROXY_NAME", "ATLAS_PROXY_GROUPS"),
         *("ATLAS_TRIAL_TASK", "ATLAS_TRIAL_BLOCK", "ATLAS_TRIAL_ANSWER"),
-        *("ATLAS_REAL_DATA", "ATLAS_RENEW_SNAPSHOTS", "ATLAS_BENCH_DATA", "ATLAS_MANUALS", "ATLAS_SHOTS"),
+        *(
+            "ATLAS_REAL_DATA",
+            "ATLAS_RENEW_SNAPSHOTS",
+            "ATLAS_BENCH_DATA",
+            "ATLAS_PUBLIC",
+            "ATLAS_MANUALS",
+            "ATLAS_SHOTS",
+        ),
         *(f"ATLAS_BENCHMARK_{what}" for what in ("SIZES", "PROGRAMS", "COPIES", "SEEDS")),
     ]
 )

@@ -178,9 +178,12 @@ def test_updating_what_is_not_there_changes_nothing(store):
 
 def test_an_id_that_is_there_is_refused_and_nothing_of_the_batch_is_added(store):
     store.put(a={"n": 1})
-    with pytest.raises(InvalidInput, match=r"the record 'a' is .*there|in 'things'.* already; use update"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"the record 'a' is .*there|in 'things'.* already; use update|the record 'a' exists already; use update",
+    ):
         store.add(["b", "a"], [axis(1), axis(2)], [{}, {}], ["", ""])
-    with pytest.raises(InvalidInput, match="the record 'c' is"):
+    with pytest.raises(InvalidInput, match="the record 'c' (is|exists)"):
         store.add(["c", "c"], [axis(1), axis(2)], [{}, {}], ["", ""])
     assert store.ids() == ["a"]
 

@@ -171,7 +171,7 @@ def test_strategies_are_written_from_successful_attempts_as_said_before(tmp_path
     assert run(capsys, "strategies") == ""
     assert "Wrote 1 strategy. To undo it: atlas undo" in run(capsys, "strategies", "--write")
     assert "not tried yet  Refund the cancelled flight" in run(capsys, "strategies")
-    assert "goes with --write" in run(capsys, "strategies", "--dry-run", status=1)
+    assert "needs --write" in run(capsys, "strategies", "--dry-run", status=1)
     run(capsys, "undo")
     assert run(capsys, "strategies") == ""
 

@@ -314,7 +314,7 @@ def test_a_map_that_was_made_elsewhere_is_shown_at_the_next_run(dashboard: Dashb
 def parts(app: AppTest) -> dict[str, BidiComponent]:
     """The components of the map, by their names."""
     protos = [element.proto for element in app.main if element.type == "bidi_component"]
-    return {proto.component_name: proto for proto in protos}
+    return {proto.component_name: proto for proto in protos if proto.component_name != "palette"}
 
 
 def layer(app: AppTest, name: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from atlas.views.overview.effect import effect_sentence, verdict
 TRUTH = 0.2
 """Percentage points, over 100, that memory adds to the success rate of every task."""
 
-N_STREAMS, N_OBSERVED, N_TASKS = 100, 12, 200
+N_STREAMS, N_OBSERVED, N_TASKS = 100, 30, 200
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def test_what_was_accepted_meanwhile_is_not_rejected(memory):
     rows = waiting(memory).rows
     plan = RejectRequest(rows=rows).propose(memory)
     accept(memory, rows[:1])
-    with pytest.raises(PlanOutdated, match="Look again"):
+    with pytest.raises(PlanOutdated, match="Reload the list"):
         plan.apply(memory)
     assert RejectRequest(rows=rows[:1]).propose(memory).view.button == ""
 
