@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from atlas.infra.actor import Role, check_role
 from atlas.memory.system import MemorySystem
 from atlas.storage.marks.decisions import DecisionBook
 from atlas.views.curate.cases import VIEWS, Case
@@ -74,12 +75,22 @@ def kept_names(memory: MemorySystem) -> frozenset[str]:
 
 
 def keep(memory: MemorySystem, cases: Sequence[Case]) -> None:
-    """Keep what the cases are about as it is. No queue asks about it again."""
+    """Keep what the cases are about as it is. No queue asks about it again.
+
+    Raises:
+        NotAllowed: The visitor may only look.
+    """
+    check_role(Role.WRITER, "decide what stays as it is")
     _book(memory).keep([case.name for case in cases])
 
 
 def ask_again(memory: MemorySystem, cases: Sequence[Case]) -> None:
-    """Take the decision to keep something back."""
+    """Take the decision to keep something back.
+
+    Raises:
+        NotAllowed: The visitor may only look.
+    """
+    check_role(Role.WRITER, "decide what stays as it is")
     _book(memory).forget([case.name for case in cases])
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 import atlas
-from atlas.core.errors import ReadOnlyStore
+from atlas.core.errors import NotAllowed, ReadOnlyStore
 from atlas.infra.actor import Actor, Role, acting
 from atlas.jobs.duplicates import LiveDuplicates
 from atlas.jobs.worker import Worker
@@ -194,3 +194,14 @@ def test_a_store_that_is_only_read_keeps_nothing(memory, tmp_path):
         pytest.raises(ReadOnlyStore),
     ):
         keep(reading, cases_of(reading).inbox[:1])
+
+
+def test_who_may_only_look_decides_nothing(memory):
+    fill(memory)
+    first = cases_of(memory).inbox[:1]
+    with acting(Actor("guest", Role.VIEWER)):
+        with pytest.raises(NotAllowed, match="decide what stays as it is"):
+            keep(memory, first)
+        with pytest.raises(NotAllowed, match="decide what stays as it is"):
+            ask_again(memory, first)
+    assert kept_names(memory) == frozenset()
