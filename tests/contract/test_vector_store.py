@@ -183,7 +183,7 @@ def test_an_id_that_is_there_is_refused_and_nothing_of_the_batch_is_added(store)
         match=r"the record 'a' is .*there|in 'things'.* already; use update|the record 'a' exists already; use update",
     ):
         store.add(["b", "a"], [axis(1), axis(2)], [{}, {}], ["", ""])
-    with pytest.raises(InvalidInput, match="the record 'c' (is|exists)"):
+    with pytest.raises(InvalidInput, match=r"the record 'c' (is|exists)"):
         store.add(["c", "c"], [axis(1), axis(2)], [{}, {}], ["", ""])
     assert store.ids() == ["a"]
 
