@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 
 from atlas.core.errors import LLMReplyInvalid, LLMUnavailable
-from atlas.core.types import Outcome
+from atlas.core.types import Outcome, Strategy
 from atlas.infra.bridge import run
+from atlas.llm.prompts import strategy as strategy_prompt
 from atlas.memory.experience.extraction import to_experience
 from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
 from atlas.memory.experience.refinement.llm import LLMRefineStrategy
-from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor
+from atlas.memory.strategies.induction.llm import LLMStrategyAbstractor, _question
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, StrategyAbstractor
 from atlas.testing import ScriptedLLM
 from tests.support.memories import NOW, attempt, memory_over, task
@@ -221,3 +222,8 @@ def test_a_memory_stores_edits_and_restores_with_summaries(kind, tmp_path):
         if kind == "ledger":
             edited = memory.edit(stored, task=replace(memory.get(stored).task, description="cancel both"))
             assert edited.embedding_text.startswith("Cancel two flights\n")
+
+
+def test_what_the_memory_knows_is_asked_for_before_the_rest():
+    question = _question(strategy_prompt.STRATEGY, attempt("t"), {"known 1": Strategy(situation="s", suggestion="d")})
+    assert list(question.schema["properties"])[:3] == ["reusable", "reason", "known"]

@@ -173,7 +173,10 @@ def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strate
     if known:
         descriptions = {name: _as_known(strategy) for name, strategy in known.items()}
         shown += f"\n\nWhat the memory has for alike tasks, by id:\n{as_data(descriptions, limit=KNOWN_CHARACTERS)}"
-        schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "known": {"enum": ["", *known]}}}
+        verdict = {name: SCHEMA["properties"][name] for name in ("reusable", "reason")}
+        # Some servers make a model write in the schema's order, and what it knows decides whether it writes the rest.
+        ordered = {**verdict, "known": {"enum": ["", *known]}, **SCHEMA["properties"]}
+        schema = {**SCHEMA, "properties": ordered}
     return Question(
         system=prompt.text,
         prompt=shown,
