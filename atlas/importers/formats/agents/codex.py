@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,10 @@ from atlas.core.errors import InvalidInput
 from atlas.importers.fields import Json, as_instant, as_object, as_text, present, required_text, storable, without_blobs
 from atlas.importers.files import Record, lines
 from atlas.importers.formats import conversation
-from atlas.importers.formats.agents.sessions import Request
+from atlas.importers.formats.agents.sessions import Request, Requests, attempts_of
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.keys import record_keys
-from atlas.importers.rows import Limits, Row, convert, refusal
+from atlas.importers.rows import Limits, Row
 
 SOURCE = "codex"
 
@@ -50,11 +49,7 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a rollout as they end."""
     rollout = _Rollout(path.stem)
-    for record in lines(path, limits):
-        if reason := refusal(partial(rollout.take, record)):
-            yield Row(record.position, None, reason, offset=record.end)
-        yield from rollout.ended(record.end)
-    yield from rollout.unended(path.stat().st_size)
+    yield from attempts_of(lines(path, limits), rollout.requests, rollout.take, path.stat().st_size)
 
 
 class _Rollout:
@@ -64,8 +59,7 @@ class _Rollout:
         self._session, self._model = name, ""
         self._facts: Json = {}
         self._context: Json = {}
-        self._request: Request | None = None
-        self._ended: list[Request] = []
+        self.requests = Requests()
         self._tools: dict[str, str] = {}
         self._thoughts: list[str] = []
 
@@ -88,18 +82,6 @@ class _Rollout:
         elif kind == "response_item" or not is_wrapped:
             self._item(payload, line, record)
 
-    def ended(self, offset: int) -> Iterator[Row]:
-        """Yield the requests that have ended since."""
-        ended, self._ended = self._ended, []
-        for request in ended:
-            if request.was_answered:
-                yield convert(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
-
-    def unended(self, offset: int) -> Iterator[Row]:
-        """Yield the request that had not ended when the file did."""
-        self._ended += [self._request] if self._request else []
-        yield from self.ended(offset)
-
     def _begin(self, meta: Json) -> None:
         self._session = as_text(meta.get("id"), "payload.id") or self._session
         git = as_object(meta.get("git") or {}, "payload.git")
@@ -111,13 +93,13 @@ class _Rollout:
 
     def _record_event(self, event: Json) -> None:
         kind = as_text(event.get("type"), "payload.type")
-        if self._request is not None and kind == "token_count":
+        if self.requests.current is not None and kind == "token_count":
             info = event.get("info")
             usage = info.get("last_token_usage") if isinstance(info, dict) else None
-            self._request.spending.add(json.dumps(info, sort_keys=True), usage)
-        if self._request is not None and kind in ("error", "turn_aborted", "stream_error"):
+            self.requests.current.spending.add(json.dumps(info, sort_keys=True), usage)
+        if self.requests.current is not None and kind in ("error", "turn_aborted", "stream_error"):
             problem = event.get("message") or event.get("reason") or kind
-            self._request.error = as_text(problem, "payload.message")
+            self.requests.current.error = as_text(problem, "payload.message")
 
     def _item(self, item: Json, line: Json, record: Record) -> None:
         kind = as_text(item.get("type"), "payload.type")
@@ -128,11 +110,11 @@ class _Rollout:
             self._thoughts.append(conversation.content(item.get("summary"), "payload.summary").text)
             return
         elif kind.endswith("_output"):
-            self._going_on().messages.append(self._result(item))
+            self.requests.answered().messages.append(self._result(item))
         elif kind.endswith("_call"):
             self._say(Message(role=AGENT, calls=(self._call(item, kind),)))
-        if self._request is not None and item.get("role") not in ("user", "developer", "system"):
-            self._request.at(instant, len(record.raw))
+        if self.requests.current is not None and item.get("role") not in ("user", "developer", "system"):
+            self.requests.current.at(instant, len(record.raw))
 
     def _message(self, item: Json, line: Json, record: Record) -> None:
         if "content" not in item:
@@ -145,33 +127,24 @@ class _Rollout:
             self._ask(text, as_text(line.get("timestamp"), "timestamp"), record)
 
     def _ask(self, text: str, instant: str, record: Record) -> None:
-        before = self._request
-        follows = {}
-        if before is not None:
-            self._ended.append(before)
-            follows = {"follows": before.id} if before.was_answered else {}
         self._thoughts.clear()
-        self._request = Request(
+        request = Request(
             source=SOURCE,
             text=text,
             position=record.position,
             session=self._session,
             key=f"{self._session} {instant or record.position}",
             context=self._context,
-            metadata=self._facts | follows,
+            metadata=dict(self._facts),
         )
+        self.requests.begin(request)
 
     def _say(self, message: Message) -> None:
-        request = self._going_on()
+        request = self.requests.answered()
         thought = "\n\n".join(text for text in self._thoughts if text)
         self._thoughts.clear()
         request.messages.append(Message(role=AGENT, text=message.text, thought=thought, calls=message.calls))
         request.agent, request.error = self._model, ""
-
-    def _going_on(self) -> Request:
-        if self._request is None:
-            raise InvalidInput("answers a request that is not in the file, so the task is unknown")
-        return self._request
 
     def _call(self, item: Json, kind: str) -> str:
         name = as_text(item.get("name"), "payload.name") or kind.removesuffix("_call")

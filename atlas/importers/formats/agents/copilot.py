@@ -9,10 +9,8 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
-from atlas.core.errors import InvalidInput
 from atlas.importers.fields import (
     Json,
     as_instant,
@@ -26,10 +24,10 @@ from atlas.importers.fields import (
 )
 from atlas.importers.files import Record, lines
 from atlas.importers.formats import conversation
-from atlas.importers.formats.agents.sessions import Request
+from atlas.importers.formats.agents.sessions import Request, Requests, attempts_of
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.keys import record_keys
-from atlas.importers.rows import Limits, Row, convert, refusal
+from atlas.importers.rows import Limits, Row
 
 SOURCE = "copilot"
 
@@ -45,11 +43,7 @@ def matches(path: Path, head: bytes) -> bool:
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a session as they end."""
     session = _Session(path.stem)
-    for record in lines(path, limits):
-        if reason := refusal(partial(session.take, record)):
-            yield Row(record.position, None, reason, offset=record.end)
-        yield from session.pop_ended(record.end)
-    yield from session.finish(path.stat().st_size)
+    yield from attempts_of(lines(path, limits), session.requests, session.take, path.stat().st_size)
 
 
 class _Session:
@@ -59,8 +53,7 @@ class _Session:
         self._session = name
         self._context: Json = {}
         self._metadata: Json = {}
-        self._request: Request | None = None
-        self._ended: list[Request] = []
+        self.requests = Requests()
         self._tools: dict[str, str] = {}
 
     def take(self, record: Record) -> None:
@@ -80,21 +73,9 @@ class _Session:
             self._add(self._answer(data), event, record)
         elif kind == "tool.execution_complete":
             self._add(self._result(data), event, record)
-        elif kind in ("session.error", "abort") and self._request is not None:
+        elif kind in ("session.error", "abort") and self.requests.current is not None:
             problem = data.get("message") or data.get("reason") or kind
-            self._request.error = as_text(problem, "data.message")
-
-    def pop_ended(self, offset: int) -> Iterator[Row]:
-        """Yield the attempts at the requests that have ended since the last call."""
-        ended, self._ended = self._ended, []
-        for request in ended:
-            if request.was_answered:
-                yield convert(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
-
-    def finish(self, offset: int) -> Iterator[Row]:
-        """Yield the attempt at the last request of the file."""
-        self._ended += [self._request] if self._request else []
-        yield from self.pop_ended(offset)
+            self.requests.current.error = as_text(problem, "data.message")
 
     def _begin(self, data: Json) -> None:
         self._session = as_text(data.get("sessionId"), "data.sessionId") or self._session
@@ -109,28 +90,24 @@ class _Session:
         text = as_text(data.get("content"), "data.content").strip()
         if not text:
             return
-        before, follows = self._request, {}
-        if before is not None:
-            self._ended.append(before)
-            follows = {"follows": before.id} if before.was_answered else {}
-        self._request = Request(
+        request = Request(
             source=SOURCE,
             text=text,
             position=record.position,
             session=self._session,
             key=as_text(event.get("id"), "id") or f"{self._session} {as_text(event.get('timestamp'), 'timestamp')}",
             context=self._context,
-            metadata=self._metadata | follows,
+            metadata=dict(self._metadata),
         )
+        self.requests.begin(request)
 
     def _add(self, message: Message, event: Json, record: Record) -> None:
-        if self._request is None:
-            raise InvalidInput("answers a request that is not in the file, so the task is unknown")
+        request = self.requests.answered()
         if message.text or message.calls or message.role != AGENT:
-            self._request.messages.append(message)
+            request.messages.append(message)
         model = as_object(event.get("data") or {}, "data").get("model")
-        self._request.agent = model if isinstance(model, str) and model else self._request.agent
-        self._request.at(as_instant(event.get("timestamp"), "timestamp"), len(record.raw))
+        request.agent = model if isinstance(model, str) and model else request.agent
+        request.at(as_instant(event.get("timestamp"), "timestamp"), len(record.raw))
 
     def _answer(self, data: Json) -> Message:
         calls = []

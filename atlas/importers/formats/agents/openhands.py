@@ -10,7 +10,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,10 @@ from atlas.core.errors import InvalidInput
 from atlas.importers.fields import Json, as_instant, as_label, as_object, as_text, storable, without_blobs
 from atlas.importers.files import Record, records
 from atlas.importers.formats import conversation
-from atlas.importers.formats.agents.sessions import Request
+from atlas.importers.formats.agents.sessions import Request, Requests, attempts_of
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.keys import record_keys
-from atlas.importers.rows import Limits, Row, convert, refusal
+from atlas.importers.rows import Limits, Row
 
 SOURCE = "openhands"
 
@@ -52,14 +51,8 @@ def matches(path: Path, head: bytes) -> bool:
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the attempts of a trajectory as they end."""
-    conversation_so_far = _Conversation(path.stem)
-    end = 0
-    for record in records(path, limits):
-        end = record.end
-        if reason := refusal(partial(conversation_so_far.take, record)):
-            yield Row(record.position, None, reason, offset=end)
-        yield from conversation_so_far.pop_ended(end)
-    yield from conversation_so_far.finish(end)
+    trajectory = _Conversation(path.stem)
+    yield from attempts_of(records(path, limits), trajectory.requests, trajectory.take, path.stat().st_size)
 
 
 class _Conversation:
@@ -67,8 +60,7 @@ class _Conversation:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._request: Request | None = None
-        self._ended: list[Request] = []
+        self.requests = Requests()
         self._tools: dict[str, str] = {}
 
     def take(self, record: Record) -> None:
@@ -88,44 +80,27 @@ class _Conversation:
             self._add(self._action(event, action), event, record)
         elif observation not in _OF_THE_PROGRAM:
             self._add(self._observation(event, observation), event, record)
-        elif self._request is not None and _arguments(event, "extras").get("agent_state") == "error":
-            self._request.error = as_text(_arguments(event, "extras").get("reason"), "extras.reason") or "error"
-
-    def pop_ended(self, offset: int) -> Iterator[Row]:
-        """Yield the attempts at the requests that have ended since the last call."""
-        ended, self._ended = self._ended, []
-        for request in ended:
-            if request.was_answered:
-                yield convert(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
-
-    def finish(self, offset: int) -> Iterator[Row]:
-        """Yield the attempt at the last request of the file."""
-        self._ended += [self._request] if self._request else []
-        yield from self.pop_ended(offset)
+        elif self.requests.current is not None and _arguments(event, "extras").get("agent_state") == "error":
+            self.requests.current.error = as_text(_arguments(event, "extras").get("reason"), "extras.reason") or "error"
 
     def _ask(self, event: Json, record: Record) -> None:
         text = _content(_arguments(event, "args"), "args").strip() or as_text(event.get("message"), "message").strip()
-        before, follows = self._request, {}
-        if before is not None:
-            self._ended.append(before)
-            follows = {"follows": before.id} if before.was_answered else {}
-        self._request = Request(
+        request = Request(
             source=SOURCE,
             text=text,
             position=record.position,
             session=self._name,
             key=f"{as_text(event.get('timestamp'), 'timestamp')} {as_label(event.get('id', record.position), 'id')}",
-            metadata=follows,
         )
+        self.requests.begin(request)
 
     def _add(self, message: Message, event: Json, record: Record) -> None:
-        if self._request is None:
-            raise InvalidInput("answers a request that is not in the file, so the task is unknown")
-        self._request.messages.append(message)
+        request = self.requests.answered()
+        request.messages.append(message)
         response = _response(event)
-        self._request.agent = _model(response) or self._request.agent
-        self._request.spending.add(str(response.get("id", "")), response.get("usage"))
-        self._request.at(as_instant(event.get("timestamp"), "timestamp"), len(record.raw))
+        request.agent = _model(response) or request.agent
+        request.spending.add(str(response.get("id", "")), response.get("usage"))
+        request.at(as_instant(event.get("timestamp"), "timestamp"), len(record.raw))
 
     def _action(self, event: Json, action: str) -> Message:
         arguments = _arguments(event, "args")

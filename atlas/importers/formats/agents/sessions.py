@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
+from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Task, Trajectory
 from atlas.importers.fields import Json, present
+from atlas.importers.files import Record
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
 from atlas.importers.logs import stable_id
+from atlas.importers.rows import Row, convert, refusal
 from atlas.importers.spending import Spending
 
 
@@ -82,3 +87,60 @@ class Request:
                 **self.metadata,
             },
         )
+
+
+class Requests:
+    """The requests of one session, each of which ends when the next begins."""
+
+    def __init__(self) -> None:
+        self.current: Request | None = None
+        self._ended: list[Request] = []
+
+    def begin(self, request: Request) -> None:
+        """Make a request the current one. It names the one before, if that was answered."""
+        if self.current is not None:
+            self._ended.append(self.current)
+            request.metadata |= {"follows": self.current.id} if self.current.was_answered else {}
+        self.current = request
+
+    def answered(self) -> Request:
+        """Return the request that a message of the agent answers.
+
+        Raises:
+            InvalidInput: It is not in the file.
+        """
+        if self.current is None:
+            raise InvalidInput("answers a request that is not in the file, so the task is unknown")
+        return self.current
+
+    def pop_ended(self, offset: int) -> Iterator[Row]:
+        """Yield the attempts at the requests that have ended since the last call.
+
+        Args:
+            offset: Bytes of the file that have been read.
+        """
+        ended, self._ended = self._ended, []
+        for request in ended:
+            if request.was_answered:
+                yield convert(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
+
+    def finish(self, offset: int) -> Iterator[Row]:
+        """Yield the attempts that are left at the end of the file."""
+        self._ended += [self.current] if self.current else []
+        yield from self.pop_ended(offset)
+
+
+def attempts_of(
+    records: Iterable[Record], requests: Requests, take: Callable[[Record], None], size: int
+) -> Iterator[Row]:
+    """Yield the attempts of a session as they end, and the reason for each record that cannot be read.
+
+    Args:
+        take: Reads a record into the requests, or raises `InvalidInput`.
+        size: Bytes of the whole file.
+    """
+    for record in records:
+        if reason := refusal(partial(take, record)):
+            yield Row(record.position, None, reason, offset=record.end)
+        yield from requests.pop_ended(record.end)
+    yield from requests.finish(size)
