@@ -1,4 +1,4 @@
-"""Abstract lessons asked for by the tasks that they serve, as a strategy or a reflection is.
+"""Abstract lessons retrieval_task for by the tasks that they serve, as a strategy or a reflection is.
 
 `lessons.json` has the lessons, which were written for this and say nothing of a task's words, each with its tasks. The
 tasks' texts are read from a directory with two public repositories:
@@ -72,8 +72,10 @@ def corpus_of(texts: Mapping[str, str]) -> JudgedCorpus:
         for number, (lesson, _) in enumerate(lessons)
     ]
     about = "a task's text; a lesson that serves it counts as relevant"
-    asked = RetrievalTask(name="a task → its lessons", about=about, queries=tuple(queries))
-    return JudgedCorpus(name="lessons", trajectories=tuple(trajectories), tasks=(asked,), nonsense=evaluation_queries())
+    retrieval_task = RetrievalTask(name="a task → its lessons", about=about, queries=tuple(queries))
+    return JudgedCorpus(
+        name="lessons", trajectories=tuple(trajectories), tasks=(retrieval_task,), nonsense=evaluation_queries()
+    )
 
 
 def task_texts(public: Path) -> dict[str, str]:
@@ -104,6 +106,6 @@ def _figures(half: Half, report: Report) -> Iterator[Figure]:
     nothing = 100 * rows[AGENT][FOUND_NOTHING].mean
     yield Figure(what=f"{at}: given nothing", ours=nothing, baseline=None, unit="%", aim="")
     for foreign in report.foreign:
-        shown = 100 * foreign.told_something[AGENT].mean
+        percent = 100 * foreign.told_something[AGENT].mean
         what = f"lessons, {half}: {foreign.n_queries} foreign queries given something, {foreign.source}"
-        yield Figure(what=what, ours=shown, baseline=None, unit="%", aim="")
+        yield Figure(what=what, ours=percent, baseline=None, unit="%", aim="")

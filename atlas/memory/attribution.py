@@ -58,14 +58,14 @@ class Attribution:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """Records and coin that an agent was given for a task."""
+class _Delivery:
+    """Records that an agent got for a task, and its coin."""
 
     retrieved: Ids
     coin: Coin | None
 
 
-_NOTHING = _Given({}, None)
+_NO_DELIVERY = _Delivery({}, None)
 
 
 class TrajectoryAttribution:
@@ -73,21 +73,21 @@ class TrajectoryAttribution:
 
     def __init__(self, most_tasks: int = MAX_TASKS) -> None:
         self._most_tasks = most_tasks
-        self._given: OrderedDict[tuple[str, str], _Given] = OrderedDict()
+        self._deliveries: OrderedDict[tuple[str, str], _Delivery] = OrderedDict()
         self._lock = threading.Lock()
 
     def note(self, task: Task, retrieved: Ids, coin: Coin | None = None) -> None:
         """Remember the records given to an agent for a task, replacing earlier ones, and the coin that was tossed."""
         with self._lock:
-            before = self._given.pop(_key(task), _NOTHING)
-            self._given[_key(task)] = _Given(retrieved, coin or before.coin)
-            while len(self._given) > self._most_tasks:
-                self._given.popitem(last=False)
+            before = self._deliveries.pop(_key(task), _NO_DELIVERY)
+            self._deliveries[_key(task)] = _Delivery(retrieved, coin or before.coin)
+            while len(self._deliveries) > self._most_tasks:
+                self._deliveries.popitem(last=False)
 
     def marked(self, trajectory: Trajectory) -> Trajectory:
         """Return an attempt with the mark of the coin that was tossed for it, unless it has one."""
         with self._lock:
-            coin = self._given.get(self._found(trajectory.task), _NOTHING).coin
+            coin = self._deliveries.get(self._found(trajectory.task), _NO_DELIVERY).coin
         if coin is None:
             return trajectory
         return replace(trajectory, metadata={**coin.metadata, **trajectory.metadata})
@@ -95,7 +95,7 @@ class TrajectoryAttribution:
     def _found(self, task: Task) -> tuple[str, str]:
         """Return the key of a task, or that of its description where that alone was asked for."""
         key, nameless = _key(task), _key(replace(task, id=""))
-        return nameless if key not in self._given and nameless in self._given else key
+        return nameless if key not in self._deliveries and nameless in self._deliveries else key
 
     def take(self, trajectory: Trajectory) -> Attribution:
         """Return the records that an attempt used, and forget the searches for its task.
@@ -105,7 +105,7 @@ class TrajectoryAttribution:
         is a full id or a prefix at least as long as a context block shows. An empty list means that no record was used.
         """
         with self._lock:
-            retrieved = self._given.pop(self._found(trajectory.task), _NOTHING).retrieved
+            retrieved = self._deliveries.pop(self._found(trajectory.task), _NO_DELIVERY).retrieved
         stated = trajectory.metadata.get("used")
         if stated is None:
             return Attribution(used=named_or_all(retrieved, trajectory.steps, trajectory.metadata.get("solution")))

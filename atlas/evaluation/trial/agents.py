@@ -108,8 +108,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _environment(directory: Path) -> dict[str, str]:
     """Return the environment of a command. A memory that it opens by itself is an empty one of its own."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("ATLAS_")}
-    return kept | {
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ATLAS_")}
+    return environment | {
         TASK: str(directory / "task.json"),
         BLOCK: str(directory / "block.txt"),
         ANSWER: str(directory / "output.txt"),

@@ -122,8 +122,8 @@ def _unrelated(memory: MemorySystem, task: Task, seed: str) -> list[Experience]:
     related = {hit.item.id for hit in near}
     ids = memory.experience.ids()
     far = [i for i in ids if i not in related] or [hit.item.id for hit in near[len(near) // 2 :]]
-    drawn = random.Random(seed).sample(sorted(far), min(N_UNRELATED, len(far)))
-    return [one for one in memory.experience.get_many(drawn) if task_of(one.task) != task_of(task)]
+    sample = random.Random(seed).sample(sorted(far), min(N_UNRELATED, len(far)))
+    return [attempt for attempt in memory.experience.get_many(sample) if task_of(attempt.task) != task_of(task)]
 
 
 def _as_hits(records: Sequence[Experience]) -> MemoryQueryResult:

@@ -60,12 +60,12 @@ def _attempt(value: Any, model: str = "") -> Trajectory:
     if not any(message.role == AGENT for message in spoken):
         raise InvalidInput("messages should contain an answer of the assistant, but have none")
     first = next(n for n, message in enumerate(spoken) if message.role == AGENT)
-    asked = "\n\n".join(message.text for message in spoken[:first] if message.role == "user").strip()
-    if not asked:
+    description = "\n\n".join(message.text for message in spoken[:first] if message.role == "user").strip()
+    if not description:
         raise InvalidInput("messages should contain a user message before the first answer, but have none")
     return Trajectory(
         id=stable_id(SOURCE, listed),
-        task=Task(f"{SOURCE}/{stable_id(asked)[:12]}", "", asked),
+        task=Task(f"{SOURCE}/{stable_id(description)[:12]}", "", description),
         steps=conversation.steps(spoken[first:]),
         outcome=Outcome(None),
         agent_id=model,

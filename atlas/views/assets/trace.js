@@ -173,8 +173,8 @@ function pager(trace, go) {
     trace.last < trace.n ? button('jump', 'Later steps →', () => go(trace.last + 1)) : null)
 }
 
-function conversation(trace, place, data, held) {
-  const context = { name: place, opened: held.opened, words: trace.words, at: trace.at, finds: data.finds, send: held.send }
+function conversation(trace, place, data, viewer) {
+  const context = { name: place, opened: viewer.opened, words: trace.words, at: trace.at, finds: data.finds, send: viewer.send }
   const { parting } = data
   const list = made('ol', 'steps', ...trace.steps.map((each) => step(each, parting, context)))
   if (!trace.n) list.append(made('li', 'step empty', 'The source kept no steps.'))
@@ -196,50 +196,50 @@ function conversation(trace, place, data, held) {
     context.at = number
     return true
   }
-  const go = (number) => show(number) || held.send('step', number)
+  const go = (number) => show(number) || viewer.send('step', number)
   const head = trace.heading ? made('h4', '', trace.heading, made('span', 'outcome', trace.outcome)) : null
   const used = trace.used?.length ? made('p', 'used', 'Used ', trace.used.join(' · ')) : null
   const element = made('section', 'trace', head, used, bar(trace, context, go), scrolled, pager(trace, go))
   return { element, show, scrolled }
 }
 
-function draw(held, data) {
-  const before = held.shown
-  const shown = data.traces.map((trace, place) => conversation(trace, place, data, held))
-  held.root.replaceChildren(...shown.map((each) => each.element))
-  held.shown = shown
-  held.frame = requestAnimationFrame(() => shown.forEach((each, place) => {
+function draw(viewer, data) {
+  const before = viewer.conversations
+  const conversations = data.traces.map((trace, place) => conversation(trace, place, data, viewer))
+  viewer.root.replaceChildren(...conversations.map((each) => each.element))
+  viewer.conversations = conversations
+  viewer.frame = requestAnimationFrame(() => conversations.forEach((each, place) => {
     const trace = data.traces[place]
-    const isJump = trace.jump !== held.jump || !before
+    const isJump = trace.jump !== viewer.jump || !before
     if (!isJump) each.scrolled.scrollTop = before[place]?.top ?? 0
     else if (trace.at > 1) each.show(trace.at)
-    if (isJump && before) held.root.scrollIntoView({ block: 'nearest' })
-    if (place === shown.length - 1) held.jump = trace.jump
+    if (isJump && before) viewer.root.scrollIntoView({ block: 'nearest' })
+    if (place === conversations.length - 1) viewer.jump = trace.jump
   }))
 }
 
 const mounted = new WeakMap()
 
 export default function ({ data, parentElement, setTriggerValue }) {
-  let held = mounted.get(parentElement)
-  if (!held) {
-    held = { root: made('div', 'atlas-traces'), opened: new Map() }
-    mounted.set(parentElement, held)
-    parentElement.append(held.root)
+  let viewer = mounted.get(parentElement)
+  if (!viewer) {
+    viewer = { root: made('div', 'atlas-traces'), opened: new Map() }
+    mounted.set(parentElement, viewer)
+    parentElement.append(viewer.root)
   }
-  held.send = setTriggerValue
+  viewer.send = setTriggerValue
   const look = JSON.stringify(data)
-  if (look !== held.look) {
-    for (const each of held.shown ?? []) each.top = each.scrolled.scrollTop
-    if (held.of !== data.of) Object.assign(held, { opened: new Map(), shown: undefined, of: data.of })
-    draw(held, data)
-    held.look = look
+  if (look !== viewer.look) {
+    for (const each of viewer.conversations ?? []) each.top = each.scrolled.scrollTop
+    if (viewer.of !== data.of) Object.assign(viewer, { opened: new Map(), conversations: undefined, of: data.of })
+    draw(viewer, data)
+    viewer.look = look
   }
-  const call = (held.call = Symbol())
+  const call = (viewer.call = Symbol())
   return () => {
-    if (held.call !== call) return
-    cancelAnimationFrame(held.frame)
-    held.root.remove()
+    if (viewer.call !== call) return
+    cancelAnimationFrame(viewer.frame)
+    viewer.root.remove()
     mounted.delete(parentElement)
   }
 }

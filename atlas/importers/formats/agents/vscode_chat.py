@@ -60,14 +60,14 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 
 def _attempt(value: Any, position: int, session: str, previous: str) -> Trajectory:
     request = as_object(value, "the request")
-    asked = as_object(request.get("message"), "message")
+    message = as_object(request.get("message"), "message")
     parts = [as_object(part, f"response[{n}]") for n, part in enumerate(as_list(request.get("response"), "response"))]
     result = as_object(request.get("result") or {}, "result")
     error = as_object(result.get("errorDetails") or {}, "result.errorDetails")
     vote = as_number(request.get("vote"), "vote")
     return Request(
         source=SOURCE,
-        text=required_text(asked, "text", "message.text").strip(),
+        text=required_text(message, "text", "message.text").strip(),
         position=position,
         session=session,
         key=as_text(request.get("requestId"), "requestId") or f"{session} {position}",
@@ -110,8 +110,8 @@ def _tool_call(part: Json) -> str:
     command = _specific(part).get("commandLine")
     if isinstance(command, dict):
         command = command.get("userEdited") or command.get("toolEdited") or command.get("original")
-    shown = command if isinstance(command, str) else _string(part.get("invocationMessage"))
-    return without_blobs(conversation.call(as_text(part.get("toolId"), "toolId") or "tool", shown))
+    arguments = command if isinstance(command, str) else _string(part.get("invocationMessage"))
+    return without_blobs(conversation.call(as_text(part.get("toolId"), "toolId") or "tool", arguments))
 
 
 def _tool_result(part: Json) -> Message:
