@@ -57,6 +57,7 @@ def fill(store: Path, encoder: Embedder) -> Path:
 def test_search_open_read_reload_close(page: Page, kitchen):
     page.goto(kitchen)
     page.get_by_role("link", name="Experiences").click()
+    expect(page.get_by_role("heading", name="Experiences", exact=True)).to_be_visible()  # Overview has a search too
     page.get_by_role("searchbox").fill("vegetable broth")
     page.get_by_role("searchbox").press("Enter")
     expect(page.get_by_text(" relevant, best first")).to_be_visible()

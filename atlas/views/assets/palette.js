@@ -74,6 +74,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   palette.choose = (place) => {
     const entry = palette.shown[place]
     if (!entry) return
+    clearTimeout(palette.timer) // a late question would interrupt the run that follows the choice
     dialog.close()
     setTriggerValue('chosen', { act: entry.act, page: entry.page, parameters: entry.parameters })
   }
