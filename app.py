@@ -23,6 +23,7 @@ from pages.components.shared.tray import draw_tray
 from pages.components.shared.undo_toast import draw_act
 from pages.components.strategies.room import ROOM as STRATEGIES
 from pages.frame.address import begin_address, end_address, enter_page
+from pages.frame.page_changes import PageChangeMiddleware
 from pages.frame.palette import draw_palette, palette_entries
 
 FRAME = Path(__file__).parent / "pages" / "frame"
@@ -101,4 +102,6 @@ def _page(name: str, title: str, icon: str) -> st.Page:
 if __name__ == "__main__":
     main()
 else:  # imported by the server, once, and by no run of a page
-    app = st.App(__file__, lifespan=warmed, middleware=[Middleware(SecurityHeadersMiddleware)])
+    app = st.App(
+        __file__, lifespan=warmed, middleware=[Middleware(SecurityHeadersMiddleware), Middleware(PageChangeMiddleware)]
+    )

@@ -39,6 +39,7 @@ from atlas.server.sessions import Sessions
 from atlas.server.spool import PAUSE_SECONDS, Spool
 from pages.components.shared.memory import opened_now, warmed
 from pages.frame.messages import MessageMiddleware
+from pages.frame.page_changes import PageChangeMiddleware
 from pages.server.viewers import page_actor, page_choices
 
 logger = logging.getLogger(__name__)
@@ -106,6 +107,7 @@ def make_app(
         middleware.append(Middleware(MessageMiddleware, rights=partial(rights, sessions)))
 
     middleware.insert(0, Middleware(SecurityHeadersMiddleware))
+    middleware.append(Middleware(PageChangeMiddleware))
 
     @asynccontextmanager
     async def lifespan(server: st.App) -> AsyncIterator[None]:

@@ -1,0 +1,95 @@
+"""Keeps parts of a page from being run again while the page changes.
+
+Streamlit runs such a part after the change, under the name of the page that was left. The browser takes that for one
+more change of page, and clears the page that it has just drawn. A part that runs each second asks for it often enough.
+"""
+
+from __future__ import annotations
+
+from google.protobuf.message import DecodeError
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+MAX_BYTES = 50_000
+"""Messages to the browser that are longer hold contents of a page. They neither begin nor end a run."""
+
+MAX_SKIPPED = 30
+"""Runs by the clock that are skipped in a row, in case a requested run never began."""
+
+
+class PageChangeMiddleware:
+    """Skips or renames the requests of a page's parts that come while another page is drawn."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or serve one socket until it closes."""
+        if scope["type"] == "websocket":
+            socket = _Socket(receive, send)
+            receive, send = socket.receive, socket.send
+        await self._app(scope, receive, send)
+
+
+class _Socket:
+    """The messages of one open page."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self._page = ""
+        """Streamlit's hash of the page that was drawn last, or is being drawn."""
+
+        self._is_running = False
+        """True from the request of a run to its end."""
+
+        self._n_skipped = 0
+
+    async def receive(self) -> Message:
+        """Return the next message of the browser that the server should get."""
+        while True:
+            message = await self._receive()
+            content = message.get("bytes")
+            if content is None:
+                return message
+            passed_on = self._passed_on(content)
+            if passed_on is not None:
+                return {**message, "bytes": passed_on}
+
+    async def send(self, message: Message) -> None:
+        """Send a message to the browser, and note which run it begins or ends."""
+        content = message.get("bytes")
+        if content is not None and len(content) <= MAX_BYTES:
+            self._follow(ForwardMsg.FromString(content))
+        await self._send(message)
+
+    def _passed_on(self, content: bytes) -> bytes | None:
+        """Return a message as the server should get it, or None for a run by the clock that is skipped."""
+        try:
+            message = BackMsg.FromString(content)
+        except DecodeError:
+            return content
+        if message.WhichOneof("type") != "rerun_script":
+            return content
+        request = message.rerun_script
+        is_stale = bool(request.fragment_id and self._page and request.page_script_hash != self._page)
+        if request.is_auto_rerun and (is_stale or self._is_running) and self._n_skipped < MAX_SKIPPED:
+            self._n_skipped += 1
+            return None
+        self._n_skipped = 0
+        self._is_running = True
+        if not is_stale:
+            return content
+        request.page_script_hash = self._page
+        renamed: bytes = message.SerializeToString()
+        return renamed
+
+    def _follow(self, message: ForwardMsg) -> None:
+        kind = message.WhichOneof("type")
+        if kind == "new_session":
+            self._is_running = True
+            if not message.metadata.run.fragment_ids:
+                self._page = message.new_session.page_script_hash
+        elif kind == "script_finished":
+            self._is_running = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
