@@ -121,12 +121,17 @@ def beta_share(x: float, alpha: float, beta: float) -> float:
         return float(x >= 1)
     if x > (alpha + 1) / (alpha + beta + 2):  # the fraction converges fast on the other side alone
         return 1 - beta_share(1 - x, beta, alpha)
-    return _beta_density(x, alpha, beta) * x * (1 - x) / alpha * _beta_fraction(x, alpha, beta)
+    log_power = alpha * math.log(x) + beta * math.log1p(-x)
+    return math.exp(_log_beta_scale(alpha, beta) + log_power) / alpha * _beta_fraction(x, alpha, beta)
 
 
 def _beta_density(x: float, alpha: float, beta: float) -> float:
-    scale = math.lgamma(alpha + beta) - math.lgamma(alpha) - math.lgamma(beta)
-    return math.exp(scale + (alpha - 1) * math.log(x) + (beta - 1) * math.log1p(-x))
+    log_power = (alpha - 1) * math.log(x) + (beta - 1) * math.log1p(-x)
+    return math.exp(_log_beta_scale(alpha, beta) + log_power)
+
+
+def _log_beta_scale(alpha: float, beta: float) -> float:
+    return math.lgamma(alpha + beta) - math.lgamma(alpha) - math.lgamma(beta)
 
 
 def _beta_fraction(x: float, alpha: float, beta: float) -> float:
