@@ -30,7 +30,7 @@ ID_CHARACTERS = 64
 """Most characters of any other id that are shown."""
 
 
-def written_out(line: str) -> str:
+def escape_invisible(line: str) -> str:
     """Return one line with every invisible character as its Python escape, unless its neighbours need it.
 
     A joiner or non-joiner is kept between letters, a joiner between emoji too, and so is the selector of an emoji form.
