@@ -152,7 +152,7 @@ def _beta_fraction(x: float, alpha: float, beta: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteredRate:
-    """A share of successes among attempts of which several belong to one task."""
+    """A success rate of attempts, several of which may belong to the same task."""
 
     mean: float
     n_effective: float
@@ -166,14 +166,14 @@ class ClusteredRate:
         return Interval(low, beta_quantile(0.975, k + 1, n - k) if k < n else 1.0)
 
     def times(self, factor: float) -> ClusteredRate:
-        """Return the same rate, of so many times the attempts."""
+        """Return the same rate, with the number of attempts multiplied."""
         return ClusteredRate(mean=self.mean, n_effective=factor * self.n_effective)
 
 
 def clustered_rate(
     successes: Sequence[bool], groups: Sequence[str], weights: Sequence[float] | None = None
 ) -> ClusteredRate:
-    """Return the rate of attempts, of which those of one group are not independent.
+    """Return the success rate of attempts. Attempts of the same group are not independent.
 
     The effective number comes from the spread of the groups' sums. Where that cannot be known, as all attempts went
     alike, it is the number of groups.

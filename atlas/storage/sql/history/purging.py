@@ -279,7 +279,7 @@ def _forget_traces(
 
 
 def _forget_held_hashes(connection: Connection, hashes: Iterable[str]) -> None:
-    """Empty hashes where a record that stands for a purged one keeps them: of a short secret one could be guessed."""
+    """Empty a purged record's hashes where its replacement keeps them: a short secret could be guessed from one."""
     holds = (
         "value IN (SELECT value FROM json_each(?)) AND key IN "
         "(SELECT key FROM attribute_keys WHERE name = 'merged_hashes')"

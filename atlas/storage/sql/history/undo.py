@@ -82,7 +82,7 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
 def undo_many(
     database: Database, clock: Clock, wanted: Operations, *, actor: str, reason: str, expected: UndoneMany | None
 ) -> UndoneMany:
-    """Undo operations that are wanted, the newest first, as one new operation. Undoing that one does them again.
+    """Undo operations, newest first, as one new operation. Undoing the new operation restores them.
 
     Operations that conflict with later changes are skipped and listed, and undone ones are skipped. Operations after a
     preview are only counted, so that an active writer does not block the undo.
