@@ -95,7 +95,7 @@ def undo_many(
     """
     try:
         with database.write() as connection:
-            left = _left_to_undo(connection, wanted)
+            left = _operations_to_undo(connection, wanted)
             draft = OperationDraft(id=new_id(), kind=UNDO, actor=actor, reason=reason, is_reviewed=is_under_review())
             writer = LedgerWriter(connection, draft, clock.now())
             if expected is None:
@@ -110,7 +110,7 @@ class _PreviewDone(Exception):
         self.done = done
 
 
-def _left_to_undo(connection: Connection, wanted: Operations) -> list[Operation]:
+def _operations_to_undo(connection: Connection, wanted: Operations) -> list[Operation]:
     """Return the matching operations to undo, newest first."""
     every = read_operations(connection, wanted, limit=-1, offset=0)
     ids = {operation.id for operation in every}
