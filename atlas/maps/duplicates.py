@@ -37,7 +37,7 @@ class DuplicateGroup:
     """The one that most are near to comes first, then the nearest to it."""
 
     similarity_min: float
-    """Between the two that are farthest apart. At least the threshold, at most 1."""
+    """Smallest similarity of two records of the group. At least the threshold, at most 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

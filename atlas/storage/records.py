@@ -49,7 +49,7 @@ class Record:
     """Shape (n_windows, dim). None if it was read without them."""
 
     tokens: bytes | None = None
-    """Packed vectors of the text's word pieces, if they were made with it. None leaves those that are kept."""
+    """Packed vectors of the text's word pieces. None keeps the stored ones."""
 
     search_text: str = ""
     """Further text for keyword search, beside the document."""

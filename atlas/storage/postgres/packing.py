@@ -135,6 +135,6 @@ def side_by_side(words: Sequence[WordPlaces]) -> WordPlaces:
 
 
 def occurrences(part: WordPlaces) -> Seqs:
-    """Return record and place of each occurrence as one number."""
+    """Return each occurrence as one number, of its record and place."""
     keys: Seqs = np.sort((np.repeat(part.seqs, part.often) << 32) | part.places)
     return keys

@@ -303,7 +303,7 @@ def _read_changes(connection: Connection, operation_id: str) -> Iterator[_Change
 
 
 def _marked_since(connection: Connection, change: _Change) -> bool:
-    """Return whether a record's marks are in another state than right after a change of it."""
+    """Return whether a record's marks differ from those at the time of a change of it."""
     row = connection.execute(
         "SELECT coalesce(state_after, seq) FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
         "AND seq < ? ORDER BY seq DESC LIMIT 1",
