@@ -26,7 +26,7 @@ pytest.register_assert_rewrite("tests.support")  # a helper's failed assertion s
 
 from tests.support.lacking import lacking  # noqa: E402, its assertions rewritten
 from tests.support.storage import chroma_server as chroma_servers  # noqa: E402, its assertions rewritten
-from tests.support.storage.postgres import Server, running  # noqa: E402, likewise
+from tests.support.storage.postgres import Server, close_idle_connections, running  # noqa: E402, likewise
 
 
 @pytest.hookimpl(wrapper=True)
@@ -86,7 +86,8 @@ def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chroma_s
 
 
 @pytest.fixture
-def postgres_address(postgres_server: Server, tmp_path: Path, monkeypatch) -> str:
+def postgres_address(postgres_server: Server, tmp_path: Path, monkeypatch) -> Iterator[str]:
     """The address of a store in a schema of its own, whose files of this machine are in the test's directory."""
     monkeypatch.setenv("ATLAS_LOCAL", str(tmp_path / "local"))
-    return postgres_server.new_address()
+    yield postgres_server.new_address()
+    close_idle_connections()

@@ -71,7 +71,7 @@ class Person:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name that they had in the history. No other person can get it."""
+        """All their names in the history, which no other person can get."""
         return (self.name, *self.former_names)
 
     @property

@@ -48,7 +48,7 @@ class Provider:
 
     @property
     def has_tls(self) -> bool:
-        """True if browsers reach this server over TLS, whatever a proxy speaks with it."""
+        """True if browsers reach this server over TLS, even if a proxy connects without."""
         return urlsplit(self.public_url).scheme == "https"
 
     def warning(self, proxies: Collection[str]) -> str:

@@ -1,4 +1,4 @@
-"""Proxies in front of the server that are believed: how a request came to them, and, where that is wanted, for whom."""
+"""Trusted proxies in front of the server: how a request reached them and, if configured, its user."""
 
 from __future__ import annotations
 

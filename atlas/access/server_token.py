@@ -1,4 +1,4 @@
-"""The token of a server that serves its own machine alone: who has it started the server, or was shown its address.
+"""The token of a server that serves only its own machine. Whoever started the server, or was shown its address, has it.
 
 It lies in the store's directory, in a file that only its owner reads. A file of the user's has the place of that file
 by the server's port, so that programs of the same user find the token by the server's address.
@@ -29,7 +29,7 @@ _SECRET = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where requests to a server go, and the secret that they carry."""
+    """Address of a server, and the secret for its requests."""
 
     address: str
     secret: str = field(repr=False)

@@ -84,7 +84,7 @@ class ServedStore:
 
 
 class Stores:
-    """The stores of one server by their names. The first one is where people come in whom no group leads elsewhere.
+    """The stores of a server by name. The first is the default for people without a group's store.
 
     A store with unreadable access files lets in no visitor, and does not affect the others.
     """

@@ -32,7 +32,16 @@ from atlas.memory.kinds.table import known_kinds
 from atlas.memory.system import MemorySystem
 from atlas.storage.store import LABEL, LEDGER
 from atlas.views.settings.copies import SOURCES, Export
-from atlas.views.settings.skills import OVERVIEW, RECORD, SKILL, decode_skill, files_of, overview, read_skills
+from atlas.views.settings.skills import (
+    OVERVIEW,
+    OVERVIEW_HEADING,
+    RECORD,
+    SKILL,
+    decode_skill,
+    files_of,
+    overview,
+    read_skills,
+)
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.wording import counted, in_words
 
@@ -189,6 +198,8 @@ def _of_what(report: ImportReport) -> str:
 
 def _export(options: argparse.Namespace, settings: Settings) -> int:
     if options.skills:
+        if options.vectors or options.without:
+            raise InvalidInput("--vectors and --without are for an export into a file; leave them out with --skills")
         return _export_skills(options.skills, settings)
     with opened(settings, read_only=True) as memory, new_file(options.file) as write:
         export = Export(memory, with_vectors=options.vectors, without=options.without)
@@ -239,15 +250,19 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
         directory: Where to. It is created if missing, and files of an earlier export are replaced.
 
     Raises:
-        InvalidInput: A `SKILL.md` was edited since it was exported. Nothing is written.
+        InvalidInput: A `SKILL.md` was edited since it was exported, or a file of the same name was written by
+            another program. Nothing is written.
         OSError: A file cannot be written.
     """
     skills = read_skills(memory)
     before = {path.parent.name: path for path in directory.glob(f"*/{RECORD}")}
-    edited = sorted(name for name, path in before.items() if name in skills and _is_edited(path))
+    edited = [f"{name}/{SKILL}" for name in sorted(skills) if _is_edited(directory / name)]
+    agents = directory / OVERVIEW
+    if agents.exists() and not agents.read_bytes().startswith(OVERVIEW_HEADING.encode()):
+        edited.append(OVERVIEW)
     if edited:
         raise InvalidInput(
-            f"{in_words([f'{name}/{SKILL}' for name in edited[:MAX_NAMES]])} should be as exported, but "
+            f"{in_words(edited[:MAX_NAMES])} should be as exported, but "
             f"{'was' if len(edited) == 1 else 'were'} edited; move your version away, then export again"
         )
     for name, skill in skills.items():
@@ -256,7 +271,7 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
             target.parent.mkdir(parents=True, exist_ok=True)
             replace_whole(target, text)
     directory.mkdir(parents=True, exist_ok=True)
-    replace_whole(directory / OVERVIEW, overview(skills))
+    replace_whole(agents, overview(skills))
     n_strategies = sum(isinstance(skill, ExportedStrategy) for skill in skills.values())
     return SkillExport(
         n_strategies=n_strategies,
@@ -265,13 +280,15 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
     )
 
 
-def _is_edited(record: Path) -> bool:
-    """Return whether a skill's file differs from what its record was exported as."""
-    skill_file = record.with_name(SKILL)
+def _is_edited(directory: Path) -> bool:
+    """Return whether the file of a skill differs from what its record was exported as, or has no record."""
+    skill_file, record = directory / SKILL, directory / RECORD
     if not skill_file.exists():
         return False
+    if not record.exists():
+        return True
     try:
         skill = decode_skill(record.read_text(encoding="utf-8"))
-    except InvalidInput as error:
+    except (InvalidInput, UnicodeDecodeError) as error:
         raise InvalidInput(f"{record}: {error}; move it away, then export again") from error
-    return skill_file.read_text(encoding="utf-8") != files_of(skill)[SKILL]
+    return skill_file.read_bytes() != files_of(skill)[SKILL].encode()

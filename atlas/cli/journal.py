@@ -138,7 +138,7 @@ def _add_changing(parts: Any) -> None:
         "--keep",
         action="append",
         default=[],
-        type=_kept_type,
+        type=_type_and_number,
         metavar="TYPE=N",
         help="also keep the latest N entries of a type",
     )
@@ -483,7 +483,7 @@ def _line(entry: JournalEntry) -> str:
     return text[:LINE_CHARACTERS]
 
 
-def _kept_type(text: str) -> tuple[str, int]:
+def _type_and_number(text: str) -> tuple[str, int]:
     """Return the type and number of an argument like `task=50`."""
     name, separator, number = text.partition("=")
     if not separator or not name or not number.isdecimal():

@@ -176,7 +176,7 @@ class LineKind:
 
     decode: Callable[[Json], Exported | Trajectory | JournalEntry | Turn]
     exported: type | None = None
-    """The type that is exported as such lines, with `marks`, `usage`, `uses` and `stored_at`.
+    """Type of the exported lines, with `marks`, `usage`, `uses` and `stored_at`.
 
     None for lines that are only read.
     """

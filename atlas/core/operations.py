@@ -112,7 +112,7 @@ class UndoneMany:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operations:
-    """The operations that are wanted of a history. Empty strings stand for any."""
+    """A filter of operations. An empty string matches all."""
 
     actor: str = ""
     kind: str = ""

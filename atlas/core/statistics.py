@@ -121,12 +121,17 @@ def beta_share(x: float, alpha: float, beta: float) -> float:
         return float(x >= 1)
     if x > (alpha + 1) / (alpha + beta + 2):  # the fraction converges fast on the other side alone
         return 1 - beta_share(1 - x, beta, alpha)
-    return _beta_density(x, alpha, beta) * x * (1 - x) / alpha * _beta_fraction(x, alpha, beta)
+    log_power = alpha * math.log(x) + beta * math.log1p(-x)
+    return math.exp(_log_beta_scale(alpha, beta) + log_power) / alpha * _beta_fraction(x, alpha, beta)
 
 
 def _beta_density(x: float, alpha: float, beta: float) -> float:
-    scale = math.lgamma(alpha + beta) - math.lgamma(alpha) - math.lgamma(beta)
-    return math.exp(scale + (alpha - 1) * math.log(x) + (beta - 1) * math.log1p(-x))
+    log_power = (alpha - 1) * math.log(x) + (beta - 1) * math.log1p(-x)
+    return math.exp(_log_beta_scale(alpha, beta) + log_power)
+
+
+def _log_beta_scale(alpha: float, beta: float) -> float:
+    return math.lgamma(alpha + beta) - math.lgamma(alpha) - math.lgamma(beta)
 
 
 def _beta_fraction(x: float, alpha: float, beta: float) -> float:
@@ -147,7 +152,7 @@ def _beta_fraction(x: float, alpha: float, beta: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteredRate:
-    """A share of successes among attempts of which several belong to one task."""
+    """A success rate of attempts, several of which may belong to the same task."""
 
     mean: float
     n_effective: float
@@ -161,14 +166,14 @@ class ClusteredRate:
         return Interval(low, beta_quantile(0.975, k + 1, n - k) if k < n else 1.0)
 
     def times(self, factor: float) -> ClusteredRate:
-        """Return the same rate, of so many times the attempts."""
+        """Return the same rate, with the number of attempts multiplied."""
         return ClusteredRate(mean=self.mean, n_effective=factor * self.n_effective)
 
 
 def clustered_rate(
     successes: Sequence[bool], groups: Sequence[str], weights: Sequence[float] | None = None
 ) -> ClusteredRate:
-    """Return the rate of attempts, of which those of one group are not independent.
+    """Return the success rate of attempts. Attempts of the same group are not independent.
 
     The effective number comes from the spread of the groups' sums. Where that cannot be known, as all attempts went
     alike, it is the number of groups.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
-from atlas.core.unseen import written_out
+from atlas.core.unseen import escape_invisible
 
 MAX_ROWS = 20
 MAX_CHARACTERS = 300
@@ -58,4 +58,4 @@ def _escaped(value: object) -> str:
 
     text = str(value)
     text = text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"
-    return escape("\n".join(map(written_out, text.splitlines())))
+    return escape("\n".join(map(escape_invisible, text.splitlines())))

@@ -21,16 +21,16 @@ _VIRAMA = 9
 
 
 SHORT_ID = 8
-"""Characters of an id that are shown, if it is one of ours."""
+"""Number of characters that are shown of an id that ATLAS made."""
 
 _NO_PART_OF_AN_ID = "[]<>≮&\\‹⟨〈«"  # noqa: RUF001
-"""Characters that could end the brackets or the block that an id is shown in, or that stand for such."""
+"""Characters that could close the brackets or the block around an id, and look-alikes."""
 
 ID_CHARACTERS = 64
-"""Most characters of any other id that are shown."""
+"""Maximum number of characters that are shown of any other id."""
 
 
-def written_out(line: str) -> str:
+def escape_invisible(line: str) -> str:
     """Return one line with every invisible character as its Python escape, unless its neighbours need it.
 
     A joiner or non-joiner is kept between letters, a joiner between emoji too, and so is the selector of an emoji form.

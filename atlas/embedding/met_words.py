@@ -77,7 +77,7 @@ def _usual(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) 
 
 
 def _telling(words: WordVectors, shared: set[str]) -> list[int]:
-    """Return the places of words that name something, without those that both texts have."""
+    """Return the places of content words that the other text does not have."""
     return [
         place
         for place, word in enumerate(words.words)

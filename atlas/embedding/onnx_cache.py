@@ -204,7 +204,7 @@ class OnnxCache:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Raise `MissingExport` if the cache cannot be written, or another process does not let go of it."""
+        """Raise `MissingExport` if the cache cannot be written, or another process keeps it locked."""
         try:
             yield
         except Timeout as error:

@@ -61,7 +61,7 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 ON_PROCESSOR = ("auto", "cpu")
-"""Devices for which onnxruntime serves. Any other is asked of torch."""
+"""Devices that onnxruntime is used on. On any other, torch is used."""
 
 _DIMENSIONS = {BUNDLED: 384, PREFERRED: 768, "BAAI/bge-small-en-v1.5": 384, "BAAI/bge-large-en-v1.5": 1024}
 _TEXTS_BETWEEN_PROGRESS = 512
@@ -218,7 +218,7 @@ class SentenceTransformerEmbedder:
         return self._remembered_tokens(text) if self.prompts.query else self._remembered(text)[1]
 
     def remember_queries(self, texts: list[str]) -> None:
-        """Keep the vectors and word pieces of short questions, of which no more are kept than `REMEMBERED_QUERIES`.
+        """Keep the vectors and word pieces of short questions, at most `REMEMBERED_QUERIES` of them.
 
         Those of the bundled model's calibration queries come with ATLAS, and it embeds the others together. Any other
         model embeds each question when it is asked for.

@@ -91,7 +91,7 @@ class ImportReport:
     """Files that were looked at."""
 
     unclaimed: int = 0
-    """Number of those that lie in directories and are empty or in no known format, and so were skipped."""
+    """Number of files of directories that were skipped because they are empty or of unknown format."""
 
     scrubbed: Mapping[str, int] = field(default_factory=dict)
     """Number of secrets that were taken out, by kind."""

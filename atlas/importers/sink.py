@@ -1,4 +1,4 @@
-"""The sink of imports: each item goes to the memory that takes it, all as one operation, each once."""
+"""The sink of imports: stores each item once in its memory, and all as one operation."""
 
 from __future__ import annotations
 

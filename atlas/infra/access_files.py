@@ -1,4 +1,4 @@
-"""Who may enter a store that is a directory, and what happened to it: in files for whom the directory is for."""
+"""Access rights and the audit log of a store in a directory, in files for its owner and its group."""
 
 from __future__ import annotations
 

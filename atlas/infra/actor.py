@@ -60,7 +60,7 @@ class Actor:
     """True if what it writes is found by itself alone until a curator accepts it."""
 
     store: Path | None = None
-    """Directory of the store that they have this role in, or None for the one that the process is set to."""
+    """Directory of the store of this role, or None for the store that the process is set to."""
 
     is_owner: bool = False
     """True for the operator of the server, who may name files of its machine."""
@@ -77,7 +77,7 @@ class Finder:
     """Returns the actor in each store that they may see, by its name."""
 
     n_stores: int = 1
-    """Number of stores of the server, those included that they may not see."""
+    """Number of all stores of the server, visible to them or not."""
 
 
 _present: ContextVar[Actor | None] = ContextVar("atlas_actor", default=None)

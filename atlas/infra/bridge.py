@@ -225,7 +225,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 class _Threads:
-    """The threads of this process: one with an event loop, and those that the twins wait for.
+    """The threads of this process: one with an event loop, and the workers of the async twins.
 
     There are as many of the latter as calls wait at once. A limit would let calls that wait for one more thread wait
     for ever.

@@ -13,6 +13,6 @@ def module_command(module: str, *arguments: str) -> list[str]:
 
 
 def import_environment() -> dict[str, str]:
-    """Return the environment in which a child imports from where this process does."""
+    """Return an environment in which a child imports from the same places as this process."""
     path = os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)
     return {**os.environ, "PYTHONPATH": path}

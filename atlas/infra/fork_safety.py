@@ -37,7 +37,7 @@ _watched: weakref.WeakSet[ForkAware] = weakref.WeakSet()
 _waiting: list[ForkAware] = []
 _inherited: list[object] = []
 _forking = threading.Lock()
-"""Held while a thread forks, as another one that did so too would let go of what this one holds."""
+"""Acquired while a thread forks, since a second fork at that time would release the first one's locks."""
 
 
 def watch(resource: ForkAware) -> None:

@@ -59,7 +59,7 @@ _NO_NUMBER = r"(?!\d(?:[./-]?\d){0,8}(?![A-Za-z0-9_./+~!@#$%^&*=-]{0,200}[A-Za-z
 """Not a number of fewer than ten digits, such as a count or a date."""
 
 _PASSWORDS = rf"passwd|password|passphrase|pwd(?={_SEPARATOR}{_NO_PATH})"
-"""Names of passwords. `pwd` is one of the working directory too."""
+"""Names of passwords. `pwd` may also name the working directory."""
 
 _ASSIGNED = (
     rf"(?:{_NAMES}|{_PASSWORDS}){_SEPARATOR}"
@@ -68,7 +68,7 @@ _ASSIGNED = (
 _VARIABLE = r"\$(?:\{|(?-i:[A-Z_][A-Z0-9_]{1,100})(?![A-Za-z0-9_./+~!@#$%^&*=-]))"
 _ATTRIBUTE = r"(?-i:[a-z_]{1,30}(?:\.[a-z_][a-z0-9_]{0,30}){1,9})(?![A-Za-z0-9_./+~!@#$%^&*=-])"
 _WORDS = r"string|str|text|none|null|true|false|required|optional|missing|invalid|redacted|hidden"
-"""Words that stand for a secret if no secret is."""
+"""Words that people write in place of a secret."""
 
 _AZURE_NAMES = r"(?:account|storage|shared[ _-]?access)[ _-]?key"
 _NAME = r"[^\s/\\\"'<>:|*?,;)\]]{1,100}"
@@ -80,7 +80,7 @@ class Kind:
 
     name: str
     cues: tuple[str, ...]
-    """Lower-case texts, one of which stands in each text that holds such a secret. They are looked for first."""
+    """Lower-case texts that are looked for first: each text with such a secret contains one of them."""
 
     pattern: str
     """Compiled, and kept by `re`, when a text first holds a cue."""

@@ -42,7 +42,7 @@ def same_tasks(store: Store, collection: str, ids: Sequence[str]) -> list[list[i
 def solution_digests(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
     """Return a digest of the solution and the actions of each attempt, by its id.
 
-    Two attempts that differ in white space alone have the same digest. One that cannot be read is like no other.
+    Two attempts that differ in white space alone have the same digest. An unreadable attempt equals no other.
     """
     return _read(store, collection, ids, _solution_digest)
 
@@ -64,12 +64,12 @@ def _requests(store: Store, collection: str) -> dict[str, Asked]:
 
 
 def _contexts(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return the context of some tasks, by the attempts' ids. One that cannot be read is like no other."""
+    """Return the context of some tasks, by the attempts' ids. An unreadable one equals no other."""
     return _read(store, collection, ids, lambda attempt: input_key(attempt.task.context))
 
 
 def _read(store: Store, collection: str, ids: Sequence[str], read: Callable[[Experience], str]) -> dict[str, str]:
-    """Return a text of each attempt, by its id. That of one that cannot be read is its id."""
+    """Return a text of each attempt, by its id. An unreadable attempt gets its id as text."""
     records, texts = store.collection(collection), {}
     for start in range(0, len(ids), BATCH):
         for row in records.get(list(ids[start : start + BATCH])):
@@ -94,7 +94,7 @@ def _places(keys: Iterator[Hashable] | Sequence[Hashable]) -> list[list[int]]:
 
 
 def _join(n: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return groups of places, in which those that share a place are one."""
+    """Merge overlapping groups, and return the places of each merged group."""
     parents = list(range(n))
 
     def first(place: int) -> int:

@@ -20,7 +20,7 @@ NEGATIONS = word_set("never not no without don't doesn't didn't can't won't don 
 FORM = word_set(
     "agent assistant code example function input method output problem program question script solution str"
 )
-"""Nouns of the form of a task, which name no subject whatever stands before them."""
+"""Nouns that name the form of a task and never its subject."""
 
 EMPTY = word_set("""
     amount anybody array case day element hour id integer item kind list minute month note number pair people person
@@ -78,7 +78,7 @@ class NounPhrase:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A noun phrase, and the verb of which it is the object."""
+    """A noun phrase, and its verb."""
 
     phrase: NounPhrase
     verb: str = ""

@@ -37,7 +37,7 @@ class DuplicateGroup:
     """The one that most are near to comes first, then the nearest to it."""
 
     similarity_min: float
-    """Between the two that are farthest apart. At least the threshold, at most 1."""
+    """Smallest similarity of two records of the group. At least the threshold, at most 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Duplicates:
     """The store's revision that they were found at."""
 
     ledger_id: str = ""
-    """The ledger that they were read from. Another one after a restore. Empty if that is not known."""
+    """Id of the ledger that they were read from, which a restore changes. Empty if unknown."""
 
     digests: Mapping[str, str] = field(default_factory=dict)
     """Of the solution and the actions of each attempt, by its id. Attempts without one are taken for different."""
@@ -144,7 +144,7 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
 
 
 def _thin_out(near: npt.NDArray[np.bool_], rows: Vectors, candidates: Vectors, threshold: float) -> None:
-    """Leave each row that has more than `MAX_PAIRS` the first of those that are similar indeed.
+    """Cut rows with more than `MAX_PAIRS` candidates to the first that pass the threshold.
 
     The first rather than the nearest, so that the rows of a clump do not all choose the same few.
     """
@@ -193,7 +193,7 @@ def _gather(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple
 
 
 def _around(vectors: Vectors, rows: list[int], threshold: float) -> tuple[tuple[int, ...], float]:
-    """Return the first of some rows with those that are similar to all gathered before them, nearest to it first."""
+    """Return a group of the first row and the rows that are similar to all its members, nearest first."""
     similarities = vectors @ vectors.T
     members = [0]
     allowed = similarities[0] >= threshold

@@ -23,7 +23,7 @@ MEMBERS_KEPT = 400
 """Ids that a named domain is known by, spread over it."""
 
 SAME_FROM = 0.3
-"""Estimated overlap (Jaccard) from which a domain is the one that was named."""
+"""Smallest estimated overlap (Jaccard) at which a domain keeps the name of an earlier one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class DomainNames:
         return self._text.state()
 
     def load(self) -> tuple[NamedDomain, ...]:
-        """Return the names in the order in which they were given. Without those that cannot be read."""
+        """Return the readable names in the order in which they were given."""
         try:
             every = json.loads(self._text.read() or b"{}")
             return _parse_entries(every[self._collection])[0]
@@ -168,7 +168,7 @@ def _named(domain: Domain, name: NamedDomain) -> Domain:
 
 
 def _parse_entries(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[Any]]:
-    """Return the entries that can be read, and as they are those that cannot: a later version may have written them."""
+    """Return the decoded entries, and the undecodable ones unchanged: a later version may have written them."""
     named, unreadable = [], []
     for entry in entries:
         try:

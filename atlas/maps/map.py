@@ -289,7 +289,7 @@ class _Places:
     strengths: Strengths
 
     def put_back(self, ids: Sequence[str], fitted: MemoryMap) -> None:
-        """Put those that the fitted map shows to where they are on it: undoing a prune brings the map back too."""
+        """Put records of the fitted map back at their places: undoing a prune restores the map too."""
         back, were = _shared(ids, fitted.ids)
         for ours, theirs in (
             (self.coordinates, fitted.coordinates),

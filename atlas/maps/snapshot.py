@@ -35,7 +35,7 @@ class EmbeddedRecords:
     """The embedding model of the vectors."""
 
     ledger_id: str = ""
-    """The ledger that they were read from. Another one after a restore."""
+    """Id of the ledger that they were read from, which a restore changes."""
 
 
 def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = None) -> EmbeddedRecords:

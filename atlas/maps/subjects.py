@@ -1,4 +1,4 @@
-"""Names for groups of tasks: phrases of what is to be done that most of a group, and few others, have."""
+"""Names for groups of tasks: phrases that most tasks of a group contain, and few others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHARACTERS = 38
 """Longest name."""
 
 SAME_BEGINNING = 60
-"""Letters by which attempts at one task are known: they count as one."""
+"""Number of first letters that identify a task: attempts that share them count once."""
 
 FIRST_CLAUSES, LATER = 3, 0.25
 """Phrases at the beginning of a task, and the weight of later ones."""
@@ -37,7 +37,7 @@ LONGER = {1: 0.8, 2: 1.45, 3: 1.5}
 """Factor for phrases of more words, which say more."""
 
 DOUBT = 1.5
-"""Tasks elsewhere that a phrase is taken to have beside those that are seen."""
+"""Pseudocount of tasks in other groups that contain a phrase."""
 
 AS_FREQUENT = 0.6
 """Smallest share of a phrase in a group, as a multiple of its share elsewhere."""
@@ -49,7 +49,7 @@ MOSTLY = 0.35
 """Share of a phrase's tasks from which a verb or a word before it is taken along."""
 
 ENOUGH = 0.55
-"""Share of a group's tasks from which a phrase stands for the whole group."""
+"""Smallest share of a group's tasks for which a phrase names the whole group."""
 
 SECOND = 0.35
 """Share of the first phrase's weight from which a second one is named beside it."""

@@ -97,7 +97,7 @@ def lay_out(
     seed: int,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Floats:
-    """Return coordinates, shape (n, 2), in which joined points are near and others are not.
+    """Return coordinates, shape (n, 2), with connected points near each other.
 
     Args:
         graph: Result of `neighbour_graph`.

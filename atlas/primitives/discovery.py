@@ -1,4 +1,4 @@
-"""Loaders of primitives: this package's, and those that other packages bring.
+"""Loaders of primitives: those of this package and of plug-ins.
 
 A package brings one by an entry point of the group `atlas.primitives`: a name for the domain, and a class or function
 that makes a `PrimitiveLoader` from no arguments.

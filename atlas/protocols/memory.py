@@ -74,7 +74,7 @@ class StrategyBank(Protocol):
     """Advice for situations, found by similarity of the situation to a task."""
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
-        """Make a strategy of a successful attempt and return the one that now stands for it, or None."""
+        """Learn from a successful attempt, and return the new or updated strategy, or None."""
         ...
 
     def read(self, task: Task, k: int = 5) -> list[Strategy]:

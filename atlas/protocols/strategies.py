@@ -150,7 +150,7 @@ class InformedAbstractor(StrategyAbstractor, Protocol):
 
 @runtime_checkable
 class StrategyCombiner(Protocol):
-    """A judge of whether two strategies for similar situations are one. An abstractor may do this too."""
+    """Decides whether two strategies for similar situations are the same. An abstractor may do this too."""
 
     async def combined(self, held: Strategy, other: Strategy) -> Strategy | None:
         """Return the held one with the advice of both, or None if they are for different situations after all."""

@@ -100,7 +100,7 @@ class ApiKeyMiddleware:
 
 
 class HostMiddleware:
-    """Refuses requests for hosts that this server is not, and those that a page of another origin makes.
+    """Refuses requests for other hosts, and requests from pages of another origin.
 
     A page of another server could read and change a memory through a person's own browser otherwise: by a name that
     was made to lead to this machine (DNS rebinding), or by a request that a browser sends without asking (CSRF).

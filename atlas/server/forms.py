@@ -50,7 +50,7 @@ def unavailable(problem: str) -> HTMLResponse:
 
 
 def opening(name: str) -> HTMLResponse:
-    """Return the question whether somebody who is signed in wants to be a guest with a link instead.
+    """Return the page that asks a signed-in person whether to continue as the guest of a link.
 
     Args:
         name: Their present name. Untrusted text.

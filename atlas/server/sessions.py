@@ -1,4 +1,4 @@
-"""Browsers whose people have entered, and whom each of them lets see what."""
+"""Browsers that are signed in, and their rights."""
 
 from __future__ import annotations
 

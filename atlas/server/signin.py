@@ -40,10 +40,10 @@ provider's public key could be taken for, is refused whatever the provider annou
 _ANNOUNCED = "id_token_signing_alg_values_supported"
 
 Vouched = Callable[[Request, Identity], Response]
-"""Gives the answer to somebody for whom the provider vouches."""
+"""Answers a person whom the provider has authenticated."""
 
 RefusalPage = Callable[[Request, str], Response]
-"""Gives the answer to somebody for whom it does not, with the reason."""
+"""Answers a person whom the provider has not authenticated, with the reason."""
 
 
 def make_sign_in(provider: Provider, vouched: Vouched, refused: RefusalPage) -> Starlette:

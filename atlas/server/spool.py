@@ -49,7 +49,7 @@ MAX_TRACE_BYTES = 64 * 2**20
 
 PAUSE_SECONDS = 2.0
 KEPT_SECONDS = 7 * 86_400.0
-"""Time for which a trace is kept that no attempt can be made of."""
+"""Time for which a trace is kept that cannot become an attempt."""
 
 SPANS = "spans"
 """Key in an attempt's metadata for the ids of the spans that it was made of."""

@@ -92,7 +92,7 @@ class LateInteraction:
         return dict(zip(packed, near.tolist(), strict=True))
 
     def _projection(self) -> Projection | None:
-        """Return the store's projection. None before there is one."""
+        """Return the store's projection, or None if there is none yet."""
         ledger_id = self._ledger.moment().ledger_id
         cached = self._cached
         if cached is None or cached[0] != ledger_id:

@@ -241,7 +241,7 @@ class LedgerCollection(Collection):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Return records in order, without vectors and content: `get` those that are looked at."""
+        """Return records in order, without vectors and content, which `get` returns."""
         records = self._ledger.scan(
             self._name, where, order_by=order_by, descending=descending, limit=limit, offset=offset
         )

@@ -70,7 +70,7 @@ class ProfileBook:
         self._warned: set[str] = set()
 
     def all(self) -> tuple[Profile, ...]:
-        """Return the built-in profile, then the saved ones by name. Also those that cannot be read, with the reason."""
+        """Return the built-in profile, then the saved ones by name. Unreadable ones are included, with the reason."""
         return (BUILT_IN, *(_profile(name, value) for name, value in self._notes.read(_PREFIX).items()))
 
     def named(self, name: str) -> Profile:

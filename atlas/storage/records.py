@@ -49,7 +49,7 @@ class Record:
     """Shape (n_windows, dim). None if it was read without them."""
 
     tokens: bytes | None = None
-    """Packed vectors of the text's word pieces, if they were made with it. None leaves those that are kept."""
+    """Packed vectors of the text's word pieces. None keeps the stored ones."""
 
     search_text: str = ""
     """Further text for keyword search, beside the document."""
@@ -104,7 +104,7 @@ class RestoredHistory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """One record as it is after a merge, and those that it takes the place of."""
+    """A merged record, and the records that it replaces."""
 
     kept_id: str
     embedding: npt.ArrayLike
@@ -170,7 +170,7 @@ class OperationDraft:
 
 @dataclass(frozen=True, slots=True)
 class Tip:
-    """The newest change of a ledger at some time, named so that no other history has it."""
+    """The newest change of a ledger at some time, with a name that is unique among all histories."""
 
     number: int = 0
     name: str = ""
@@ -208,10 +208,10 @@ class Context:
     """The log whose later records lend their words to earlier ones."""
 
     within: str
-    """The metadata key whose value they share. Among those that do, they stand in the order of `created_at`."""
+    """Metadata key that identifies the log of a record. The records of a log are ordered by `created_at`."""
 
     shares: tuple[float, ...] = CONTEXT_SHARES
-    """How much the words of the next record count, of the one after it, and so on."""
+    """Weights of the words of the next records, nearest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

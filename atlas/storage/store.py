@@ -298,7 +298,7 @@ class Store:
         return self._undo_many(wanted, None)
 
     def apply_undo(self, wanted: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
-        """Apply a plan, as one operation. What came later is left, and counted.
+        """Apply a plan as one operation. Later changes are kept, and counted.
 
         Raises:
             PlanOutdated: Some of it was changed or undone since. Nothing was done.
@@ -359,7 +359,7 @@ class Store:
         return sum(self.collection(name).parts.nearest.upkeep.finish() for name in self.ledger.collections())
 
     def close(self) -> None:
-        """Write what waits, bring indexes up to the ledger, and let go of every file, also where the first two fail.
+        """Write buffered rows, bring indexes up to the ledger, and close every file even if the first two fail.
 
         A later call opens them again.
         """

@@ -82,6 +82,9 @@ def run_python(page: Path, directory: Path, served: Mapping[str, str] = MappingP
 
 # Python
 
+OTHER_PAGES = [page for page in with_python(PAGES) if page not in (README, PYTHON, RUNS, SERVED)]
+"""Pages with examples of which no more is expected than that they run."""
+
 
 def test_the_example_of_the_readme_stores_finds_prunes_and_undoes(tmp_path):
     printed = run_python(README, tmp_path)
@@ -109,11 +112,37 @@ def test_the_examples_that_record_runs_do_what_their_page_says(tmp_path):
         assert (second.outcome.success, second.feedback) == (False, "there is no file for June")
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in with_python(PAGES) if page not in (README, PYTHON, RUNS, SERVED)], ids=page_id
-)
-def test_the_python_examples_of_a_page_run(page, tmp_path):
-    run_python(page, tmp_path)
+RUN_ALL = """
+import contextlib, io, json, os, sys, traceback, types
+
+failures = {}
+for page, directory, program in json.load(sys.stdin):
+    os.chdir(directory)
+    main = sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(program, page, "exec"), main.__dict__)
+    except BaseException:
+        failures[page] = traceback.format_exc()
+print(json.dumps(failures))
+"""
+
+
+@pytest.fixture(scope="module")
+def failures(tmp_path_factory) -> dict[str, str]:
+    """The errors of pages' examples, by page. One process runs all, as loading a model takes longest."""
+    programs = [
+        (page_id(page), str(tmp_path_factory.mktemp("page")), "\n".join(blocks(text_of(page), "python")))
+        for page in OTHER_PAGES
+    ]
+    run = subprocess.run([sys.executable, "-c", RUN_ALL], input=json.dumps(programs), capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+@pytest.mark.parametrize("page", OTHER_PAGES, ids=page_id)
+def test_the_python_examples_of_a_page_run(page, failures):
+    assert failures.get(page_id(page), "") == ""
 
 
 def test_the_examples_of_a_server_do_what_their_page_says(tmp_path):

@@ -130,7 +130,7 @@ class Readers:
         self._readers: dict[Any, Reader] = {}
 
     def read(self, form: Any, value: Any, noun: str) -> Any:
-        """Return the value of a type that JSON stands for.
+        """Decode a JSON value as a type.
 
         Args:
             noun: Name of the value in errors.

@@ -26,7 +26,7 @@ _TEXTS = "texts"
 """Name of the checksum of the queries in the file."""
 
 _STEPS = 127
-"""A number of a word piece's vector is kept as one of this number of steps on either side of 0."""
+"""Quantisation of word pieces' vectors: number of steps on either side of 0."""
 
 
 def write_queries(directory: Path, encoder: OnnxEncoder, projection: Projection) -> None:
@@ -61,11 +61,11 @@ def known_queries(texts: Sequence[str]) -> Mapping[str, tuple[Vector, TokenVecto
 
 
 def checksum() -> str:
-    """Return a checksum of the queries, in their order. The file has that of those that it was made of."""
+    """Return a checksum of the queries, in their order. The file contains the checksum of its own."""
     return hashlib.sha256(json.dumps(calibration_queries_in(LANGUAGES)).encode()).hexdigest()
 
 
-def kept_checksum() -> str:
+def stored_checksum() -> str:
     """Return the checksum of the queries that the file was made of."""
     with np.load(DIRECTORY / QUERIES) as columns:
         return str(columns[_TEXTS])

@@ -1,4 +1,4 @@
-"""Protea's log: a reflection finds the crash of its generation, among all crashes and in the whole log."""
+"""Retrieval tasks of Protea's log: find the crash of a reflection, among all crashes or in the whole log."""
 
 from __future__ import annotations
 

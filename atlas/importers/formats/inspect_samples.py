@@ -127,7 +127,7 @@ def _task(sample: Json, header: Header, attachments: Attachments) -> Task:
 
 
 def _input_text(value: Any, attachments: Attachments) -> str:
-    """Return the input: a string, or messages, of which the system's are left out if there are others."""
+    """Return the input, a string or messages. System messages are left out if there are others."""
     if not isinstance(value, list):
         return conversation.content(value, "input", attachments.resolve).text
     messages = [_message(message, f"input[{n}]", attachments) for n, message in enumerate(value)]

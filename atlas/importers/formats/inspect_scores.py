@@ -21,7 +21,7 @@ class Verdict:
     success: bool | None
     partial_score: float | None
     values: Mapping[str, Any]
-    """Each scorer's value as the log has it."""
+    """Value of each scorer, unconverted."""
 
 
 def scores(sample: Json) -> Mapping[str, Json]:

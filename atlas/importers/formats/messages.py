@@ -15,7 +15,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Task, Trajectory
-from atlas.importers.fields import as_list, as_object, as_text, present
+from atlas.importers.fields import as_object, as_text, present
 from atlas.importers.files import Record, lines, parse_json, read_document, read_head
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT
@@ -54,7 +54,7 @@ def _from_line(record: Record) -> Trajectory:
 def _attempt(value: Any, model: str = "") -> Trajectory:
     if not isinstance(value, list):
         raise InvalidInput("messages should be a list of messages, but is none")
-    listed = [as_object(message, f"messages[{n}]") for n, message in enumerate(as_list(value, "messages"))]
+    listed = [as_object(message, f"messages[{n}]") for n, message in enumerate(value)]
     messages = [conversation.openai_message(message, f"messages[{n}]") for n, message in enumerate(listed)]
     _, spoken = conversation.split_system(messages)
     if not any(message.role == AGENT for message in spoken):

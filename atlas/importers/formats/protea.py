@@ -51,7 +51,7 @@ LOCKED_SECONDS = 5.0
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 WITHOUT = ("embedding",)
-"""Columns that do not come over. Any that is not named here comes as metadata, such as `protea_keywords`."""
+"""Columns that are not imported. All others become metadata, such as `protea_keywords`."""
 
 ARCHIVED = "archived_ids"
 """Key of the metadata in which an entry that Protea's compaction wrote lists the rows it sums up."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from atlas.core.unseen import shown_id, written_out
+from atlas.core.unseen import escape_invisible, shown_id
 from atlas.llm.instructions import latin, reads_like
 
 FIELD_CHARACTERS = 1_200
@@ -54,7 +54,7 @@ class RecordText:
         """Add a field, unless it is empty. Each line has the field's name or `FURTHER` as a prefix."""
         self._fields.append((name, text))
         bounded = self._bounded(text.strip())
-        lines = [written_out(line) for line in defanged(bounded).splitlines() if line.strip()]
+        lines = [escape_invisible(line) for line in defanged(bounded).splitlines() if line.strip()]
         if mark := self._mark(bounded):
             self.lines += [f"  {name}: {mark}", *(f"{FURTHER}{QUOTE}{line}" for line in lines)]
         elif lines:
@@ -66,7 +66,7 @@ class RecordText:
         lines = defanged(bounded).split("\n") if bounded else []
         self._has_code = bool(lines)
         self.lines.append(f"  Code: {self._mark(bounded)}".rstrip())
-        self.lines += [f"{FURTHER}{written_out(line)}" if line.strip() else FURTHER.rstrip() for line in lines]
+        self.lines += [f"{FURTHER}{escape_invisible(line)}" if line.strip() else FURTHER.rstrip() for line in lines]
 
     def gist(self) -> RecordText:
         """Return the truncated title and fields, each on one line, with a placeholder for code."""
@@ -126,7 +126,7 @@ _OPENING = re.compile(r"[<≮＜﹤‹⟨〈«]|&n?v?lt;?|&#0*60;?|&#x0*3c;?|\\(
 
 def one_line(text: str) -> str:
     """Return a string on one line, with invisible characters escaped."""
-    return written_out(" ".join(text.split()))
+    return escape_invisible(" ".join(text.split()))
 
 
 def _bounded(text: str, characters: int) -> str:

@@ -60,7 +60,7 @@ def _output(command: Sequence[str], root: Path, seconds: float = 30.0, max_outpu
 
 
 def _inner(path: str) -> str:
-    """The path, once it is known to stay below the root: given two of which one does not, git compares the files."""
+    """The path, checked to be below the root: git would compare the files if one of two paths were outside."""
     _parts(path)
     return path
 

@@ -53,7 +53,7 @@ def memory_named(memory: MemorySystem, name: MemoryName) -> Memory[Any]:
 
 @contextmanager
 def counting_secrets_of(response: Response) -> Iterator[Mapping[str, int]]:
-    """Yield the number of secrets, by kind, that the block replaces. A header of the answer has it too."""
+    """Yield the number of secrets that the block replaces, by kind. It is also sent as a header."""
     with counting_secrets() as found:
         yield found
     if found:

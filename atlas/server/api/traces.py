@@ -78,7 +78,7 @@ def _request(body: bytes, kind: str) -> Any:
 
 
 def _unpacked(body: bytes, encoding: str) -> bytes:
-    """Return a body without its compression, of which no more is unpacked than is taken."""
+    """Unpack a compressed body, up to the largest size that is accepted."""
     if encoding in ("", "identity"):
         return body
     if encoding != "gzip":

@@ -23,7 +23,7 @@ NOTHING: dict[str, Any] = {}
 
 
 class AsciiResponse(JSONResponse):
-    """A response as JSON whose other characters are escaped, so that it holds whatever a text may hold."""
+    """A JSON response with all but ASCII characters escaped, so that it can hold lone surrogates."""
 
     def render(self, content: Any) -> bytes:
         """Return the body."""

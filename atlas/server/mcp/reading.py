@@ -96,7 +96,7 @@ def search_by_words(
     cursor: str = "",
     like: str = "",
 ) -> str:
-    """Do as `search` does, by words alone. What is like a record needs no embedding model."""
+    """Do as `search` does, by keywords only. A search for records like another one needs no model anyway."""
     if like or not query:
         return search(memory, query, where, among, k, cursor, like)
     skipped = _skipped(cursor)

@@ -43,5 +43,5 @@ class DecisionBook:
 
 
 def decision_name(collection: str, ids: Iterable[str]) -> str:
-    """Return the name of a decision on records that are judged together, in whatever order they come."""
+    """Return the name of a decision on a group of records, independent of their order."""
     return hashlib.blake2b("\0".join([collection, *sorted(ids)]).encode(), digest_size=16).hexdigest()

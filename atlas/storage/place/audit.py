@@ -30,7 +30,7 @@ MODEL_CHOSEN = "language model chosen"
 PURGED, RESTORED, BACKED_UP = "purged", "restored a backup", "made a backup"
 
 _REST_SECONDS = 60.0
-"""Time in which equal refusals make at most two lines, so that guessing keys cannot fill the disk."""
+"""Period in which equal refusals add at most two lines, so that guessing keys cannot fill the disk."""
 
 _MAX_TOLD_APART = 50
 """Maximum number of distinct refusals counted in that time."""

@@ -1,4 +1,4 @@
-"""Copies of a ledger in PostgreSQL: each is a SQLite ledger, as a store in a directory has it."""
+"""Copies of a ledger in PostgreSQL: each is a SQLite ledger, like that of a store in a directory."""
 
 from __future__ import annotations
 

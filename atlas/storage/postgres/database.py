@@ -130,7 +130,7 @@ class PostgresConnection:
         self._rows = {}
 
     def _write_rows_of(self, statement: str) -> None:
-        """Write the rows that wait if a statement names the table of any."""
+        """Write the buffered rows if a statement names one of their tables."""
         if self._rows and any(table in statement for table, _ in self._rows):
             self.write_rows()
 

@@ -56,7 +56,7 @@ def by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tup
 
 
 def merged(parts: Sequence[WordPlaces]) -> WordPlaces:
-    """Return several parts as one. A record that stands in several has the places of all of them."""
+    """Merge parts. A record of several parts gets the places of all of them."""
     if not parts:
         return no_one()
     if len(parts) == 1:
@@ -135,6 +135,6 @@ def side_by_side(words: Sequence[WordPlaces]) -> WordPlaces:
 
 
 def occurrences(part: WordPlaces) -> Seqs:
-    """Return record and place of each occurrence as one number."""
+    """Return each occurrence as one number, of its record and place."""
     keys: Seqs = np.sort((np.repeat(part.seqs, part.often) << 32) | part.places)
     return keys

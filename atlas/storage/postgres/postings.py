@@ -76,7 +76,7 @@ _MERGE = f"""
         string_agg(often, ''::bytea ORDER BY first_seq), string_agg(places, ''::bytea ORDER BY first_seq)
     FROM placed GROUP BY key, term, trunc(part)
 """
-"""Brings the small rows of words together whose records are one after another: their bytes need only be joined.
+"""Merges the small rows of words whose ranges of records do not overlap, by joining their bytes.
 
 Parameters: as above, and words that are left out."""
 
@@ -222,7 +222,7 @@ def forget(connection: Connection) -> None:
 
 
 def is_scattered(connection: Connection, collection: str) -> bool:
-    """Return whether a collection's words are in so many rows that looking them up takes far too long."""
+    """Return whether a collection's words are in too many rows for a fast look-up."""
     row = connection.execute("SELECT n_parts > ? FROM word_tables WHERE collection = ?", (MAX_PARTS, collection))
     found = row.fetchone()
     return bool(found and found[0])
@@ -250,7 +250,7 @@ def merge_parts(connection: Connection, collection: str, after: str) -> str | No
 
 
 def _merge_mixed(connection: Connection, key: int, terms: Sequence[str]) -> None:
-    """Bring the small rows of words together whose records are not one after another from row to row."""
+    """Merge the small rows of words whose ranges of records overlap."""
     rows = connection.execute(
         "SELECT term, segment, seqs, often, places FROM word_postings "
         "WHERE key = ? AND n < ? AND term IN (SELECT value FROM json_each(?))",
@@ -294,7 +294,7 @@ def _listed(postings: Iterable[tuple[str, WordPlaces]]) -> Iterator[tuple[str, i
 
 
 def is_token(word: str) -> bool:
-    """Return whether a word is one token as it is."""
+    """Return whether a word is a single token."""
     return tokens(word) == [word]
 
 

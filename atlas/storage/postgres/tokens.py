@@ -23,7 +23,7 @@ _tokenizer.execute("CREATE VIRTUAL TABLE terms USING fts5vocab(texts, instance)"
 
 
 def tokens_of_record(text: str) -> list[str]:
-    """Return the tokens of a record's text, with those that are added so that it is found."""
+    """Return the tokens of a record's text, and further ones that help to find it."""
     return tokens(searchable(text))
 
 

@@ -29,7 +29,7 @@ TABLES: dict[str, str] = {
     "marks": "collection, record_id, name, position, value",
     "lost_marks": "collection, record_id",
 }
-"""The columns of each table that is copied, those that others refer to first. `meta` and attributes are beside."""
+"""Columns of each copied table, referenced tables first. `meta` and attributes are copied separately."""
 
 ENGINES_OWN = ("schema_version", DOMAIN_NAMES, DOMAINS_NAMED)
 """Names of `meta` that belong to the engine."""

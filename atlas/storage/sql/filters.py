@@ -16,7 +16,7 @@ from atlas.storage.sql.connection import Connection, Dialect, Numbers, Sql, Text
 USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
 
 FIRST_TO_NAME = "NOT EXISTS (SELECT 1 FROM attributes e WHERE e.key = m.key AND e.value = m.value AND e.seq < m.seq)"
-"""Condition that `m`, one id of a `merged_from`, is of the first live record that names it, for which alone it counts.
+"""SQL condition: the merged id `m` counts for this record, the first live one that lists it in `merged_from`.
 
 Two may name it where one that was merged into another was brought back beside it.
 """

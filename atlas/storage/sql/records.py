@@ -380,7 +380,7 @@ _SAYING = (
     "(SELECT key FROM attribute_keys WHERE collection = ?1 AND name = 'merged_hashes') "
     "AND value IN (SELECT value FROM json_each(?2))"
 )
-"""Content hashes, and the live records that have or stand for them, without those that wait for the review of others.
+"""Content hashes, with the live records that have or replace them. Records that others must review are left out.
 
 Parameters: collection, hashes as JSON, name of whoever asks.
 """

@@ -47,7 +47,7 @@ class SqlUsage:
         return {record_id: found.get(record_id, NO_USAGE) for record_id in ids}
 
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return each use of each record, and of those that were merged into it, oldest first. Of one attempt one."""
+        """Return the uses of each record and of those merged into it, oldest first, at most one for each attempt."""
         absorbed, columns = absorbed_sql(collection, ids), "record_id, kind, success, task_id, created_at, actor, seq"
         with self._database.read() as connection:
             rows = connection.execute(

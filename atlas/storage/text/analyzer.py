@@ -176,7 +176,7 @@ def _terms(token: str) -> Iterator[Term]:
 
 
 def _of_run(run: str) -> Iterator[Term]:
-    """Return the pairs in a run of CJK, and the whole of it. Of a single character, whatever it begins."""
+    """Return the terms of a run of CJK characters: its pairs and itself, or the prefix that a single one is."""
     pairs = [run[i : i + 2] for i in range(len(run) - 1)]
     yield from map(Term, pairs)
     if not pairs:

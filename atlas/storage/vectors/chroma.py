@@ -93,13 +93,13 @@ class ChromaIndex(LocalIndex):
             return Seal()
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
-        """Open the files to write on from a seal, which is broken until the writer sets the next one.
+        """Open the files for writing. The seal is invalid until the writer sets the next one.
 
         Args:
-            n_changes: Makes no difference, as each takes as long.
+            n_changes: Ignored.
 
         Raises:
-            IndexUnusable: They are not those that it was set over; they were deleted, say, after it was read.
+            IndexUnusable: The files do not match the seal. For example, they were deleted after it was read.
         """
         with self._used():
             self._open(seal, to_write=True)
@@ -107,14 +107,14 @@ class ChromaIndex(LocalIndex):
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
-        """Finish writing: let go of the files, then record the position of the ledger that they have followed.
+        """Finish writing: close the files, then record the position in the ledger.
 
         Args:
-            change: The newest change of the ledger that they have followed, and its name.
+            change: The newest change of the ledger that the files contain, and its name.
             n_keys: Expected number of keys.
 
         Raises:
-            IndexUnusable: They hold another number, or were deleted or replaced while they were written.
+            IndexUnusable: The files hold another number of keys, or were deleted or replaced during the write.
         """
         with self._used():
             n_held = int(self._to_write().count())
@@ -157,10 +157,10 @@ class ChromaIndex(LocalIndex):
         """Return at most k keys with their similarity, highest first. Approximate, so one in a hundred may be missing.
 
         Args:
-            seal: Answer only from the files that it was set over; else from those that exist.
+            seal: Answer only from files that match this seal. None for the present files.
 
         Raises:
-            IndexUnusable: There is another seal, or it was removed, or the files are damaged.
+            IndexUnusable: The seal has changed or is missing, or the files are damaged.
         """
         if k <= 0:
             return []
@@ -175,7 +175,7 @@ class ChromaIndex(LocalIndex):
             return int(self._to_read(self.seal()).count())
 
     def exists(self) -> bool:
-        """Return whether there are any files, in whatever state."""
+        """Return whether there are any files, damaged or not."""
         return self._directory.exists()
 
     @property
@@ -184,7 +184,7 @@ class ChromaIndex(LocalIndex):
         return self._system is not None
 
     def clear(self) -> bool:
-        """Forget everything, whatever state the files are in. Return False in a process that may not use them."""
+        """Delete all files, even damaged ones. Return False in a process that may not use them."""
         with self.locked() as is_held:
             if not is_held:
                 return False
@@ -240,7 +240,7 @@ class ChromaIndex(LocalIndex):
         return self._collection
 
     def _open(self, seal: Seal, *, to_write: bool = False) -> None:
-        """Open the files, if they are those that a seal was set over. To write, put a mark in the place of the seal."""
+        """Open the files that match a seal. To write, replace the seal by a mark."""
         self.close()
         if self.seal() != seal:
             raise IndexUnusable("the index was deleted or replaced after its seal was read")
@@ -291,7 +291,7 @@ class ChromaIndex(LocalIndex):
 
     @contextmanager
     def _used(self) -> Iterator[None]:
-        """Hold the lock, and turn whatever a damaged index makes ChromaDB raise into `IndexUnusable`."""
+        """Hold the lock, and turn the errors of ChromaDB on a damaged index into `IndexUnusable`."""
         with self.locked() as is_held:
             if not is_held:
                 raise IndexUnusable("ChromaDB cannot be used in a process forked from one that has used it")

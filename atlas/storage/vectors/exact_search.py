@@ -80,7 +80,7 @@ class ExactSearch:
         return dict(self.memory.query(vector, len(seqs), among=seqs))
 
     def count_index_query(self, now: Position) -> None:
-        """Count a query that the index has answered, as the share of all records that it stands for."""
+        """Count a query that the index has answered as a scan of one in `MANY_QUERIES` records."""
         self._count_read(now.revision / MANY_QUERIES, now)
 
     def load(self) -> None:

@@ -88,7 +88,7 @@ class IndexUpkeep:
         return now.revision - (0 if self._follower.flaw(written, now) else written.revision) > lag_rows
 
     def n_behind(self) -> int:
-        """Return how many changes the index lacks. 0 if queries do without it."""
+        """Return how many changes the index lacks, 0 if queries do not need it."""
         if self._index is None:
             return 0
         now = self._follower.position()

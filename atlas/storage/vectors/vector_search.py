@@ -98,12 +98,12 @@ class Nearest:
             return self.exact.similarities(vector, seqs, self._begin())
 
     def is_exact(self) -> bool:
-        """Return whether queries compare every vector and do without the index, as they are few."""
+        """Return whether vectors are so few that queries compare all of them."""
         return not self._count.exceeds(self._exact_max_rows, self._ledger.position(self._collection))
 
     @property
     def problem(self) -> str:
-        """The reason, as a sentence, why queries that need the index do without it. Empty if they do not."""
+        """The reason, as a sentence, why queries cannot use an index that they need. Empty if they can."""
         return OUT_OF_REACH if self.index is not None and self.index.fault and not self.is_exact() else ""
 
     def close(self) -> None:

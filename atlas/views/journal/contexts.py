@@ -34,7 +34,7 @@ class ContextQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldEntry:
+class ContextEntry:
     """One entry of a context."""
 
     row: EntryRow
@@ -49,7 +49,7 @@ class ToldEntry:
 class ContextView:
     """A context in its order, the most urgent entry first."""
 
-    entries: tuple[ToldEntry, ...]
+    entries: tuple[ContextEntry, ...]
     n_tokens: int
     caption: str
     """Contains no text of entries."""
@@ -75,7 +75,7 @@ def context_view(memory: MemorySystem, query: ContextQuery) -> ContextView:
     of_budget = f" of {query.token_budget:,}" if query.token_budget is not None else ""
     return ContextView(
         entries=tuple(
-            ToldEntry(row=row, text=Text(entry.content), n_tokens=size)
+            ContextEntry(row=row, text=Text(entry.content), n_tokens=size)
             for row, entry, size in zip(rows, entries, sizes, strict=True)
         ),
         n_tokens=n_tokens,

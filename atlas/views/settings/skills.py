@@ -14,6 +14,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedConcept, ExportedStrategy, decode_line, encode_line
@@ -26,6 +27,7 @@ from atlas.views.shared.rates import rate_sentence
 from atlas.views.shared.wording import counted
 
 SKILL, RECORD, OVERVIEW = "SKILL.md", "atlas.jsonl", "AGENTS.md"
+OVERVIEW_HEADING = "## Learned skills\n"
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1_024
 """Longest name and description, in characters, that the specification allows."""
@@ -34,6 +36,9 @@ SUFFIXES = {"python": "py", "javascript": "js", "typescript": "ts", "bash": "sh"
 """Suffixes of files, by language. Other code is written as text."""
 
 Skill = ExportedStrategy | ExportedConcept
+
+_IS_RANDOM = re.compile("[0-9a-f]{32}")
+"""Ids that differ in their first characters. Those of other programs may all begin alike."""
 
 
 def read_skills(memory: MemorySystem) -> dict[str, Skill]:
@@ -70,7 +75,7 @@ def skill_name(skill: Skill) -> str:
     )
     id = skill.strategy.id if isinstance(skill, ExportedStrategy) else skill.concept.id
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    tail = re.sub(r"[^a-z0-9]", "", id.lower())[:8] or "x"
+    tail = (id if _IS_RANDOM.fullmatch(id) else sha256(id.encode()).hexdigest())[:8]
     words = re.sub(r"[^a-z0-9]+", "-", plain)[: MAX_NAME - len(tail) - 1].strip("-")
     return f"{words}-{tail}" if words else f"skill-{tail}"
 
@@ -89,7 +94,7 @@ def overview(skills: Mapping[str, Skill]) -> str:
         f"- [{name}]({name}/{SKILL}): {_one_line(_description(skill), 200)}" for name, skill in sorted(skills.items())
     ]
     intro = "Skills learned from earlier work. Read the one that fits before you begin a task.\n"
-    return "\n".join(["## Learned skills", "", intro, *lines, ""])
+    return "\n".join([OVERVIEW_HEADING, intro, *lines, ""])
 
 
 def _description(skill: Skill) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from atlas.core.unseen import has_unseen, written_out
+from atlas.core.unseen import escape_invisible, has_unseen
 
 _CODES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and movements
@@ -26,4 +26,4 @@ def readable(text: str) -> str:
     if not has_unseen(text):
         return text
     bare = _LINE_ENDS.sub("\n", _OVERSTRUCK.sub("", _CODES.sub("", text)))
-    return "\n".join(written_out(line) if has_unseen(line) else line for line in bare.split("\n"))
+    return "\n".join(escape_invisible(line) if has_unseen(line) else line for line in bare.split("\n"))

@@ -9,9 +9,9 @@ from atlas.views.journal.contexts import (
     FOR_EVOLUTION,
     FOR_TASK,
     QUOTAS,
+    ContextEntry,
     ContextQuery,
     ContextView,
-    ToldEntry,
     context_view,
     quota_sentence,
 )
@@ -55,7 +55,7 @@ def _ask() -> ContextQuery:
     return ContextQuery(purpose=purpose or FOR_EVOLUTION, task=task or "", limit=limit, token_budget=budget)
 
 
-def _draw_entry(entry: ToldEntry) -> None:
+def _draw_entry(entry: ContextEntry) -> None:
     with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.text(f"{entry.row.entry_type}, generation {entry.row.generation:,}, about {entry.n_tokens:,} tokens")

@@ -15,6 +15,9 @@ from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
+from atlas.infra import fork_safety
+from atlas.storage.sql.connection_pool import ConnectionPool
+
 VERSION = "pginstall18"
 
 
@@ -94,6 +97,16 @@ class Server:
             extra_groups=[] if account else None,
             cwd=self.directory,
         )
+
+
+def close_idle_connections() -> None:
+    """Close the connections of all stores of this process, which open new ones on demand.
+
+    A store that a test left open would keep its own until it is collected, and a server takes 100.
+    """
+    for resource in list(fork_safety._watched):
+        if isinstance(resource, ConnectionPool):
+            resource.close()
 
 
 @contextmanager

@@ -82,9 +82,13 @@ def test_quantiles_of_the_beta_distribution_are_those_of_scipy(probability):
     assert {pair: difference for pair, difference in differences.items() if not difference <= 1e-9} == {}
 
 
-@given(st.floats(0, 1), st.floats(1e-3, 1e5), st.floats(1e-3, 1e5))
+@given(st.floats(0, 1, allow_subnormal=False), st.floats(1e-3, 1e5), st.floats(1e-3, 1e5))
 def test_shares_of_the_beta_distribution_are_those_of_scipy(x, alpha, beta):
     assert beta_share(x, alpha, beta) == pytest.approx(betainc(alpha, beta, x), abs=1e-9)
+
+
+def test_a_share_is_known_where_the_density_is_beyond_the_largest_number():
+    assert beta_share(5e-324, 0.03125, 1.0) == pytest.approx(5e-324**0.03125, rel=1e-12)
 
 
 def test_an_interval_of_a_success_rate_imports_no_scipy():

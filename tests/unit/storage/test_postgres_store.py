@@ -14,8 +14,9 @@ from atlas.storage.maintenance.doctor import examine
 from atlas.storage.postgres import postings
 from atlas.storage.postgres.schema import VERSION
 from atlas.storage.store import LABEL, Store
-from tests.support.storage.engines import run_in
+from tests.support.storage.engines import rows_of, run_in
 from tests.support.storage.ledgers import THINGS, Opened, vector_of
+from tests.support.storage.postgres import close_idle_connections
 
 
 @pytest.fixture
@@ -162,6 +163,14 @@ def test_a_connection_that_the_server_ended_is_made_again(opened, postgres_addre
         opened.add("b")
     opened.add("c")
     assert set(opened.ids()) == {"a", "c"}
+
+
+def test_a_store_that_is_left_open_keeps_no_connection_and_may_be_used_on(opened, postgres_address):
+    opened.add("a")
+    close_idle_connections()
+    count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'atlas'"
+    assert rows_of(postgres_address, count) == [(0,)]
+    assert opened.ids() == ["a"]
 
 
 def test_texts_that_postgresql_cannot_hold_come_back_as_they_were(opened):

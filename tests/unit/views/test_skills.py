@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 import yaml
 
 import atlas
+from atlas.cli import main
 from atlas.cli.exchange import export_skills
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
@@ -101,6 +103,38 @@ def test_an_edited_skill_is_not_overwritten(filled, tmp_path):
     with pytest.raises(InvalidInput, match=r"double-cccccccc/SKILL\.md should be as exported, but was edited"):
         export_skills(filled, tmp_path)
     assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["double-cccccccc/SKILL.md", "AGENTS.md"])
+def test_a_file_of_another_program_is_not_overwritten(filled, tmp_path, name):
+    own = tmp_path / name
+    own.parent.mkdir(exist_ok=True)
+    own.write_bytes("Für mich\n".encode("latin-1"))
+    with pytest.raises(InvalidInput, match=re.escape(name)):
+        export_skills(filled, tmp_path)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [own]
+
+
+def test_an_edited_skill_in_another_encoding_is_reported(filled, tmp_path):
+    export_skills(filled, tmp_path)
+    for name in ("SKILL.md", "atlas.jsonl"):
+        (tmp_path / "double-cccccccc" / name).write_bytes("Für mich\n".encode("latin-1"))
+        with pytest.raises(InvalidInput, match="double-cccccccc"):
+            export_skills(filled, tmp_path)
+
+
+def test_skills_whose_titles_and_beginnings_of_ids_are_equal_have_names_of_their_own(memory, tmp_path):
+    for number in range(2):
+        memory.strategies.add(replace(STRATEGY, id=f"strategy-{number}", suggestion=f"Wait {number}."))
+    export_skills(memory, tmp_path)
+    texts = [path.read_text() for path in tmp_path.glob("*/SKILL.md")]
+    assert sorted(front(text)["metadata"]["id"] for text in texts) == ["strategy-0", "strategy-1"]
+
+
+def test_options_of_a_file_are_refused_with_skills(tmp_path, capsys):
+    assert main(["export", "--skills", str(tmp_path / "skills"), "--vectors"]) == 1
+    assert "leave them out with --skills" in capsys.readouterr().err
+    assert not (tmp_path / "skills").exists()
 
 
 def test_retired_strategies_are_left_out_and_their_old_files_named(filled, tmp_path):

@@ -103,7 +103,7 @@ class _Session:
 
     def _add(self, message: Message, event: Json, record: Record) -> None:
         request = self.requests.answered()
-        if message.text or message.calls or message.role != AGENT:
+        if message.action or message.thought or message.role != AGENT:
             request.messages.append(message)
         model = as_object(event.get("data") or {}, "data").get("model")
         request.agent = model if isinstance(model, str) and model else request.agent

@@ -26,7 +26,7 @@ from atlas.importers.rows import Limits, Row, convert
 
 SOURCE = "vscode-chat"
 
-_VOTES = {0: "down", 1: "up"}
+_VOTES: dict[float | None, str] = {0: "down", 1: "up"}
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -52,9 +52,9 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     for position, value in enumerate(requests, start=1):
         row = convert(position, partial(_attempt, value, position, session, previous), offset=len(raw))
         if isinstance(row.item, Trajectory):
-            previous = row.item.id
             if not row.item.steps:
                 continue
+            previous = row.item.id
         yield row
 
 
@@ -75,7 +75,7 @@ def _attempt(value: Any, position: int, session: str, previous: str) -> Trajecto
         agent=as_text(request.get("modelId"), "modelId"),
         error=as_text(error.get("message"), "errorDetails.message")
         or ("cancelled" if request.get("isCanceled") else ""),
-        vote=_VOTES.get(int(vote), "") if vote is not None else "",
+        vote=_VOTES.get(vote, ""),
         metadata=present(follows=previous),
         messages=_messages(parts),
     ).attempt()

@@ -22,7 +22,7 @@ from atlas.storage.marks.judgements import JUDGED, read_judgement
 from atlas.storage.records import Moment, OperationDraft
 from atlas.storage.sql.connection import Connection, Database, Texts
 from atlas.storage.sql.history.operations import check_records_unchanged
-from atlas.storage.sql.history.quotes import QuotedTexts, quotes, sought
+from atlas.storage.sql.history.quotes import QuotedTexts, quoted_texts, quotes
 from atlas.storage.sql.marks import forget_lost, read_marks, write_marks
 from atlas.storage.sql.meta import (
     GONE,
@@ -65,7 +65,7 @@ class SqlPurges:
         with self._database.read() as connection:
             keys = dict.fromkeys(key for beginning in ids for key in _found(connection, beginning, collection))
             images = {key: list(_images(connection, *key)) for key in keys}
-            what = sought(list(chain.from_iterable(images.values())), [record_id for _, record_id in keys])
+            what = quoted_texts(list(chain.from_iterable(images.values())), [record_id for _, record_id in keys])
             marked = ((name, i, {"marks": encode_marks(m)}) for name, i, m in _marks(connection))
             return PurgeTraces(
                 records=tuple(_doomed(connection, *key, images[key]) for key in keys),
@@ -261,7 +261,7 @@ def _forget_traces(
 ) -> None:
     """Remove derived traces of purged records from other rows: hashes, names, ids of tasks."""
     every = list(chain.from_iterable(images.values()))
-    what = sought(every, [])
+    what = quoted_texts(every, [])
     for operation_id in _quoting_reasons(connection, what):
         connection.execute("UPDATE operations SET reason = ? WHERE id = ?", (REASON_GONE, operation_id))
     judged = _judged(connection, images, what)
@@ -279,7 +279,7 @@ def _forget_traces(
 
 
 def _forget_held_hashes(connection: Connection, hashes: Iterable[str]) -> None:
-    """Empty hashes where a record that stands for a purged one keeps them: of a short secret one could be guessed."""
+    """Empty a purged record's hashes where its replacement keeps them: a short secret could be guessed from one."""
     holds = (
         "value IN (SELECT value FROM json_each(?)) AND key IN "
         "(SELECT key FROM attribute_keys WHERE name = 'merged_hashes')"

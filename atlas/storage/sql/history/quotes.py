@@ -59,7 +59,7 @@ class QuotedTexts:
         return found | self.passages.intersection(chain.from_iterable(map(passages_of, every)))
 
 
-def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> QuotedTexts:
+def quoted_texts(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> QuotedTexts:
     """Return the passages to search for, from all versions of records and marks."""
     texts = list(dict.fromkeys(chain.from_iterable(map(texts_of, images))))
     trajectories = {parsed(image["metadata"]).get("trajectory_id", "") for image in images if "metadata" in image}

@@ -82,7 +82,7 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
 def undo_many(
     database: Database, clock: Clock, wanted: Operations, *, actor: str, reason: str, expected: UndoneMany | None
 ) -> UndoneMany:
-    """Undo operations that are wanted, the newest first, as one new operation. Undoing that one does them again.
+    """Undo operations, newest first, as one new operation. Undoing the new operation restores them.
 
     Operations that conflict with later changes are skipped and listed, and undone ones are skipped. Operations after a
     preview are only counted, so that an active writer does not block the undo.
@@ -95,7 +95,7 @@ def undo_many(
     """
     try:
         with database.write() as connection:
-            left = _left_to_undo(connection, wanted)
+            left = _operations_to_undo(connection, wanted)
             draft = OperationDraft(id=new_id(), kind=UNDO, actor=actor, reason=reason, is_reviewed=is_under_review())
             writer = LedgerWriter(connection, draft, clock.now())
             if expected is None:
@@ -110,7 +110,7 @@ class _PreviewDone(Exception):
         self.done = done
 
 
-def _left_to_undo(connection: Connection, wanted: Operations) -> list[Operation]:
+def _operations_to_undo(connection: Connection, wanted: Operations) -> list[Operation]:
     """Return the matching operations to undo, newest first."""
     every = read_operations(connection, wanted, limit=-1, offset=0)
     ids = {operation.id for operation in every}
@@ -303,7 +303,7 @@ def _read_changes(connection: Connection, operation_id: str) -> Iterator[_Change
 
 
 def _marked_since(connection: Connection, change: _Change) -> bool:
-    """Return whether a record's marks are in another state than right after a change of it."""
+    """Return whether a record's marks differ from those at the time of a change of it."""
     row = connection.execute(
         "SELECT coalesce(state_after, seq) FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
         "AND seq < ? ORDER BY seq DESC LIMIT 1",

@@ -39,7 +39,7 @@ class WordCache:
     def __init__(self) -> None:
         self._postings: dict[tuple[str, str], tuple[Position, Postings]] = {}
         self._n_read = 0
-        """Postings that were read since all were let go."""
+        """Number of postings that were read since the cache was last emptied."""
 
         self._lengths: dict[str, tuple[Position, Numbers]] = {}
         """Of each table, the lengths of records by number. Not a number if it was not read."""

@@ -114,7 +114,7 @@ def rebuild_word_table(connection: Connection, collection: str) -> None:
 
 
 def is_scattered(connection: Connection, collection: str) -> bool:
-    """Return whether a collection's table is in so many parts that looking words up takes far too long."""
+    """Return whether a collection's table is in too many parts for a fast look-up."""
     table = word_table(connection, collection)
     if table is None:
         return False
@@ -162,7 +162,7 @@ def read_totals(connection: Connection, table: str) -> Totals:
 
 
 def read_postings(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
-    """Return the postings of words that are one token. Words that occur too often are left out.
+    """Return the postings of words that are single tokens. Words that occur too often are left out.
 
     A word that a few records repeat without end would take as long as one that all of them hold.
     """

@@ -71,8 +71,7 @@ class IndexNote:
     """Unneeded namespaces that the service has still to delete."""
 
     stay: tuple[str, ...] = ()
-    """Namespaces that stay in the service: those of the ledger that this one is a copy of, and those that somebody has
-    said not to ask for again."""
+    """Namespaces that are kept in the service: those of the ledger that was copied here, or that a person keeps."""
 
     is_finished: bool = True
     """True if the newest seal is the last write, so that the keys can be counted."""
@@ -82,13 +81,13 @@ class IndexNote:
         return next((waiting for waiting in reversed(self.seals) if waiting.position <= position), None)
 
     def with_seal(self, new: PendingSeal, position: int) -> IndexNote:
-        """Return this note with one seal more, without those that are not needed, as much is seen up to a position."""
+        """Return this note with a further seal, without those older than the one visible at a position."""
         seen = self.seen(position)
         seals = [waiting for waiting in self.seals if seen is None or waiting.seal.revision >= seen.seal.revision]
         return replace(self, seals=(*seals[: MAX_WAITING - 1], new))
 
     def cleared(self) -> IndexNote:
-        """Return this note without its namespace, which is to be dropped. One that is not made yet is kept."""
+        """Return this note without its namespace, which is to be dropped. A namespace not yet made is kept."""
         if not self.is_made:
             return self
         return IndexNote(dropped=(*self.dropped, self.namespace), stay=self.stay)
@@ -271,7 +270,7 @@ def places_of(ledger: LedgerEngine, collection: str) -> list[str]:
 
 
 def carry_over(ledger: LedgerEngine, notes: Mapping[str, str]) -> None:
-    """Let a ledger that was just restored know of the indexes that it had before, so that they are forgotten there.
+    """Give a restored ledger the notes of its former indexes, so that they can be deleted in the service.
 
     Args:
         notes: The earlier notes whose names begin with `INDEX`.

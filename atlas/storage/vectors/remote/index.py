@@ -251,7 +251,7 @@ class RemoteIndex:
         return self._ask(lambda: self._service.count(note.namespace or NO_NAMESPACE), 2 * self._seconds)
 
     def clear(self) -> bool:
-        """Delete all vectors. Return False if the service still has it, or somebody else may be writing it."""
+        """Delete all vectors. Return False if the service still has them, or another process may be writing."""
         note = self._book.read()
         if not note.is_made and not note.dropped:
             return True
@@ -397,7 +397,7 @@ class RemoteIndex:
             raise IndexUnreachable(f"it answered with {len(answer.hits)} hits instead of {wanted}")
 
     def _ask(self, call: Callable[[], T], seconds: float) -> T:
-        """Ask the service. If it lacks its vectors, the index is to be built again."""
+        """Ask the service, and mark the namespace for rebuilding if vectors are missing there."""
         try:
             return self._patience.ask(call, seconds=seconds)
         except IndexUnreachable:

@@ -145,7 +145,7 @@ class PineconeService:
         with extra("pinecone", "an index in Pinecone", IndexUnreachable):
             from pinecone import ApiError, PineconeError
         try:
-            return _asked_again(partial(call, self._connection.get()))
+            return _retried(partial(call, self._connection.get()))
         except PineconeError as error:
             is_refused = isinstance(error, ApiError) and error.status_code < SERVER_FAILED
             raise (IndexUnreachable if is_refused else NoAnswer)(error_text(error, KEY)) from None
@@ -153,7 +153,7 @@ class PineconeService:
     def _call_of_namespace(self, call: Callable[[Index], T], missing: T) -> T:
         """Return a result of the SDK, or a default if there is no such namespace."""
 
-        def asked(index: Index) -> T:
+        def call_or_missing(index: Index) -> T:
             from pinecone import NotFoundError
 
             try:
@@ -161,10 +161,10 @@ class PineconeService:
             except NotFoundError:
                 return missing
 
-        return self._call(asked)
+        return self._call(call_or_missing)
 
 
-def _asked_again(call: Callable[[], T]) -> T:
+def _retried(call: Callable[[], T]) -> T:
     """Return the result of a call. Transient errors are retried."""
     from pinecone import ApiError
 

@@ -66,3 +66,9 @@ def test_a_broken_line_costs_itself_only(files, events, broken):
     rows = files.read("copilot", files.lines("s.jsonl", [*events[:3], broken, *events[3:]]))
     assert [row.position for row in rows if row.item is None] == [4]
     assert [row.item.task.description for row in rows if row.item] == ["Fix the parser", "Now stop"]
+
+
+def test_an_answer_of_thoughts_alone_is_a_step(files, events):
+    events[3] = event("assistant.message", 3, content="", reasoningText="Run the tests.", toolRequests=[])
+    first, _ = attempts(files, events)
+    assert first.steps[0].thought == "Run the tests."

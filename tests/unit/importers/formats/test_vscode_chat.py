@@ -123,3 +123,16 @@ def test_a_broken_request_costs_itself_only(files, chat, broken):
     rows = files.read("vscode-chat", files.raw("chat.json", json.dumps(document)))
     assert [row.position for row in rows if row.item is None] == [2]
     assert [row.item.task.description for row in rows if row.item] == ["A", "B"]
+
+
+def test_an_attempt_follows_the_last_answered_request(files, chat):
+    document = chat(
+        request("Fix the parser", {"value": "Done."}), request("Not answered"), request("Go on", {"value": "Done."})
+    )
+    first, second = attempts(files, document)
+    assert second.metadata["follows"] == first.id
+
+
+def test_a_vote_that_is_neither_up_nor_down_decides_nothing(files, chat):
+    [attempt] = attempts(files, chat(request("Fix the parser", {"value": "Done."}, vote=0.5)))
+    assert attempt.outcome.success is None
