@@ -67,8 +67,8 @@ PAGES: dict[str, tuple[Choice, Choice]] = {
         Choice("combobox", "Sort", "strategies_order=Newest first", "Newest first"),
     ),
     "journal": (
-        Choice("radio", "Words", "journal_by=Words"),
-        Choice("combobox", "Sort", "journal_order=Oldest first", "Oldest first"),
+        Choice("radio", "Contexts", "journal_tab=Contexts"),
+        Choice("radio", "Refused", "journal_tab=Refused"),
     ),
     "ask?ask_text=mend+the+query": (
         Choice("switch", "Compare two configurations", "ask_two=true"),

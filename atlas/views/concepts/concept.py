@@ -16,11 +16,9 @@ from atlas.memory.concepts.memory import EDITABLE
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.grids import Grid, grid_in, grids_in_call
 from atlas.views.concepts.lineage import Lineage, lineage_of
-from atlas.views.concepts.list import rate_of
 from atlas.views.concepts.purpose import purpose_of
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, plain_facts
-from atlas.views.shared.rates import rate_line
 from atlas.views.shared.texts import LANGUAGES, Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
 from atlas.views.shared.wording import counted, moment
@@ -31,8 +29,8 @@ EXAMPLES_SHOWN = 20
 NAMED_BY = {"heuristic": "rules, from its code and uses"}
 """Our words for what named a learned function, if that is not a language model."""
 
-SHOWN_ELSEWHERE = ("documented_by", "original_name", "n_tasks", "tools", RECORDED, PROVEN)
-"""Metadata that stands among the facts of a concept."""
+SHOWN_ELSEWHERE = ("documented_by", "original_name", "n_tasks", "saving", "tools", RECORDED, PROVEN)
+"""Metadata that stands among the facts of a concept, or in its story."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +100,9 @@ class ConceptDetail:
     code: Text
     marks: Marks
     editable: EditableConcept
+    story: str
+    """What it saves and how its uses went, in trusted sentences."""
+
     facts: tuple[Fact, ...]
     background: tuple[Fact, ...]
     """Further facts that its source gives on it. Names and values are untrusted texts."""
@@ -140,6 +141,7 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         code=_code(concept.code, concept.language),
         marks=memory.concepts.marks([concept_id]).get(concept_id, NO_MARKS),
         editable=EditableConcept.of(concept),
+        story=_story(concept, usage),
         facts=_facts(concept, usage),
         background=tuple(plain_facts({name: v for name, v in concept.metadata.items() if name not in SHOWN_ELSEWHERE})),
         is_primitive=concept.source == "primitive",
@@ -179,17 +181,37 @@ def _code(text: str, language: str) -> Text:
     return Text(text, language.lower() if language.lower() in LANGUAGES else None)
 
 
+def _story(concept: CodeConcept, usage: Usage) -> str:
+    """Return `Found in 12 programs of 5 tasks. It makes them 340 tokens shorter, itself counted. …`."""
+    n_programs, n_tasks = len(concept.found_in), concept.metadata.get("n_tasks")
+    places = [
+        *([counted(n_programs, "program")] if n_programs else []),
+        *([counted(n_tasks, "task")] if isinstance(n_tasks, int) else []),
+    ]
+    found, saved, saving = (f"Found in {' of '.join(places)}" if places else ""), "", concept.metadata.get("saving")
+    if found and isinstance(saving, int) and saving > 0:
+        saved = f"It makes them {counted(saving, 'token')} shorter, itself counted"
+    return " ".join(f"{sentence}." for sentence in (found, saved, _uses_sentence(usage)) if sentence)
+
+
+def _uses_sentence(usage: Usage) -> str:
+    if not usage.n_uses:
+        return "Not used for a task yet"
+    used = f"Used for {counted(usage.n_uses, 'task')}"
+    if usage.n_uses == 1:
+        return f"{used}, which {'succeeded' if usage.n_successes else 'failed'}"
+    amount = {usage.n_uses: "all", 0: "none"}.get(usage.n_successes, f"{usage.n_successes:,}")
+    return f"{used}, of which {amount} succeeded"
+
+
 def _facts(concept: CodeConcept, usage: Usage) -> tuple[Fact, ...]:
     n_retrieved, named_by = usage.n_retrieved, str(concept.metadata.get("documented_by", ""))
     named = {
         "Source": concept.source,
         "Language": concept.language,
-        "Found in": counted(n_tasks, "task") if isinstance(n_tasks := concept.metadata.get("n_tasks"), int) else "",
         "Needs": f"the tools {', '.join(concept.tools)}" if concept.tools else "",
         "Proven": _proven(concept),
         "Named by": NAMED_BY.get(named_by, named_by),
-        "Used": f"for {counted(usage.n_uses, 'task')}" if usage.n_uses else "never yet",
-        "Succeeded": rate_line(rate_of(usage)) if usage.n_uses else "",
         "Retrieved": counted(n_retrieved, "time") if n_retrieved else "never",
         "Added": moment(concept.created_at) if concept.created_at else "",
     }

@@ -13,7 +13,6 @@ from atlas.core.types import CodeConcept
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.purpose import purpose_of
 from atlas.views.lists.queries import Row, marks_text, ranking
-from atlas.views.shared.rates import rate_line
 
 DESCRIPTION_CHARACTERS = 400
 
@@ -28,7 +27,7 @@ class ConceptRow(Row):
     language: str
     n_uses: int
     succeeded: str
-    """The rate with its interval and the number of uses, or a dash without uses."""
+    """`3 of 4` tasks that it was used for, or `not used yet`."""
 
     created_at: datetime | None
     """Time in UTC."""
@@ -37,6 +36,11 @@ class ConceptRow(Row):
 def rate_of(usage: Usage) -> SuccessRate:
     """Return how the tasks went that something was used for."""
     return SuccessRate(n_succeeded=usage.n_successes, n_failed=usage.n_uses - usage.n_successes)
+
+
+def uses_text(usage: Usage) -> str:
+    """Return `3 of 4`, or `not used yet`."""
+    return f"{usage.n_successes:,} of {usage.n_uses:,}" if usage.n_uses else "not used yet"
 
 
 def concept_rows(
@@ -53,7 +57,7 @@ def concept_rows(
             source=concept.source,
             language=concept.language,
             n_uses=usage[concept.id].n_uses,
-            succeeded=rate_line(rate_of(usage[concept.id])),
+            succeeded=uses_text(usage[concept.id]),
             created_at=concept.created_at.astimezone(UTC) if concept.created_at else None,
             marks=marks_text(marks.get(concept.id, NO_MARKS)),
             **ranking(hits, concept.id),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from atlas.core.types import Experience
+from atlas.core.types import Experience, Step
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.curate.cases import VIEWS, Case
@@ -18,7 +18,8 @@ from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment, plural, shortened
 
-LAST_STEPS = 2
+LAST = ("Step before it", "Last step")
+"""Steps of attempts that are compared. The others are in the conversation alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,9 @@ class CaseView:
 
     texts: tuple[tuple[str, Text], ...] = ()
     """Texts of the record, or of the first of a group, by our own words for them."""
+
+    steps: tuple[Step, ...] = ()
+    """The trajectory of the attempt, or of the first of a group."""
 
     failed: tuple[str, ...] = ()
     """Tasks of some attempts that failed in a domain."""
@@ -66,7 +70,8 @@ def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
         case=case,
         title=Text(title[1]),
         reason=_reason(memory, case),
-        texts=tuple((name, Text(text)) for name, text in rest if text.strip()),
+        texts=tuple((name, Text(text)) for name, text in rest if text.strip() and name not in LAST),
+        steps=read[0].steps if isinstance(read[0], Experience) else (),
         differences=_differences(read, texts),
     )
 
@@ -95,13 +100,9 @@ def _texts_of(memory: MemorySystem, case: Case, record: Any) -> dict[str, str]:
 
 
 def _attempt_texts(attempt: Experience) -> dict[str, str]:
-    seen = [step.observation or step.action for step in attempt.steps][-LAST_STEPS:]
-    names = ("Last step",) if len(seen) == 1 else ("Step before it", "Last step")
-    return {
-        "Solution": attempt.solution_output,
-        "Feedback": attempt.feedback,
-        **dict(zip(names, seen, strict=False)),
-    }
+    seen = [step.observation or step.action for step in attempt.steps[-len(LAST) :]]
+    last = dict(zip(LAST[-len(seen) :], seen, strict=True)) if seen else {}
+    return {"Solution": attempt.solution_output, "Feedback": attempt.feedback, **last}
 
 
 def _differences(read: Sequence[Any], texts: Sequence[Mapping[str, str]]) -> tuple[dict[str, str], ...]:

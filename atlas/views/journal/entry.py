@@ -143,7 +143,7 @@ def _facts(entry: JournalEntry, usage: Usage) -> tuple[Fact, ...]:
         Fact("Generation", f"{entry.generation:,}"),
         Fact("Written", moment(entry.created_at) if entry.created_at else "not known"),
         Fact("Importance", f"{entry.importance:.2f}"),
-        Fact("Tier", entry.tier),
+        Fact("Heat", entry.tier),
         Fact("Length", f"about {counted(tokens_of(entry.content), 'token')}"),
         Fact("Retrieved", retrieved if usage.n_retrieved else "never"),
         Fact("Used", used),

@@ -1,31 +1,19 @@
-"""Links between entries, as a picture and as rows, and suggested ones."""
+"""Links between entries, as a thread that begins with the cause, and suggested ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from atlas.core.types import JournalEntry
 from atlas.memory.journal import Edge, LinkGraph, LinkSuggestion
 from atlas.memory.system import MemorySystem
-from atlas.views.charts.palette import GREY
-from atlas.views.concepts.lineage import quoted
 from atlas.views.journal.list import EntryRow, entry_rows
-from atlas.views.journal.timeline import COLOURS
 from atlas.views.shared.scope import BEST_MATCH
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted
 
-DRAWN = 24
-"""Entries that the picture shows, nearest first."""
-
-FEW = 5
-"""Entries that a picture has room for side by side."""
-
-LABEL_CHARACTERS = 24
-
-SHOWN = 60
-"""Entries that the table shows."""
+SHOWN = 40
+"""Linked entries that a thread shows, nearest first."""
 
 SUGGESTIONS = 20
 
@@ -39,6 +27,9 @@ WORDS = {
     "refers_to": ("refers to", "referred to by"),
 }
 """Words for an entry at either end of a link, by the link's type."""
+
+EARLIER_SOURCE = ("fixed_by", "related")
+"""Types of links from an entry to what followed. The others point back, to a cause or to what was written before."""
 
 PHRASES = {
     phrase: (link_type, bool(number))
@@ -62,18 +53,33 @@ class DirectLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadLine:
+    """An entry in a thread, below the entry that it follows from."""
+
+    row: EntryRow
+    depth: int
+    """0 for the beginning of a thread, one more for each link."""
+
+    words: str
+    """Its relation to the entry above it, in our own words. Empty at the beginning of a thread."""
+
+    is_open: bool
+    """True for the entry whose links are shown."""
+
+    is_repeated: bool
+    """True if it stands further above too, with all that follows from it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EntryLinks:
     """The entries linked with one, directly or over others."""
 
     direct: tuple[DirectLink, ...]
-    rows: tuple[EntryRow, ...]
-    """Nearest first. `how` is the distance of each, or its relation to the entry."""
+    thread: tuple[ThreadLine, ...]
+    """Causes first. Empty if there are no links."""
 
-    dot: str
-    """The picture in the DOT language, with texts as labels. Empty if there are no links."""
-
-    caption: str
-    """A sentence on what is left out. Empty if all is shown."""
+    n_hidden: int
+    """Linked entries that the thread leaves out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,14 +101,12 @@ def entry_links(memory: MemorySystem, entry_id: str, depth: int = 1) -> EntryLin
     """
     graph, entry = memory.journal.linked(entry_id, depth), memory.journal.get(entry_id)
     nearest = sorted(graph.entries, key=lambda other: graph.depths[other.id])[:SHOWN]
-    how = {other.id: _how(graph, entry_id, other.id) for other in nearest}
-    rows = {row.id: row for row in entry_rows(memory, nearest, how=how)}
-    drawn_entries = [entry, *nearest[:DRAWN]] if entry is not None else []
+    linked = [entry, *nearest] if entry is not None and nearest else []
+    rows = {row.id: row for row in entry_rows(memory, linked)}
     return EntryLinks(
         direct=tuple(_direct(edge, entry_id, rows) for edge in graph.edges if _other(edge, entry_id) in rows),
-        rows=tuple(rows.values()),
-        dot="\n".join(_dot(drawn_entries, graph)) if rows and drawn_entries else "",
-        caption=_caption(len(graph.entries)),
+        thread=tuple(_thread(rows, graph, entry_id)),
+        n_hidden=len(graph.entries) - len(nearest),
     )
 
 
@@ -155,39 +159,33 @@ def _direct(edge: Edge, entry_id: str, rows: dict[str, EntryRow]) -> DirectLink:
     )
 
 
-def _how(graph: LinkGraph, entry_id: str, other_id: str) -> str:
-    if graph.depths[other_id] > 1:
-        return f"{counted(graph.depths[other_id], 'link')} away"
-    words = [WORDS[edge.type][edge.source_id != entry_id] for edge in graph.edges if _other(edge, entry_id) == other_id]
-    return ", ".join(dict.fromkeys(words))
-
-
-def _caption(n: int) -> str:
-    if n <= DRAWN:
-        return ""
-    in_table = f", the table the nearest {SHOWN}" if n > SHOWN else ""
-    return f"The picture shows the nearest {DRAWN} of {counted(n, 'entry')}{in_table}."
-
-
-def _dot(entries: list[JournalEntry], graph: LinkGraph) -> Iterator[str]:
-    """Return a picture with the entry framed: downwards, or to the right if that would be too wide."""
-    numbers = {entry.id: number for number, entry in enumerate(entries)}
-    direction = "TB" if len(entries) <= FEW else "LR"
-    yield "digraph {"
-    yield f'graph [rankdir={direction}, bgcolor="transparent", pad=0.1, nodesep=0.15, ranksep=0.35]'
-    yield (
-        'node [shape=box, style="rounded,filled", fontcolor="white", fontname="sans-serif", fontsize=11, height=0.3, '
-        'margin="0.12,0.05"]'
-    )
-    yield f'edge [color="{GREY}", fontcolor="{GREY}", fontname="sans-serif", fontsize=9, arrowsize=0.6]'
-    for entry in entries:
-        colour = COLOURS.get(entry.entry_type, GREY)
-        frame = ", penwidth=3" if numbers[entry.id] == 0 else ""
-        edge_colour = GREY if numbers[entry.id] == 0 else colour
-        label = quoted(f"{entry.generation}: {entry.content[:LABEL_CHARACTERS]}")
-        yield f'n{numbers[entry.id]} [label={label}, fillcolor="{colour}", color="{edge_colour}"{frame}]'
+def _thread(rows: Mapping[str, EntryRow], graph: LinkGraph, entry_id: str) -> Iterator[ThreadLine]:
+    """Return entries below those that they follow from. One that follows from several is repeated below each."""
+    following: dict[str, dict[str, str]] = defaultdict(dict)
     for edge in graph.edges:
-        if edge.source_id in numbers and edge.target_id in numbers:
-            words = WORDS[edge.type][0]
-            yield f'n{numbers[edge.source_id]} -> n{numbers[edge.target_id]} [label=" {words}"]'
-    yield "}"
+        earlier, later, words = _in_order(edge)
+        if earlier in rows and later in rows:
+            following[earlier].setdefault(later, words)
+    by_time = sorted(rows, key=lambda i: (rows[i].generation, str(rows[i].created_at or ""), i))
+    followers = {later for of in following.values() for later in of}
+    begun: set[str] = set()
+
+    def branch(branch_id: str, depth: int, words: str) -> Iterator[ThreadLine]:
+        is_repeated = branch_id in begun
+        begun.add(branch_id)
+        yield ThreadLine(row=rows[branch_id], depth=depth, words=words, is_open=branch_id == entry_id,
+                         is_repeated=is_repeated)  # fmt: skip
+        if not is_repeated:
+            for later in sorted(following[branch_id], key=by_time.index):
+                yield from branch(later, depth + 1, following[branch_id][later])
+
+    for first in (*(i for i in by_time if i not in followers), *by_time):  # in a circle all follow
+        if first not in begun:
+            yield from branch(first, 0, "")
+
+
+def _in_order(edge: Edge) -> tuple[str, str, str]:
+    """Return the earlier end of a link, the later one, and the words for the later one."""
+    if edge.type in EARLIER_SOURCE:
+        return edge.source_id, edge.target_id, WORDS[edge.type][1]
+    return edge.target_id, edge.source_id, WORDS[edge.type][0]

@@ -37,21 +37,16 @@ class EntryRow(Row):
     created_at: datetime | None
     """Time in UTC."""
 
-    how: str = ""
-    """Its relation to another one, as trusted text."""
-
 
 def entry_rows(
     memory: MemorySystem,
     entries: Sequence[JournalEntry],
     hits: Mapping[str, Hit[str]] | None = None,
-    how: Mapping[str, str] | None = None,
 ) -> tuple[EntryRow, ...]:
     """Return lines for entries that are at hand.
 
     Args:
         hits: The hits that found them, by id.
-        how: The relation of each to another entry, by id.
     """
     marks = memory.journal.marks([entry.id for entry in entries])
     return tuple(
@@ -65,7 +60,6 @@ def entry_rows(
             n_links=len(entry.links),
             created_at=entry.created_at.astimezone(UTC) if entry.created_at else None,
             marks=marks_text(marks.get(entry.id, NO_MARKS)),
-            how=(how or {}).get(entry.id, ""),
             **ranking(hits or {}, entry.id),
         )
         for entry in entries

@@ -26,7 +26,7 @@ OTHERS = "other types"
 HEIGHT = 0.85
 """Height of the highest bar."""
 
-LANE_PIXELS = 34
+LANE_PIXELS = 26
 
 COLOURS = {
     CRASH: PALETTE[1],
@@ -122,7 +122,7 @@ def timeline_caption(timeline: Timeline) -> str:
     span = f"{counted(n, 'entry')} of generations {timeline.first:,} to {timeline.last:,}"
     crash_text = f", {crashes:,} of them {'crash' if crashes == 1 else 'crashes'}" if crashes else ""
     bar = "" if timeline.width == 1 else f" A bar stands for {timeline.width:,} generations."
-    return f"{span}{crash_text}. Each row is drawn to its own scale.{bar} Drag across the chart to narrow the list."
+    return f"{span}{crash_text}.{bar} Drag across the chart to narrow the list."
 
 
 def brushed(selection: Mapping[str, Any], timeline: Timeline) -> tuple[int, int] | None:

@@ -14,10 +14,7 @@ MAX_USED = "Most used first"
 NAME = Column("name", "Name", 180)
 DESCRIPTION = Column("description", "What it does", 290)
 LANGUAGE = Column("language", "Language", 85)
-N_USES = Column("n_uses", "Uses", 55, "number", "Tasks that it was used for")
-SUCCEEDED = Column(
-    "succeeded", "Succeeded", 165, help_text="Of the tasks that it was used for, with the 95 % interval (Wilson)"
-)
+SUCCEEDED = Column("succeeded", "Uses that succeeded", 140, help_text="Of the tasks that it was used for")
 
 RELATED = (HOW, NAME, DESCRIPTION)
 """Concepts that another one has to do with."""
@@ -44,9 +41,9 @@ CONCEPT = Kind(
     },
     question="What should it do?",
     tables=Tables(
-        listed=(NAME, DESCRIPTION, SOURCE, LANGUAGE, N_USES, SUCCEEDED, MARKS, CREATED_AT),
-        found=(NAME, RELEVANCE, DESCRIPTION, WHY, SOURCE, LANGUAGE, N_USES, SUCCEEDED, MARKS),
-        beside=(NAME, RELEVANCE, DESCRIPTION, SOURCE, N_USES, SUCCEEDED, MARKS),
+        listed=(NAME, DESCRIPTION, SUCCEEDED, SOURCE, LANGUAGE, MARKS, CREATED_AT),
+        found=(NAME, RELEVANCE, DESCRIPTION, WHY, SUCCEEDED, SOURCE, LANGUAGE, MARKS),
+        beside=(NAME, RELEVANCE, SUCCEEDED, DESCRIPTION, SOURCE, MARKS),
         similar=(NAME, RELEVANCE, DESCRIPTION),
     ),
     fields=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 
 from atlas.core.journal_codec import TIERS
-from atlas.views.kinds.columns import CREATED_AT, HOW, MARKS, RELEVANCE, WHY, Column, Tables
+from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, WHY, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field, NumberField
 from atlas.views.kinds.filters import TAGS, Choices, Number, Pairs
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
@@ -20,8 +20,6 @@ N_LINKS = Column("n_links", "Links", 50, "number", "Links to other entries")
 
 AROUND = (GENERATION, ENTRY_TYPE, CONTENT, CREATED_AT)
 """Entries just before another one, or just after it."""
-
-LINKED = (HOW, GENERATION, ENTRY_TYPE, CONTENT)
 
 JOURNAL = Kind(
     noun="entry",

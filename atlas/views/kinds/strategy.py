@@ -19,15 +19,20 @@ ALL, READ, RETIRED = "All", "Read by agents", "Retired"
 STATES = (ALL, READ, RETIRED)
 
 TITLE = Column("title", "Strategy", 300)
-SUGGESTION = Column("suggestion", "What to do", 260)
+SUGGESTION = Column("suggestion", "What to do", 330)
 SUCCEEDED = Column(
     "succeeded",
-    "Succeeded",
-    165,
-    help_text="The success rate of its tries with its 95 % interval. A try is an attempt that it was retrieved for",
+    "Tries that succeeded",
+    150,
+    help_text="A try is an attempt that an agent made with this strategy",
 )
 BAR = Column(
-    "bar", "0 – 50 – 100 %", 140, "picture", "The success rate of its tries with its 95 % interval", is_optional=True
+    "bar",
+    "0 – 50 – 100 %",
+    120,
+    "picture",
+    "How often it works: the stroke is the share of its tries, the band is where its true rate lies (95 %)",
+    is_optional=True,
 )
 TREND = Column(
     "trend",
@@ -37,14 +42,13 @@ TREND = Column(
     "chance",
     is_optional=True,
 )
-WITHOUT = Column(
-    "without",
-    "Same tasks without it",
-    165,
-    help_text="Success rate of attempts made without it at the tasks that it comes from. Its sources are among them.",
+LEARNED_FROM = Column(
+    "learned_from",
+    "Learned from",
+    185,
+    help_text="Attempts at the tasks that it comes from, made without it. They are no tries of it",
     is_optional=True,
 )
-N_SOURCES = Column("n_sources", "Sources", 65, "number", "Successful attempts that it was abstracted from")
 RETIREMENT = Column("retired", "Retired", 110, help_text="Kept and shown, but not given to agents", is_optional=True)
 WRITTEN_BY = Column("written_by", "Written by", 90)
 
@@ -88,17 +92,16 @@ STRATEGY = Kind(
             TITLE,
             SUCCEEDED,
             BAR,
-            TREND,
-            WITHOUT,
+            LEARNED_FROM,
             SUGGESTION,
-            N_SOURCES,
+            TREND,
             RETIREMENT,
             WRITTEN_BY,
             MARKS,
             CREATED_AT,
         ),
-        found=(TITLE, RELEVANCE, SUCCEEDED, BAR, TREND, WITHOUT, SUGGESTION, WHY, RETIREMENT, WRITTEN_BY, MARKS),
-        beside=(TITLE, BAR, RELEVANCE, SUCCEEDED, RETIREMENT, MARKS),
+        found=(TITLE, RELEVANCE, SUCCEEDED, BAR, LEARNED_FROM, SUGGESTION, WHY, RETIREMENT, WRITTEN_BY, MARKS),
+        beside=(TITLE, RELEVANCE, SUCCEEDED, BAR, RETIREMENT, MARKS),
         similar=(TITLE, RELEVANCE, SUCCEEDED, BAR),
     ),
     fields=(

@@ -17,7 +17,8 @@ from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import HEIGHT, TALL, interval_bar
 from atlas.views.lists.queries import Row, marks_text, ranking
-from atlas.views.shared.wording import percent
+from atlas.views.shared.wording import counted, percent
+from atlas.views.strategies.steps import steps_of
 from atlas.views.strategies.titles import readable_title
 
 BY_HAND = "by hand"
@@ -36,7 +37,7 @@ class StrategyRow(Row):
     situation: str
     suggestion: str
     succeeded: str
-    """`36 % (25–48 %, n = 64)` of its tries, or `not tried yet`."""
+    """`23 of 64` tries, or `not tried yet`."""
 
     rate: float | None
     """Of the tries, in percent, or None if there are no tries."""
@@ -46,10 +47,9 @@ class StrategyRow(Row):
     """A picture of the rate with its interval. Empty before any try."""
 
     trend: str
-    without: str
-    """The rate of attempts at its source tasks that were made without it, which its sources were."""
+    learned_from: str
+    """`3 of 4 attempts succeeded` that were made at its source tasks without it. Empty if it has no source."""
 
-    n_sources: int
     retired: str
     """`by hand` or `by its outcomes`. Empty for one that agents are given."""
 
@@ -70,14 +70,13 @@ def strategy_rows(
             id=each.id,
             title=readable_title(each.title),
             situation=" ".join(each.situation[:TEXT_CHARACTERS].split()),
-            suggestion=" ".join(each.suggestion[:TEXT_CHARACTERS].split()),
+            suggestion=" ".join(steps_of(each.suggestion).summary.split())[:TEXT_CHARACTERS],
             succeeded=tries_text(rates[each.id]),
             rate=100 * rates[each.id].n_succeeded / rates[each.id].n if rates[each.id].n else None,
             n=rates[each.id].n,
             bar=rate_bar(rates[each.id], height=TALL),
             trend=trend_text(trend([use.success for use in uses[each.id]])),
-            without=without_text(without[each.id]),
-            n_sources=len(each.sources),
+            learned_from=learned_text(without[each.id], len(each.sources)),
             retired=rates[each.id].retired,
             written_by=written_by(each),
             created_at=each.created_at.astimezone(UTC) if each.created_at else None,
@@ -95,21 +94,24 @@ def tried_line(rate: StrategyRate) -> str:
 
 
 def tries_text(rate: StrategyRate) -> str:
-    """Return `36 % (25–48 %, n = 64)`, or `not tried yet`."""
-    return share_text(rate.n_succeeded, rate.n) or NOT_TRIED
+    """Return `23 of 64`, or `not tried yet`."""
+    return f"{rate.n_succeeded:,} of {rate.n:,}" if rate.n else NOT_TRIED
 
 
-def share_text(n_succeeded: int, n: int) -> str:
-    """Return `36 % (25–48 %, n = 64)` with the interval that strategies are judged by. Empty if there is no attempt."""
-    if not n:
-        return ""
-    interval = credible_interval(n_succeeded, n)
-    return f"{percent(n_succeeded / n)} ({interval.low * 100:.0f}–{percent(interval.high)}, n = {n:,})"
+def learned_text(without: SuccessRate, n_sources: int) -> str:
+    """Return `3 of 4 attempts succeeded`, or `2 attempts` if none at the source tasks is stored any more."""
+    if not without.n_known:
+        return counted(n_sources, "attempt") if n_sources else ""
+    return f"{without.n_succeeded:,} of {counted(without.n_known, 'attempt')} succeeded"
 
 
 def without_text(rate: SuccessRate) -> str:
     """Return `50 % (15–85 %, n = 4)`, or an empty string without an attempt of known outcome."""
-    return share_text(rate.n_succeeded, rate.n_known)
+    if not rate.n_known:
+        return ""
+    interval = credible_interval(rate.n_succeeded, rate.n_known)
+    share = percent(rate.n_succeeded / rate.n_known)
+    return f"{share} ({interval.low * 100:.0f}–{percent(interval.high)}, n = {rate.n_known:,})"
 
 
 def trend_text(found: Trend | None) -> str:

@@ -1,4 +1,4 @@
-"""One strategy in full: its texts, its success rate with an interval, and the attempts behind it."""
+"""One strategy in full: its texts, its success rate with an interval, its tries and its sources."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from atlas.views.lists.facts import Fact, plain_facts
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
 from atlas.views.shared.wording import counted, moment, percent, signed
-from atlas.views.strategies.list import rate_bar, trend_text, without_text, written_by
+from atlas.views.strategies.list import learned_text, rate_bar, trend_text, written_by
 from atlas.views.strategies.parameters import parameters_in, parameters_text
+from atlas.views.strategies.steps import Steps, steps_of
 from atlas.views.strategies.titles import readable_title
 
 SOURCES_SHOWN = 20
@@ -102,6 +103,7 @@ class StrategyDetail:
     title: Text
     situation: Text
     suggestion: Text
+    steps: Steps
     parameters: tuple[Mapping[str, str], ...]
     """Untrusted texts by `name`, `type`, `description` and `example`."""
 
@@ -116,10 +118,15 @@ class StrategyDetail:
     editable: EditableStrategy
     rate: StrategyRate
     headline: str
-    """How surely it works, in a sentence of our own."""
+    """How often it worked, in a sentence of our own."""
 
     bar: str
     facts: tuple[Fact, ...]
+    """Its evidence, in short."""
+
+    more_facts: tuple[Fact, ...]
+    """When and by whom it was written, and how often it was retrieved."""
+
     attempts: tuple[Use, ...]
     """Every try, oldest first."""
 
@@ -159,6 +166,7 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         title=Text(readable_title(strategy.title)),
         situation=Text(strategy.situation),
         suggestion=Text(strategy.suggestion),
+        steps=steps_of(strategy.suggestion),
         parameters=strategy.parameters,
         rationale=text_of(strategy.rationale),
         other_ways=_other_ways(strategy.metadata),
@@ -168,7 +176,8 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         rate=rate,
         headline=_headline(rate),
         bar=rate_bar(rate),
-        facts=_facts(strategy, rate, attempts, without, usage),
+        facts=_facts(strategy, rate, attempts, without),
+        more_facts=_more_facts(strategy, usage),
         attempts=tuple(attempts),
         sources=_sources(memory, strategy),
         n_more_sources=max(0, len(strategy.sources) - SOURCES_SHOWN),
@@ -242,21 +251,24 @@ def _effect_row(what: str, tries: Tries) -> EffectRow:
 def _headline(rate: StrategyRate) -> str:
     if not rate.n:
         return "It has not been tried yet."
-    low, high = f"{rate.interval.low * 100:.0f}", percent(rate.interval.high)
-    succeeded = f"Succeeded in {rate.n_succeeded:,} of {counted(rate.n, 'try')}"
-    return f"{succeeded}; its rate is between {low} and {high} with a probability of 95 %."
+    if rate.n == 1:
+        return f"Its only try {'succeeded' if rate.n_succeeded else 'failed'}."
+    return f"{rate.n_succeeded:,} of {counted(rate.n, 'try')} succeeded."
 
 
-def _facts(
-    strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], without: SuccessRate, usage: Usage
-) -> tuple[Fact, ...]:
+def _facts(strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], without: SuccessRate) -> tuple[Fact, ...]:
     named = {
-        "Same tasks without it": without_text(without),
+        "Learned from": learned_text(without, len(strategy.sources)),
         "Trend": trend_text(trend([attempt.success for attempt in attempts])),
         "Retired": rate.retired,
+    }
+    return tuple(Fact(name, value) for name, value in named.items() if value)
+
+
+def _more_facts(strategy: Strategy, usage: Usage) -> tuple[Fact, ...]:
+    named = {
         "Written by": written_by(strategy),
         "Domain": str(strategy.metadata.get("domain", "")),
-        "Sources": f"{len(strategy.sources):,}" if strategy.sources else "",
         "Retrieved": counted(usage.n_retrieved, "time") if usage.n_retrieved else "never",
         "Added": moment(strategy.created_at) if strategy.created_at else "",
     }

@@ -20,6 +20,7 @@ def _draw_head(memory: MemorySystem, detail: ConceptDetail) -> None:
     draw_prose(detail.purpose, key=f"concept_purpose_{detail.id}")
     if detail.description is not None:
         draw_prose(detail.description, key=f"concept_description_{detail.id}")
+    st.markdown(f"**{detail.story}**")
     draw_facts(detail.facts, key=f"concept_{detail.id}")
 
 

@@ -32,6 +32,7 @@ from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.curate.queues import ids_in_scope
 from pages.components.curate.review import NOT_ALLOWED
+from pages.components.experience.trace import draw_steps
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.filters import digest
 from pages.components.lists.record_table import open_experience, table_height
@@ -130,6 +131,9 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
         st.caption(name)
         draw = draw_prose if name in PROSE else draw_code
         draw(text, key=f"curate_text_{number}_{key}")
+    if view.steps:
+        st.caption("Steps")
+        draw_steps(view.steps, of=case.ids[0], key="curate_trace")
     if view.failed:
         st.caption("Some that failed")
         for title in view.failed:

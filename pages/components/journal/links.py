@@ -1,4 +1,4 @@
-"""Links between the journal's entries: as a picture, made and taken away by hand, and suggested ones to judge."""
+"""Links between the journal's entries: as a thread, made and taken away by hand, and suggested ones to judge."""
 
 from __future__ import annotations
 
@@ -8,34 +8,38 @@ from atlas import MemorySystem
 from atlas.views.journal.links import (
     PHRASES,
     DirectLink,
-    EntryLinks,
     SuggestedLink,
+    ThreadLine,
     candidates,
     entry_links,
     suggested_links,
 )
 from atlas.views.journal.list import EntryRow
-from atlas.views.kinds.journal import JOURNAL, LINKED
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.texts import Text
-from atlas.views.shared.wording import counted
+from atlas.views.shared.wording import counted, shortened
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.forms import act
 from pages.components.lists.listing import SEARCHING
-from pages.components.lists.record_table import experience_table
+from pages.components.lists.record_table import open_experience
 from pages.components.shared.snapshot import store_state
 from pages.components.shared.texts import draw_prose
 
-DEPTHS = (1, 2, 3)
+MAX_LINKS = 3
+"""Links from the open entry to the farthest in its thread."""
+
+LINE_CHARACTERS = 200
+INDENT_PIXELS, MAX_INDENTS = 28, 6
 
 
 def draw_links(memory: MemorySystem, entry_id: str) -> None:
     """Draw the entries that one is linked with, and the boxes that add and remove its links."""
-    depth = st.segmented_control("Links away", DEPTHS, default=1, required=True, key="entry_depth")
-    links = entry_links(memory, entry_id, depth or 1)
-    if links.rows:
-        _draw_picture(links, key=f"{entry_id}_{depth}_{memory.revision()}")
-    else:
+    links = entry_links(memory, entry_id, MAX_LINKS)
+    for number, line in enumerate(links.thread):
+        _draw_line(line, number)
+    if links.n_hidden:
+        st.caption(f"and {links.n_hidden:,} more that are linked with it")
+    if not links.thread:
         st.caption("It has no links to other entries.")
     if links.direct:
         with st.expander("Remove a link", icon=":material/link_off:", key="entry_unlinking"):
@@ -62,11 +66,25 @@ def draw_suggestions(memory: MemorySystem) -> None:
         _draw_suggestion(memory, suggestion, number)
 
 
-def _draw_picture(links: EntryLinks, *, key: str) -> None:
-    st.graphviz_chart(links.dot)
-    if links.caption:
-        st.caption(links.caption)
-    experience_table(links.rows, columns=LINKED, key=f"entry_links_{key}", kind=JOURNAL)
+def _draw_line(line: ThreadLine, number: int) -> None:
+    """Draw an entry of a thread, indented below the one that it follows from."""
+    with st.container(horizontal=True, gap=None):
+        if line.depth:
+            st.space(INDENT_PIXELS * min(line.depth, MAX_INDENTS))
+        with st.container(gap=None):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                if line.words:
+                    st.caption(f"↳ {line.words}", width="content")
+                st.text(f"{line.row.entry_type}, generation {line.row.generation:,}", width="content")
+                if line.is_open:
+                    st.badge("this entry")
+                elif not line.is_repeated:
+                    st.button("Open", key=f"entry_thread_{number}", type="tertiary", icon=":material/open_in_new:",
+                              on_click=open_experience, args=(line.row.id,))  # fmt: skip
+            if line.is_repeated:
+                st.caption("It stands further above, with what followed from it.")
+            else:
+                st.text(shortened(line.row.content, LINE_CHARACTERS))
 
 
 def _draw_direct(memory: MemorySystem, link: DirectLink, number: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -48,36 +49,29 @@ class Answer:
 
 
 def ask(memory: MemorySystem, kind: Kind) -> Query:
-    """Draw the boxes above a list and return the question. Another question begins at the first page."""
+    """Draw the boxes above a list and return the question. Another question begins at the first page.
+
+    Where some filters are foremost, all else that can be asked is behind a button.
+    """
     options, page = filter_options(memory, kind), kind.page
+    foremost = [each for each in kind.filters if each.is_foremost]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input("Search", key=f"{page}_text", type="search", placeholder=kind.question, bind=URL,
                              width=220)  # fmt: skip
-        by = BEST_MATCH
-        if kind.can_search_words:
-            by = st.segmented_control("Search by", BY, default=BEST_MATCH, required=True, key=f"{page}_by", bind=URL)
-        values = _draw_filters(kind, options)
-        is_search = bool((text or "").strip())
-        order = st.selectbox("Sort", list(kind.orders), key=f"{page}_order", disabled=is_search, width=180, bind=URL,
-                             help=kind.order_help)  # fmt: skip
+        values = {each.name: _draw_filter(kind, each, options) for each in foremost}
+        is_search, by = bool((text or "").strip()), BEST_MATCH
+        with st.popover("More", icon=":material/filter_list:") if foremost else nullcontext():
+            if kind.can_search_words:
+                by = st.segmented_control(
+                    "Search by", BY, default=BEST_MATCH, required=True, key=f"{page}_by", bind=URL
+                )
+            values |= {each.name: _draw_filter(kind, each, options) for each in kind.filters if each not in foremost}
+            order = st.selectbox("Sort", list(kind.orders), key=f"{page}_order", disabled=is_search, width=180,
+                                 bind=URL, help=kind.order_help)  # fmt: skip
         with_irrelevant = is_search and by == BEST_MATCH and draw_irrelevant(page)
     query = query_of(memory, kind, text or "", by=by, values=values, order=order or "", with_irrelevant=with_irrelevant)
     turn_to_first_page((query.text, by, query.values, order, with_irrelevant), page)
     return query
-
-
-def _draw_filters(kind: Kind, options: Mapping[str, Options]) -> dict[str, Any]:
-    """Draw the boxes of a kind's filters and return their values, by name.
-
-    Where some are foremost, the others are behind a button.
-    """
-    foremost = [each for each in kind.filters if each.is_foremost] or kind.filters
-    values = {each.name: _draw_filter(kind, each, options) for each in foremost}
-    rest = [each for each in kind.filters if each not in foremost]
-    if rest:
-        with st.popover("More filters", icon=":material/filter_list:"):
-            values |= {each.name: _draw_filter(kind, each, options) for each in rest}
-    return values
 
 
 def _draw_filter(kind: Kind, asked: Filter, options: Mapping[str, Options]) -> Any:

@@ -10,7 +10,9 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.journal.promotion import made_of
 from atlas.views.kinds.strategy import STRATEGY
+from atlas.views.shared.texts import Text
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
+from atlas.views.strategies.steps import STEPS_SHOWN
 from atlas.views.strategies.strategy import (
     ATTEMPTS_SHOWN,
     StrategyDetail,
@@ -25,6 +27,15 @@ from pages.components.lists.record_table import clicked_row, table_height
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.texts import draw_prose
 from pages.components.strategies.retirement import draw_retire
+
+HOW_COUNTED = (
+    "A try is an attempt that an agent made with the strategy, and whose outcome is known. The attempts that the "
+    "strategy was learned from are no tries.",
+    "The band around a rate is where the true rate lies with a probability of 95 %. It narrows with each try. Agents "
+    "get the strategy with the highest lower end first.",
+    "Agents that used a strategy were not chosen at random, so a difference to other attempts can have other causes. "
+    "The attempts that it was learned from are among those without it.",
+)
 
 CHART = {"displayModeBar": False, "scrollZoom": False}
 
@@ -50,9 +61,9 @@ def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
 def _draw_head(memory: MemorySystem, detail: StrategyDetail) -> None:
     draw_prose(detail.title, key=f"strategy_title_{detail.id}")
     with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{detail.headline}**", width="content")
         if detail.bar:
             st.image(detail.bar)
-        st.markdown(f"**{detail.headline}**")
     draw_facts(detail.facts, key=f"strategy_{detail.id}")
 
 
@@ -60,7 +71,7 @@ def _draw_content(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -
     st.caption("When to apply it")
     draw_prose(detail.situation, key=f"strategy_situation_{detail.id}")
     st.caption("What to do")
-    draw_prose(detail.suggestion, key=f"strategy_suggestion_{detail.id}")
+    _draw_steps(detail)
     if detail.parameters:
         st.caption("What differs between the tasks")
         st.dataframe([dict(parameter) for parameter in detail.parameters], hide_index=True, alt="Parameters")
@@ -72,6 +83,20 @@ def _draw_content(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -
         draw_prose(way, key=f"strategy_way_{number}_{detail.id}")
     draw_fact_table(detail.background, "From its writer")
     _draw_sources(memory, detail)
+    draw_facts(detail.more_facts, key=f"strategy_more_{detail.id}")
+
+
+def _draw_steps(detail: StrategyDetail) -> None:
+    """Draw the suggestion step by step, or as one text if it has a single step or too many."""
+    if detail.suggestion.is_long or not 1 < len(detail.steps.steps) <= STEPS_SHOWN:
+        draw_prose(detail.suggestion, key=f"strategy_suggestion_{detail.id}")
+        return
+    if detail.steps.introduction:
+        draw_prose(Text(detail.steps.introduction), key=f"strategy_introduction_{detail.id}")
+    for number, step in enumerate(detail.steps.steps, start=1):
+        with st.container(horizontal=True, gap="small"):
+            st.text(f"{number}.", width=22)
+            draw_prose(Text(step), key=f"strategy_step_{number}_{detail.id}")
 
 
 def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
@@ -79,6 +104,9 @@ def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) 
     _draw_tries(memory, detail)
     if not detail.attempts:
         return
+    with st.popover("How is this counted?", icon=":material/help:", type="tertiary", key=f"strategy_how_{detail.id}"):
+        for sentence in HOW_COUNTED:
+            st.text(sentence)
     if is_open:  # the first search for similar tasks takes seconds
         st.caption("With it and without it")
         _draw_effect(memory, detail)
@@ -88,7 +116,7 @@ def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) 
 
 def _draw_tries(memory: MemorySystem, detail: StrategyDetail) -> None:
     if not detail.attempts:
-        st.caption("It has no tries yet. A try is an attempt that it was retrieved for and whose outcome is known.")
+        st.caption("It has no tries yet. A try is an attempt that an agent made with it and whose outcome is known.")
         return
     key = f"strategy_tries_{detail.id}"
     st.plotly_chart(tries_chart(detail.attempts), key=key, config=CHART, alt=tries_caption(detail.attempts))
@@ -115,8 +143,6 @@ def _draw_effect(memory: MemorySystem, detail: StrategyDetail) -> None:
     st.markdown(f"**{view.verdict}**")
     st.dataframe([asdict(row) for row in view.rows], column_config=EFFECT_COLUMNS, column_order=list(EFFECT_COLUMNS),
                  hide_index=True, alt="With it and without it")  # fmt: skip
-    st.caption("Agents that used it were not chosen at random, so a difference can have other causes. "
-               "The attempts that it was abstracted from are among those without it.")  # fmt: skip
 
 
 def _draw_updaters(detail: StrategyDetail) -> None:
@@ -127,8 +153,6 @@ def _draw_updaters(detail: StrategyDetail) -> None:
     )
     st.dataframe([{"Way of estimating": name, "Rate": f"{rate * 100:.1f} %"} for name, rate in estimates],
                  hide_index=True, alt=estimates_text)  # fmt: skip
-    st.caption("The same tries, estimated in other ways. Agents always get strategies ranked by the lower end of the "
-               "95 % interval.")  # fmt: skip
 
 
 def _draw_sources(memory: MemorySystem, detail: StrategyDetail) -> None:

@@ -94,9 +94,33 @@ def test_a_learned_one_is_told_in_a_sentence_and_its_source_without_json(memory)
     metadata = {"documented_by": "heuristic", "original_name": "fn_0", "n_tasks": 3, "saving": 12}
     detail = concept_detail(memory, memory.concepts.add(concept(description=said, metadata=metadata)))
     assert (detail.purpose.whole, detail.description.whole) == ("Tells whether `n` is prime.", "Found in 3 programs.")
-    assert [(fact.name, fact.value) for fact in detail.background] == [("saving", "12")]
+    assert detail.background == ()
+    assert detail.story == "Found in 3 tasks. It makes them 12 tokens shorter, itself counted. Not used for a task yet."
     facts = {fact.name: fact.value for fact in detail.facts}
-    assert (facts["Found in"], facts["Named by"]) == ("3 tasks", "rules, from its code and uses")
+    assert facts["Named by"] == "rules, from its code and uses"
+
+
+@pytest.mark.parametrize(
+    ("found_in", "metadata", "outcomes", "story"),
+    [
+        ((), {}, (), "Not used for a task yet."),
+        (("a",), {}, (True,), "Found in 1 program. Used for 1 task, which succeeded."),
+        (
+            ("a", "b"),
+            {"n_tasks": 2, "saving": 340},
+            (True, True, False),
+            "Found in 2 programs of 2 tasks. It makes them 340 tokens shorter, itself counted. "
+            "Used for 3 tasks, of which 2 succeeded.",
+        ),
+        (("a",), {"n_tasks": "many", "saving": -1}, (False, False), "Found in 1 program. "
+         "Used for 2 tasks, of which none succeeded."),
+    ],
+)  # fmt: skip
+def test_a_concept_tells_what_it_saves_and_how_its_uses_went(memory, found_in, metadata, outcomes, story):
+    crop = memory.concepts.add(concept(found_in=found_in, metadata=metadata))
+    for success in outcomes:
+        memory.concepts.update_stats(crop, success=success)
+    assert concept_detail(memory, crop).story == story
 
 
 def test_examples_that_were_run_say_so_until_the_concept_is_edited(memory):
@@ -126,7 +150,7 @@ def test_a_list_by_use_begins_with_the_most_used(memory):
     memory.concepts.update_stats(ids[1], success=True)
     rows = listed_page(memory, CONCEPTS, Query(order=MAX_USED)).rows
     assert [row.id for row in rows] == [ids[1], ids[0], ids[2]]
-    assert (rows[0].succeeded, rows[1].succeeded) == ("100 % (21–100 %, n = 1)", "–")
+    assert (rows[0].succeeded, rows[1].succeeded) == ("1 of 1", "not used yet")
 
 
 def test_a_search_says_why_and_that_nothing_was_found(memory):

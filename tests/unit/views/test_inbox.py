@@ -153,6 +153,15 @@ def test_each_case_says_why_with_evidence(memory):
     assert [[*line] for line in group.differences] == [["Agent", "Written"], ["Agent", "Written"]]
 
 
+def test_an_attempt_is_shown_with_all_its_steps_and_not_with_its_last_ones_twice(memory):
+    steps = tuple(atlas.Step(action=f"turn {n}", observation=f"seen {n}") for n in range(5))
+    memory.experience.store(attempt("Wind a clock", None, steps=steps))
+    (case,) = cases_of(memory).of(UNKNOWN)
+    view = case_view(memory, case)
+    assert view.steps == steps
+    assert not any("seen 4" in text.whole for _, text in view.texts)
+
+
 def test_the_difference_to_the_first_of_a_group_is_shown(memory):
     memory.experience.store_many(
         [attempt("Boil an egg", solution="boil it"), attempt("Boil an egg", solution="steam it")]

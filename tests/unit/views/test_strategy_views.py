@@ -74,7 +74,7 @@ def test_a_row_says_how_sure_its_rate_is_and_that_nobody_tried(memory):
     sure, untried = memory.strategies.add(strategy(title="sure")), memory.strategies.add(strategy("a", title="untried"))
     tried(memory, sure, 3, 4)
     rows = {row.id: row for row in listed_page(memory, STRATEGIES, Query()).rows}
-    assert (rows[sure].succeeded, rows[sure].rate, rows[sure].n) == ("75 % (28–95 %, n = 4)", 75.0, 4)
+    assert (rows[sure].succeeded, rows[sure].rate, rows[sure].n) == ("3 of 4", 75.0, 4)
     assert (rows[untried].succeeded, rows[untried].rate, rows[untried].bar) == ("not tried yet", None, "")
     assert rows[sure].bar.startswith("data:image/svg+xml;base64,")
 
@@ -85,7 +85,7 @@ def test_a_strategy_that_was_not_tried_has_no_rate_from_the_attempts_that_it_was
     one = memory.strategies.add(strategy(title="one", sources=tuple(source.id for source in sources)))
     [row] = listed_page(memory, STRATEGIES, Query()).rows
     assert (row.succeeded, row.rate, row.bar) == ("not tried yet", None, "")
-    assert row.without == "100 % (48–100 %, n = 4)"
+    assert row.learned_from == "4 of 4 attempts succeeded"
     found = strategy_detail(memory, one)
     assert (found.headline, found.bar) == ("It has not been tried yet.", "")
     assert memory.strategies.rate(one).rate is None
@@ -157,8 +157,8 @@ def test_one_in_full_says_what_it_is_how_sure_and_what_it_comes_from(memory):
     assert [row.experience_id for row in detail.sources] == [experience_id, ""]
     memory.strategies.update_stats(one, True, task_id="a", trajectory_id=source.id)
     detail = strategy_detail(memory, one)
-    assert detail.headline == "Succeeded in 1 of 1 try; its rate is between 16 and 100 % with a probability of 95 %."
-    assert {fact.name: fact.value for fact in detail.facts}["Written by"] == "template"
+    assert detail.headline == "Its only try succeeded."
+    assert {fact.name: fact.value for fact in detail.more_facts}["Written by"] == "template"
     [row] = attempt_rows(memory, detail.attempts)
     assert (row.experience_id, row.outcome) == (experience_id, "✓ succeeded")
     assert strategy_detail(memory, "nowhere") is None
@@ -303,7 +303,7 @@ def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_
     assert proposal.done_sentence == "Wrote 1 strategy"
     assert propose_writing(memory).view.button == ""
     [row] = listed_page(memory, STRATEGIES, Query()).rows
-    assert (row.succeeded, row.without, row.n_sources) == ("not tried yet", "67 % (19–93 %, n = 3)", 2)
+    assert (row.succeeded, row.learned_from) == ("not tried yet", "2 of 3 attempts succeeded")
     memory.undo(operation_id)
     assert memory.strategies.count() == 0
 
