@@ -28,13 +28,25 @@ def as_json(report: TrialReport) -> str:
 def as_text(report: TrialReport) -> str:
     """Return the report as aligned columns."""
     tables = [aligned(arms_grid(report)), aligned(comparisons_grid(report))]
-    return "\n".join([head(report), "", *tables[0], "", *tables[1], "", *NOTES])
+    return "\n".join([head(report), *failure_lines(report), "", *tables[0], "", *tables[1], "", *NOTES])
 
 
 def as_markdown(report: TrialReport) -> str:
     """Return the report as tables."""
     tables = [table(arms_grid(report)), table(comparisons_grid(report))]
-    return "\n".join([head(report), "", *tables[0], "", *tables[1], "", *(f"- {note}" for note in NOTES)])
+    notes = [f"- {note}" for note in NOTES]
+    return "\n".join([head(report), *failure_lines(report), "", *tables[0], "", *tables[1], "", *notes])
+
+
+def failure_lines(report: TrialReport) -> list[str]:
+    """Return a warning if every run ended with an error, else nothing."""
+    if not report.cells or not all(cell.result.error for cell in report.cells):
+        return []
+    first = report.cells[0]
+    return [
+        f"Every run ended with an error, so the figures say nothing about memory. The first: {first.result.error}. "
+        f"Its output is in the trial's directory, in runs/{first.cell.directory}/output.txt and output.txt.errors."
+    ]
 
 
 def head(report: TrialReport) -> str:

@@ -173,7 +173,7 @@ def _check(plan: TrialPlan) -> None:
         raise InvalidInput(f"a trial compares two arms or more, each once, but got {', '.join(names) or 'none'}")
     if not plan.command:
         raise InvalidInput("a trial needs the command that works on a task; give it after --")
-    if plan.n_repeats < 1 or plan.timeout_seconds <= 0:
+    if plan.n_repeats < 1 or not plan.timeout_seconds > 0:
         raise InvalidInput("repeats should be 1 or more, and the timeout longer than 0 seconds")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from atlas.evaluation.trial.design import Cell
 from atlas.evaluation.trial.figures import ArmComparison, TrialReport
 from atlas.evaluation.trial.journal import RunTrace
-from atlas.evaluation.trial.report import NOTES, arms_grid, comparisons_grid, head
+from atlas.evaluation.trial.report import NOTES, arms_grid, comparisons_grid, failure_lines, head
 from atlas.views.shared.browser import asset
 
 Traces = Callable[[Cell], RunTrace]
@@ -27,6 +27,7 @@ def trial_page(report: TrialReport, trace: Traces) -> str:
         "<h1>Does memory help? A trial</h1>",
         f'<p class="grey">{html.escape(head(report))}</p>',
         f"<p>Command: <code>{html.escape(' '.join(report.design['command']))}</code></p>",
+        *(f"<p><strong>{html.escape(line)}</strong></p>" for line in failure_lines(report)),
         "<h2>Arms</h2>",
         _table(arms_grid(report)),
         "<h2>Comparisons on the same tasks</h2>",
@@ -82,5 +83,7 @@ def _differing_repeat(report: TrialReport, comparison: ArmComparison, task: int)
 
 
 def _trace(trace: RunTrace) -> str:
-    texts = (("Block", trace.block), ("Output", trace.output))
+    texts = [("Block", trace.block), ("Output", trace.output)]
+    if trace.errors:
+        texts.append(("Errors", trace.errors))
     return "".join(f'<p class="grey">{name}</p><pre>{html.escape(text or "(empty)")}</pre>' for name, text in texts)

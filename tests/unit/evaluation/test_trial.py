@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,8 +20,9 @@ from atlas.core.settings import Settings
 from atlas.evaluation.trial.agents import RunResult
 from atlas.evaluation.trial.design import Cell, ordered_cells, own_tasks, read_arm, read_tasks
 from atlas.evaluation.trial.figures import TrialReport, report_of
+from atlas.evaluation.trial.forks import store_hash
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
-from atlas.evaluation.trial.report import as_json, as_markdown, as_text
+from atlas.evaluation.trial.report import as_json, as_markdown, as_text, failure_lines
 from atlas.evaluation.trial.run import Budget, TrialPlan, run_trial
 from atlas.testing import HashEmbedder
 from atlas.views.evaluation.trial import trial_page
@@ -120,16 +122,62 @@ def test_a_run_that_takes_too_long_is_ended_and_failed(store, tmp_path):
 
 def test_the_task_and_the_block_are_in_no_command_line_and_the_arm_nowhere(store, tmp_path):
     spy = tmp_path / "spy.py"
-    spy.write_text("import json, os, sys; print(json.dumps([sys.argv, dict(os.environ), os.getcwd()]))")
+    spy.write_text("import json, os, sys; print(json.dumps([sys.argv, dict(os.environ)]))")
     chosen = replace(plan(n_tasks=1), command=(sys.executable, str(spy)))
     run(chosen, store, tmp_path / "trial")
     for output in (tmp_path / "trial" / "runs").glob("*/output.txt"):
-        arguments, environment, directory = json.loads(output.read_text())
+        arguments, environment = json.loads(output.read_text())
         assert arguments == [str(spy)]
-        seen = json.dumps([environment, directory])
+        seen = json.dumps(environment)
         assert task(0).context["answer"] not in seen
         assert "memory" not in seen.replace(str(tmp_path), "")
-        assert environment["ATLAS_STORE"].startswith(directory)
+        assert environment["ATLAS_STORE"].startswith(str(output.parent))
+
+
+def test_a_command_runs_where_the_trial_was_started(store, tmp_path, monkeypatch):
+    (tmp_path / "my_agent.py").write_text("raise SystemExit(0)\n")
+    monkeypatch.chdir(tmp_path)
+    report = run(replace(plan(n_tasks=2), command=(sys.executable, "my_agent.py")), store, Path("trial"))
+    assert successes(report) == {"nothing": 2, "memory": 2}
+    assert failure_lines(report) == []
+
+
+def test_a_trial_of_errors_alone_names_an_output(store, tmp_path):
+    report = run(replace(plan(n_tasks=2), command=(sys.executable, "no_such_file.py")), store, tmp_path / "trial")
+    [line] = failure_lines(report)
+    file = tmp_path / "trial" / "runs" / report.cells[0].cell.directory / "output.txt.errors"
+    assert f"runs/{file.parent.name}/output.txt" in line
+    assert "The first: it ended with the code 2" in line
+    assert "no_such_file.py" in file.read_text()
+    page = trial_page(report, TrialJournal(tmp_path / "trial").trace)
+    assert all("Every run ended with an error" in text for text in (as_text(report), as_markdown(report), page))
+
+
+def test_equal_stores_have_equal_hashes_and_others_do_not(store, tmp_path):
+    def hash_of(path: Path) -> str:
+        with atlas.open_memory(settings=Settings(store=path), embedder=EMBEDDER) as memory:
+            return store_hash(memory)
+
+    copy = Path(shutil.copytree(store.store, tmp_path / "copy"))
+    assert hash_of(copy) == hash_of(store.store)
+    with atlas.open_memory(settings=Settings(store=copy), embedder=EMBEDDER) as memory:
+        memory.strategies.add(atlas.Strategy(situation="pay the order", suggestion="look it up"))
+    assert hash_of(copy) != hash_of(store.store)
+
+
+def test_an_output_that_no_file_can_hold_is_kept_without_what_cannot_be_written(store, tmp_path):
+    spoiler = tmp_path / "spoiler.py"
+    numbers = '"success": true, "tokens": 1e999, "cost": 1' + "0" * 400
+    texts = r'"model": "a\ud800b", "solution": "one\u2028two", "steps": [{"action": "\udfff"}]'
+    spoiler.write_text(f"print({'{' + numbers + ', ' + texts + '}'!r})")
+    chosen = replace(plan(n_tasks=1, is_stream=True), command=(sys.executable, str(spoiler)))
+    report = run(chosen, store, tmp_path / "trial")
+    [_, result] = [cell.result for cell in report.cells]
+    assert (result.success, result.tokens, result.cost, result.model) == (True, 0, 0.0, "a?b")
+    assert result.solution == "one\u2028two"
+    n_lines = (tmp_path / "trial" / "cells.jsonl").read_text().count("\n")
+    assert run(chosen, store, tmp_path / "trial") == report
+    assert (tmp_path / "trial" / "cells.jsonl").read_text().count("\n") == n_lines
 
 
 def test_a_trial_that_is_killed_goes_on_to_the_same_report(store, tmp_path):
