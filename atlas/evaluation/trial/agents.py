@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import Task
+from atlas.core.types import Step, Task
 
 TAIL_BYTES = 1_000_000
 """Of the end of an output that is read for a line of JSON."""
@@ -42,6 +42,16 @@ class RunResult:
 
     steps: tuple[Mapping[str, Any], ...] = field(default=())
     solution: str = ""
+
+    @property
+    def conversation(self) -> tuple[Step, ...]:
+        """The reported steps, or the solution as the only step if there are none."""
+        if not self.steps and self.solution:
+            return (Step(action=self.solution),)
+        return tuple(Step(*(str(step.get(name, "")) for name in _PARTS)) for step in self.steps)
+
+
+_PARTS = ("thought", "action", "observation")
 
 
 def run_command(

@@ -6,7 +6,7 @@ import html
 from collections.abc import Callable, Iterable, Sequence
 
 from atlas.evaluation.trial.design import Cell
-from atlas.evaluation.trial.figures import ArmComparison, TrialReport
+from atlas.evaluation.trial.figures import ArmComparison, TrialReport, differing_runs
 from atlas.evaluation.trial.journal import RunTrace
 from atlas.evaluation.trial.report import NOTES, arms_grid, comparisons_grid, failure_lines, head
 from atlas.views.shared.browser import asset
@@ -59,26 +59,13 @@ def _traces(report: TrialReport, comparison: ArmComparison, trace: Traces) -> st
 
 def _task(report: TrialReport, comparison: ArmComparison, task: int, went: str, trace: Traces) -> str:
     description = report.design["tasks"][task]["description"]
-    differing = _differing_repeat(report, comparison, task)
     sides = "".join(
-        f"<section><h3>{html.escape(arm)}</h3>{_trace(trace(Cell(task=task, repeat=differing, arm=arm)))}</section>"
-        for arm in (comparison.first, comparison.second)
+        f"<section><h3>{html.escape(run.cell.arm)}</h3>{_trace(trace(run.cell))}</section>"
+        for run in differing_runs(report, comparison, task)
     )
     return (
         f"<details><summary>{went}: {html.escape(description[:200])}</summary>"
         f'<div class="sides">{sides}</div></details>'
-    )
-
-
-def _differing_repeat(report: TrialReport, comparison: ArmComparison, task: int) -> int:
-    """Return the first repeat of a task, won or lost, in which one of two arms succeeded and the other failed."""
-    went = {(cell.cell.repeat, cell.cell.arm): cell.result.success for cell in report.cells if cell.cell.task == task}
-    return next(
-        repeat
-        for repeat, arm in sorted(went)
-        if arm == comparison.first
-        and (repeat, comparison.second) in went
-        and went[repeat, arm] != went[repeat, comparison.second]
     )
 
 

@@ -19,10 +19,10 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import Settings
 from atlas.evaluation.trial.agents import RunResult
 from atlas.evaluation.trial.design import Cell, ordered_cells, own_tasks, read_arm, read_tasks
-from atlas.evaluation.trial.figures import TrialReport, report_of
+from atlas.evaluation.trial.figures import TrialReport, differing_runs, report_of
 from atlas.evaluation.trial.forks import store_hash
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
-from atlas.evaluation.trial.report import as_json, as_markdown, as_text, failure_lines
+from atlas.evaluation.trial.report import as_json, as_markdown, as_text, failure_lines, read_report
 from atlas.evaluation.trial.run import Budget, TrialPlan, run_trial
 from atlas.testing import HashEmbedder
 from atlas.views.evaluation.trial import trial_page
@@ -30,7 +30,7 @@ from tests.support.repository import REPOSITORY
 
 AGENT = str(REPOSITORY / "tests" / "support" / "trial_agent.py")
 EMBEDDER = HashEmbedder(32)
-DESIGN = {"tasks": [{"description": f"task {n}"} for n in range(20)], "command": ["agent"], "seed": 0}
+DESIGN = {"tasks": [{"id": f"t{n}", "description": f"task {n}"} for n in range(20)], "command": ["agent"], "seed": 0}
 
 
 def task(number: int) -> atlas.Task:
@@ -300,16 +300,47 @@ def test_an_unfinished_pair_is_compared_nowhere():
 
 
 def full_design() -> dict:
-    return DESIGN | {"store_hash": "s" * 64, "code_hash": "c" * 64, "embedding_model": "m", "atlas": "1"}
+    return DESIGN | {
+        "arms": ["b", "a"],
+        "store_hash": "s" * 64,
+        "code_hash": "c" * 64,
+        "embedding_model": "m",
+        "atlas": "1",
+    }
 
 
 def test_the_report_is_the_same_figures_as_text_markdown_json_and_a_page(store, tmp_path):
     report = run(plan(n_tasks=3), store, tmp_path / "trial")
     assert json.loads(as_json(report)) == json.loads(json.dumps(asdict(report)))
+    assert as_json(read_report(as_json(report))) == as_json(report)
     for text in (as_text(report), as_markdown(report), trial_page(report, TrialJournal(tmp_path / "trial").trace)):
         assert "memory − nothing" in text
         assert "100%" in text
         assert report.design["store_hash"][:12] in text
+
+
+def test_a_report_that_is_none_is_refused(tmp_path):
+    saved = json.loads(as_json(report_of(full_design(), ["b", "a"], [task(0)], [cell(0, "a", True)], 2)))
+    for changes, message in (
+        (
+            {"cells": [{**saved["cells"][0], "cell": {"task": 20, "repeat": 0, "arm": "a"}}]},
+            "a run of another task or arm",
+        ),
+        ({"design": {**saved["design"], "command": []}}, "should have a command and tasks"),
+        ({"cells": 7}, "cells"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            read_report(json.dumps(saved | changes))
+    with pytest.raises(InvalidInput, match="but it is no JSON"):
+        read_report("[" * 100_000)
+
+
+def test_the_runs_shown_of_a_task_are_those_that_decided_it():
+    went = {"a": (False, True, True), "b": (True, False, False)}
+    cells = [cell(0, arm, success, repeat) for arm in went for repeat, success in enumerate(went[arm])]
+    report = report_of(full_design(), ["b", "a"], [task(0)], cells, 6)
+    first, second = differing_runs(report, report.comparisons[0], 0)
+    assert (first.cell.arm, first.cell.repeat, second.cell.repeat) == ("a", 1, 1)
 
 
 def test_the_page_has_both_traces_and_no_markup_of_theirs(store, tmp_path):
