@@ -18,7 +18,9 @@ from atlas.evaluation.trial.journal import FinishedCell
 from atlas.evaluation.trial.report import as_json
 from tests.support.browser.page import settle, shoot, tall
 from tests.support.browser.server import Serve, run_atlas
+from tests.support.records import attempts
 from tests.support.repository import REPOSITORY
+from tests.support.stores import make_store
 
 PATIENCE_MILLISECONDS = 600_000
 """How long measuring may take on a busy machine."""
@@ -141,7 +143,8 @@ def test_the_report_of_a_trial_is_read_with_both_conversations_of_a_task(
     report = report_of(design | hashes, ["nothing", "memory"], tasks, cells, 16)
     file = tmp_path / "report.json"
     file.write_text(as_json(report))
-    page.goto(f"{serve(store)}/evaluation?evaluation_tab=Trials")
+    make_store(tmp_path / "store", attempts(2))
+    page.goto(f"{serve(tmp_path / 'store')}/evaluation?evaluation_tab=Trials")
     page.get_by_label("Report of a trial (JSON)").set_input_files(file)
     expect(page.get_by_text("16 of 16 runs of agent at 8 tasks")).to_be_visible()
     expect(page.get_by_text("cancel_order(0, memory)")).to_be_visible()

@@ -44,14 +44,9 @@ class RunResult:
     solution: str = ""
 
     @property
-    def conversation(self) -> tuple[Step, ...]:
-        """The reported steps, or the solution as the only step if there are none."""
-        if not self.steps and self.solution:
-            return (Step(action=self.solution),)
-        return tuple(Step(*(str(step.get(name, "")) for name in _PARTS)) for step in self.steps)
-
-
-_PARTS = ("thought", "action", "observation")
+    def trajectory_steps(self) -> tuple[Step, ...]:
+        """The reported steps."""
+        return tuple(map(_step, self.steps))
 
 
 def run_command(
@@ -152,6 +147,11 @@ def _outcome(code: int | None, reported: Mapping[str, Any], timeout_seconds: flo
     if code not in (0, 1):
         return False, f"it ended with the code {code}"
     return bool(reported.get("success", code == 0)), ""
+
+
+def _step(reported: Mapping[str, Any]) -> Step:
+    thought, action, observation = (str(reported.get(name, "")) for name in ("thought", "action", "observation"))
+    return Step(thought, action, observation)
 
 
 def _number(value: object) -> float:

@@ -157,7 +157,7 @@ class _Running:
         result, task = finished.result, self._tasks[finished.cell.task]
         outcome = Outcome(result.success, error_info=result.error or None)
         metadata = {"solution": result.solution, "used": finished.shown}
-        attempt = Trajectory(task, result.conversation, outcome, metadata=metadata, id=f"trial {finished.cell.key}")
+        attempt = Trajectory(task, result.trajectory_steps, outcome, metadata=metadata, id=f"trial {finished.cell.key}")
         self._memories[finished.cell.arm].store_once(attempt)
 
 

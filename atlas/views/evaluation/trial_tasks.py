@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import Outcome
+from atlas.core.types import Outcome, Step
 from atlas.evaluation.report import Grid
 from atlas.evaluation.trial.figures import ArmComparison, TrialReport, differing_runs
 from atlas.evaluation.trial.journal import FinishedCell
@@ -69,10 +69,12 @@ def traces_as_json(report: TrialReport, comparison: ArmComparison, task: int, re
 
 
 def _run_as_json(run: FinishedCell, reading: Reading) -> dict[str, Any]:
+    result = run.result
+    solution = (Step(action=result.solution),) if result.solution else ()
     shown = counted(sum(map(len, run.shown.values())), "record")
     return {
         "heading": readable(f"{run.cell.arm} · {shown} shown, {run.block_tokens:,} tokens"),
-        "outcome": signed(Outcome(run.result.success).label),
-        "ending": readable(run.result.error),
-        **conversation_as_json(run.result.conversation, reading),
+        "outcome": signed(Outcome(result.success).label),
+        "ending": readable(result.error),
+        **conversation_as_json(result.trajectory_steps or solution, reading),
     }

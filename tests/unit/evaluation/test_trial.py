@@ -26,6 +26,8 @@ from atlas.evaluation.trial.report import as_json, as_markdown, as_text, failure
 from atlas.evaluation.trial.run import Budget, TrialPlan, run_trial
 from atlas.testing import HashEmbedder
 from atlas.views.evaluation.trial import trial_page
+from atlas.views.evaluation.trial_tasks import differing_tasks, traces_as_json
+from atlas.views.trace.conversation import START
 from tests.support.repository import REPOSITORY
 
 AGENT = str(REPOSITORY / "tests" / "support" / "trial_agent.py")
@@ -341,6 +343,19 @@ def test_the_runs_shown_of_a_task_are_those_that_decided_it():
     report = report_of(full_design(), ["b", "a"], [task(0)], cells, 6)
     first, second = differing_runs(report, report.comparisons[0], 0)
     assert (first.cell.arm, first.cell.repeat, second.cell.repeat) == ("a", 1, 1)
+
+
+def test_both_runs_of_a_task_are_conversations_and_what_was_shown_is_not_called_used():
+    won, lost = cell(0, "a", True), cell(0, "b", False)
+    won = replace(won, shown={"experience": ("e",)}, block_tokens=7, result=replace(won.result, solution="pay first"))
+    lost = replace(lost, result=replace(lost.result, steps=({"thought": "hm", "action": "ask"},), error="late"))
+    report = report_of(full_design(), ["b", "a"], [task(0)], [won, lost], 2)
+    assert [each.label for each in differing_tasks(report, report.comparisons[0])] == ["won: task 0"]
+    first, second = traces_as_json(report, report.comparisons[0], 0, START)["traces"]
+    assert (first["heading"], second["heading"]) == ("a · 1 record shown, 7 tokens", "b · 0 records shown, 0 tokens")
+    assert (first["n"], second["n"], second["ending"]) == (1, 1, "late")
+    assert "pay first" in json.dumps(first["steps"])
+    assert "used" not in first
 
 
 def test_the_page_has_both_traces_and_no_markup_of_theirs(store, tmp_path):
