@@ -8,6 +8,7 @@ from pages.components.ask.comparison import draw_comparison
 from pages.components.evaluation.judged import draw_judged
 from pages.components.evaluation.own import draw_own
 from pages.components.evaluation.strictness import draw_strictness
+from pages.components.evaluation.trials import draw_trials
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
 from pages.components.shared.commands import evaluate_command
@@ -15,16 +16,18 @@ from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import page_memory
 from pages.components.shared.tabs import choose_part
 
-OWN, STRICTNESS, JUDGED, COMPARE = "This store", "Strictness", "Judged queries", "Compare profiles"
+OWN, STRICTNESS, JUDGED, COMPARE, TRIALS = "This store", "Strictness", "Judged queries", "Compare profiles", "Trials"
 
 memory = page_memory()
 draw_heading("Evaluation", "How well searches find the right memories, compared with simpler search methods.")
 if not n_experiences(memory):
     draw_empty(memory, "Here you can measure how well searches find related attempts.")
 else:
-    part = choose_part([OWN, STRICTNESS, JUDGED, COMPARE], key="evaluation_tab")
+    part = choose_part([OWN, STRICTNESS, JUDGED, COMPARE, TRIALS], key="evaluation_tab")
     if part == COMPARE:
         draw_comparison(memory)
+    elif part == TRIALS:
+        draw_trials()
     elif part == STRICTNESS:
         draw_strictness(memory)
     elif part == JUDGED:

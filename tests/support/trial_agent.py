@@ -23,8 +23,8 @@ if mode == "judged":
     sys.stdout.write(f"the answer is {answer if found else 'unknown'}")
     sys.exit(0)
 if mode == "judge":
-    said = Path(os.environ["ATLAS_TRIAL_ANSWER"]).read_text(encoding="utf-8")
-    sys.exit(0 if answer in said else 1)
+    output = Path(os.environ["ATLAS_TRIAL_ANSWER"]).read_text(encoding="utf-8")
+    sys.exit(0 if answer in output else 1)
 step = {"action": f"answer {answer}"}
 sys.stdout.write(
     json.dumps(

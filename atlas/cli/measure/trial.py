@@ -7,11 +7,20 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from atlas.cli.common import add_command, add_report_options, count, limit, new_file, progress_bar, write_report
+from atlas.cli.common import (
+    add_command,
+    add_report_options,
+    count,
+    limit,
+    new_file,
+    print_notes,
+    progress_bar,
+    write_report,
+)
 from atlas.core.settings import Settings
 from atlas.evaluation.trial.design import read_arm, read_tasks
 from atlas.evaluation.trial.journal import TrialJournal
-from atlas.evaluation.trial.report import as_json, as_markdown, as_text
+from atlas.evaluation.trial.report import as_json, as_markdown, as_text, failure_lines
 from atlas.evaluation.trial.run import Budget, TrialPlan, run_trial
 from atlas.views.evaluation.trial import trial_page
 
@@ -64,4 +73,6 @@ def _trial(options: argparse.Namespace, settings: Settings) -> int:
         with new_file(options.html) as write:
             write(trial_page(report, TrialJournal(options.directory).trace))
     write_report(options, text=as_text(report), json=as_json(report), markdown=as_markdown(report))
-    return 0
+    failures = failure_lines(report)
+    print_notes(failures)
+    return 1 if failures else 0

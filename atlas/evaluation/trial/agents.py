@@ -1,4 +1,4 @@
-"""The command of a trial: given a task and a context block by files, it says by its end how that went."""
+"""The command of a trial: it gets a task and a context block as files, and reports how it went."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import Task
+from atlas.core.types import Step, Task
 
 TAIL_BYTES = 1_000_000
 """Of the end of an output that is read for a line of JSON."""
+
+MOST = 1e15
+"""Largest amount that is believed."""
 
 TASK, BLOCK, ANSWER = "ATLAS_TRIAL_TASK", "ATLAS_TRIAL_BLOCK", "ATLAS_TRIAL_ANSWER"
 """Variables with the paths of the task as JSON, the context block as text, and, for a judge, the command's output."""
@@ -35,20 +38,28 @@ class RunResult:
     cost: float = 0.0
     model: str = ""
     error: str = ""
-    """Why nothing is known of it but that it failed: it timed out, or ended by a signal or with another code than 1."""
+    """Empty for a regular end. Otherwise the run counts as a failure: it timed out, or its exit code is not 0 or 1."""
 
     steps: tuple[Mapping[str, Any], ...] = field(default=())
     solution: str = ""
+
+    @property
+    def trajectory_steps(self) -> tuple[Step, ...]:
+        """The reported steps."""
+        return tuple(map(_step, self.steps))
 
 
 def run_command(
     command: Sequence[str], judge: Sequence[str], directory: Path, task: Task, block: str, timeout_seconds: float
 ) -> RunResult:
-    """Run a command on a task in a directory of its own, without a shell, and return how it went.
+    """Run a command on a task, without a shell, in the current working directory, and return how it went.
 
-    The task and the block are files there, which the environment names. The arm is not: the command cannot know it. Its
-    end is 0 for a success and 1 for a failure, unless the last line of its output is a JSON object with `success`,
-    and maybe `tokens`, `cost`, `model`, `solution` and `steps`. A judge's end decides over both.
+    The environment names the files of the task and of the block, but not the arm. The exit code is 0 for a success and
+    1 for a failure, unless the last line of the output is a JSON object with `success`, and optionally `tokens`,
+    `cost`, `model`, `solution` and `steps`. A judge's exit code decides over both.
+
+    Args:
+        directory: Of this run alone: for the task, the block and what the command and the judge write.
 
     Raises:
         InvalidInput: The command or the judge cannot be started.
@@ -78,12 +89,11 @@ def run_command(
 
 
 def _run(command: Sequence[str], directory: Path, output: str, timeout_seconds: float) -> int | None:
-    """Return the code with which a command ends, or None if it took too long. Its whole process group ends with it."""
+    """Return a command's exit code, or None if it took too long. Its whole process group is ended with it."""
     try:
         with (directory / output).open("wb") as file, (directory / f"{output}.errors").open("wb") as errors:
             process = subprocess.Popen(
                 list(command),
-                cwd=directory,
                 env=_environment(directory),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
@@ -121,12 +131,14 @@ def _reported(output: Path) -> dict[str, Any]:
     """Return the JSON object in the last line of an output that has `success`, or an empty one."""
     with output.open("rb") as file:
         file.seek(max(0, output.stat().st_size - TAIL_BYTES))
-        lines = file.read().decode("utf-8", "replace").strip().splitlines()
+        last = file.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
     try:
-        found = json.loads(lines[-1]) if lines else None
-    except ValueError:
+        reported = json.loads(last)
+        # Half a surrogate pair is valid in JSON, but no file can hold it.
+        reported = json.loads(json.dumps(reported, ensure_ascii=False).encode("utf-8", "replace"))
+    except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) and isinstance(found.get("success"), bool) else {}
+    return reported if isinstance(reported, dict) and isinstance(reported.get("success"), bool) else {}
 
 
 def _outcome(code: int | None, reported: Mapping[str, Any], timeout_seconds: float) -> tuple[bool, str]:
@@ -137,8 +149,16 @@ def _outcome(code: int | None, reported: Mapping[str, Any], timeout_seconds: flo
     return bool(reported.get("success", code == 0)), ""
 
 
+def _step(reported: Mapping[str, Any]) -> Step:
+    thought, action, observation = (str(reported.get(name, "")) for name in ("thought", "action", "observation"))
+    return Step(thought, action, observation)
+
+
 def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else 0.0
+    """Return a reported amount, or 0 where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    return float(value) if 0 <= value <= MOST else 0.0
 
 
 def _listed(value: object) -> Sequence[object]:

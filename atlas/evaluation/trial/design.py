@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,7 +109,7 @@ def read_tasks(path: Path) -> list[Task]:
         InvalidInput: A line is no such task, or two are of one task.
     """
     tasks = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
         if line.strip():
             tasks.append(_read_task(line, f"{path.name}, line {number}"))
     return _distinct(tasks)
@@ -116,7 +117,8 @@ def read_tasks(path: Path) -> list[Task]:
 
 def own_tasks(experience: ChromaExperienceMemory) -> list[Task]:
     """Return the tasks of a store's attempts, each once."""
-    return _distinct(list({task_of(one.task): one.task for one in experience.get_many(experience.ids())}.values()))
+    attempts = experience.get_many(experience.ids())
+    return _distinct(list({task_of(attempt.task): attempt.task for attempt in attempts}.values()))
 
 
 def _read_task(line: str, place: str) -> Task:
@@ -132,8 +134,8 @@ def _read_task(line: str, place: str) -> Task:
 def _distinct(tasks: list[Task]) -> list[Task]:
     if not tasks:
         raise InvalidInput("a trial needs tasks, but there are none; name a file with --tasks")
-    names = [task_of(task) for task in tasks]
-    if repeated := next((name for name in names if names.count(name) > 1), ""):
+    [(repeated, count)] = Counter(map(task_of, tasks)).most_common(1)
+    if count > 1:
         raise InvalidInput(f"two tasks have the id or description {repeated!r:.80}; to try one again, use --repeats")
     return tasks
 

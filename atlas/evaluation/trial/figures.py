@@ -105,6 +105,20 @@ class TrialReport:
     cells: tuple[FinishedCell, ...]
 
 
+def differing_runs(report: TrialReport, comparison: ArmComparison, task: int) -> tuple[FinishedCell, FinishedCell]:
+    """Return the runs of both arms in the first repeat that decided a task that was won or lost."""
+    runs = {(cell.cell.repeat, cell.cell.arm): cell for cell in report.cells if cell.cell.task == task}
+    is_won = task in comparison.won
+    pairs = (
+        (run, runs[repeat, comparison.second])
+        for (repeat, arm), run in sorted(runs.items())
+        if arm == comparison.first and (repeat, comparison.second) in runs
+    )
+    return next(
+        (first, second) for first, second in pairs if first.result.success == is_won and second.result.success != is_won
+    )
+
+
 def report_of(
     design: Mapping[str, Any],
     arms: Sequence[str],

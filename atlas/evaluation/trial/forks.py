@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from atlas.core.errors import NotFound
@@ -28,6 +29,10 @@ READY = "ready"
 
 N_RECENT, N_UNRELATED, N_RELATED = 8, 40, 50
 """Attempts of an arm `recency`, those that a placebo chooses among, and hits for its task that are no placebo."""
+
+
+N_HASHED = 500
+"""Records that are read at a time for the hash of a store."""
 
 
 def fork(source: Settings, directory: Path, settings: Settings) -> Path:
@@ -86,11 +91,15 @@ def block_of(memory: MemorySystem, arm: Arm, task: Task, seed: str) -> ContextBl
 
 
 def store_hash(memory: MemorySystem) -> str:
-    """Return a hash of all records, by which two stores can be told apart."""
+    """Return a hash of the content of all records. Equal stores have equal hashes."""
     digest = hashlib.sha256()
     for name, kind in sorted(searchable_kinds().items()):
-        for record_id, content in sorted(kind.records(memory).column("content_hash").items()):
-            digest.update(f"{name}\x1f{record_id}\x1f{content}\n".encode())
+        records = kind.records(memory)
+        ids = sorted(records.ids())
+        for start in range(0, len(ids), N_HASHED):
+            for record in records.get_many(ids[start : start + N_HASHED]):
+                content = json.dumps(asdict(record), default=str, sort_keys=True)
+                digest.update(f"{name}\x1f{content}\n".encode())
     return digest.hexdigest()
 
 

@@ -35,10 +35,12 @@ class FinishedCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTrace:
-    """The context block of a run, and the end of what the command wrote. Both are untrusted."""
+    """The context block of a run, and the end of what the command wrote. All are untrusted."""
 
     block: str
     output: str
+    errors: str
+    """What it wrote to standard error."""
 
 
 class TrialJournal:
@@ -67,25 +69,27 @@ class TrialJournal:
 
     def add(self, cell: FinishedCell) -> None:
         """Write a cell down, durably."""
-        append_durably(self._cells, json.dumps(asdict(cell), ensure_ascii=False) + "\n")
+        append_durably(self._cells, json.dumps(asdict(cell)) + "\n")
 
     def trace(self, cell: Cell) -> RunTrace:
         """Return the trace of a cell. Its texts are empty where its files were deleted."""
-        texts = (_end_of(self._runs / cell.directory / name) for name in ("block.txt", "output.txt"))
-        return RunTrace(block=next(texts), output=next(texts))
+        block, output, errors = (
+            _end_of(self._runs / cell.directory / name) for name in ("block.txt", "output.txt", "output.txt.errors")
+        )
+        return RunTrace(block=block, output=output, errors=errors)
 
     def read(self) -> list[FinishedCell]:
-        """Return the finished cells. A line that a kill cut off is none."""
+        """Return the finished cells. A line that a kill cut off is left out."""
         if not self._cells.exists():
             return []
-        found = []
+        cells = []
         for line in self._cells.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 encoded = json.loads(line)
             except ValueError:
                 continue
-            found.append(decode(FinishedCell, encoded, "cell"))
-        return found
+            cells.append(decode(FinishedCell, encoded, "cell"))
+        return cells
 
 
 def _end_of(file: Path) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
+from atlas.core.errors import InvalidInput
+from atlas.core.schema import decode
 from atlas.core.statistics import Interval
+from atlas.core.types import Task
 from atlas.evaluation.report import Grid, aligned, table
-from atlas.evaluation.trial.figures import ArmComparison, ArmFigures, PairFigure, RateFigure, TrialReport
+from atlas.evaluation.trial.figures import ArmComparison, ArmFigures, PairFigure, RateFigure, TrialReport, report_of
+from atlas.evaluation.trial.journal import FinishedCell
 
 NONE = "–"
 
@@ -25,16 +29,73 @@ def as_json(report: TrialReport) -> str:
     return json.dumps(asdict(report), ensure_ascii=False, indent=1)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Design:
+    """What a report shows of a trial's design."""
+
+    command: tuple[str, ...]
+    arms: tuple[str, ...]
+    tasks: tuple[Task, ...]
+    seed: int
+    store_hash: str
+    code_hash: str
+    embedding_model: str
+    atlas: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SavedReport:
+    design: _Design
+    n_cells: int
+    stopped_by: str
+    cells: tuple[FinishedCell, ...]
+
+
+def read_report(text: str) -> TrialReport:
+    """Return the report that `as_json` wrote, with its figures computed again from its runs.
+
+    Raises:
+        InvalidInput: It is no such report.
+    """
+    try:
+        encoded = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        message = f"expected a trial's report, as `atlas trial --json` writes it, but it is no JSON ({error})"
+        raise InvalidInput(message) from error
+    saved = decode(_SavedReport, encoded, "trial's report")
+    design = saved.design
+    if not design.command or not design.tasks:
+        raise InvalidInput("a trial's report should have a command and tasks, but this one has none")
+    for run in saved.cells:
+        if run.cell.arm not in design.arms or not 0 <= run.cell.task < len(design.tasks):
+            raise InvalidInput(f"the trial's report has a run of another task or arm: {run.cell.key!r:.80}")
+    return report_of(
+        encoded["design"], list(dict.fromkeys(design.arms)), design.tasks, saved.cells, saved.n_cells, saved.stopped_by
+    )
+
+
 def as_text(report: TrialReport) -> str:
     """Return the report as aligned columns."""
     tables = [aligned(arms_grid(report)), aligned(comparisons_grid(report))]
-    return "\n".join([head(report), "", *tables[0], "", *tables[1], "", *NOTES])
+    return "\n".join([head(report), *failure_lines(report), "", *tables[0], "", *tables[1], "", *NOTES])
 
 
 def as_markdown(report: TrialReport) -> str:
     """Return the report as tables."""
     tables = [table(arms_grid(report)), table(comparisons_grid(report))]
-    return "\n".join([head(report), "", *tables[0], "", *tables[1], "", *(f"- {note}" for note in NOTES)])
+    notes = [f"- {note}" for note in NOTES]
+    return "\n".join([head(report), *failure_lines(report), "", *tables[0], "", *tables[1], "", *notes])
+
+
+def failure_lines(report: TrialReport) -> list[str]:
+    """Return a warning if every run ended with an error, else nothing."""
+    if not report.cells or not all(cell.result.error for cell in report.cells):
+        return []
+    first = report.cells[0]
+    return [
+        f"Every run ended with an error, so the figures say nothing about memory. The first: {first.result.error}. "
+        f"Its output is in the trial's directory, in runs/{first.cell.directory}/output.txt and output.txt.errors."
+    ]
 
 
 def head(report: TrialReport) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.imports.distribution import __version__
 from atlas.core.settings import Settings
-from atlas.core.types import Outcome, Step, Task, Trajectory
+from atlas.core.types import Outcome, Task, Trajectory
 from atlas.evaluation.trial.agents import run_command
 from atlas.evaluation.trial.design import Arm, Cell, ordered_cells, own_tasks
 from atlas.evaluation.trial.figures import TrialReport, report_of
@@ -155,16 +155,10 @@ class _Running:
         if not self._plan.is_stream:
             return
         result, task = finished.result, self._tasks[finished.cell.task]
-        steps = tuple(map(_step, result.steps))
         outcome = Outcome(result.success, error_info=result.error or None)
         metadata = {"solution": result.solution, "used": finished.shown}
-        attempt = Trajectory(task, steps, outcome, metadata=metadata, id=f"trial {finished.cell.key}")
+        attempt = Trajectory(task, result.trajectory_steps, outcome, metadata=metadata, id=f"trial {finished.cell.key}")
         self._memories[finished.cell.arm].store_once(attempt)
-
-
-def _step(reported: Mapping[str, Any]) -> Step:
-    thought, action, observation = (str(reported.get(name, "")) for name in ("thought", "action", "observation"))
-    return Step(thought, action, observation)
 
 
 def _check(plan: TrialPlan) -> None:
@@ -173,7 +167,7 @@ def _check(plan: TrialPlan) -> None:
         raise InvalidInput(f"a trial compares two arms or more, each once, but got {', '.join(names) or 'none'}")
     if not plan.command:
         raise InvalidInput("a trial needs the command that works on a task; give it after --")
-    if plan.n_repeats < 1 or plan.timeout_seconds <= 0:
+    if plan.n_repeats < 1 or not plan.timeout_seconds > 0:
         raise InvalidInput("repeats should be 1 or more, and the timeout longer than 0 seconds")
 
 

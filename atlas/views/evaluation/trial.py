@@ -6,9 +6,9 @@ import html
 from collections.abc import Callable, Iterable, Sequence
 
 from atlas.evaluation.trial.design import Cell
-from atlas.evaluation.trial.figures import ArmComparison, TrialReport
+from atlas.evaluation.trial.figures import ArmComparison, TrialReport, differing_runs
 from atlas.evaluation.trial.journal import RunTrace
-from atlas.evaluation.trial.report import NOTES, arms_grid, comparisons_grid, head
+from atlas.evaluation.trial.report import NOTES, arms_grid, comparisons_grid, failure_lines, head
 from atlas.views.shared.browser import asset
 
 Traces = Callable[[Cell], RunTrace]
@@ -27,6 +27,7 @@ def trial_page(report: TrialReport, trace: Traces) -> str:
         "<h1>Does memory help? A trial</h1>",
         f'<p class="grey">{html.escape(head(report))}</p>',
         f"<p>Command: <code>{html.escape(' '.join(report.design['command']))}</code></p>",
+        *(f"<p><strong>{html.escape(line)}</strong></p>" for line in failure_lines(report)),
         "<h2>Arms</h2>",
         _table(arms_grid(report)),
         "<h2>Comparisons on the same tasks</h2>",
@@ -58,10 +59,9 @@ def _traces(report: TrialReport, comparison: ArmComparison, trace: Traces) -> st
 
 def _task(report: TrialReport, comparison: ArmComparison, task: int, went: str, trace: Traces) -> str:
     description = report.design["tasks"][task]["description"]
-    differing = _differing_repeat(report, comparison, task)
     sides = "".join(
-        f"<section><h3>{html.escape(arm)}</h3>{_trace(trace(Cell(task=task, repeat=differing, arm=arm)))}</section>"
-        for arm in (comparison.first, comparison.second)
+        f"<section><h3>{html.escape(run.cell.arm)}</h3>{_trace(trace(run.cell))}</section>"
+        for run in differing_runs(report, comparison, task)
     )
     return (
         f"<details><summary>{went}: {html.escape(description[:200])}</summary>"
@@ -69,18 +69,8 @@ def _task(report: TrialReport, comparison: ArmComparison, task: int, went: str, 
     )
 
 
-def _differing_repeat(report: TrialReport, comparison: ArmComparison, task: int) -> int:
-    """Return the first repeat of a task, won or lost, in which one of two arms succeeded and the other failed."""
-    went = {(cell.cell.repeat, cell.cell.arm): cell.result.success for cell in report.cells if cell.cell.task == task}
-    return next(
-        repeat
-        for repeat, arm in sorted(went)
-        if arm == comparison.first
-        and (repeat, comparison.second) in went
-        and went[repeat, arm] != went[repeat, comparison.second]
-    )
-
-
 def _trace(trace: RunTrace) -> str:
-    texts = (("Block", trace.block), ("Output", trace.output))
+    texts = [("Block", trace.block), ("Output", trace.output)]
+    if trace.errors:
+        texts.append(("Errors", trace.errors))
     return "".join(f'<p class="grey">{name}</p><pre>{html.escape(text or "(empty)")}</pre>' for name, text in texts)

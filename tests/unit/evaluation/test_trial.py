@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,17 +19,20 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import Settings
 from atlas.evaluation.trial.agents import RunResult
 from atlas.evaluation.trial.design import Cell, ordered_cells, own_tasks, read_arm, read_tasks
-from atlas.evaluation.trial.figures import TrialReport, report_of
+from atlas.evaluation.trial.figures import TrialReport, differing_runs, report_of
+from atlas.evaluation.trial.forks import store_hash
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
-from atlas.evaluation.trial.report import as_json, as_markdown, as_text
+from atlas.evaluation.trial.report import as_json, as_markdown, as_text, failure_lines, read_report
 from atlas.evaluation.trial.run import Budget, TrialPlan, run_trial
 from atlas.testing import HashEmbedder
 from atlas.views.evaluation.trial import trial_page
+from atlas.views.evaluation.trial_tasks import differing_tasks, traces_as_json
+from atlas.views.trace.conversation import START
 from tests.support.repository import REPOSITORY
 
 AGENT = str(REPOSITORY / "tests" / "support" / "trial_agent.py")
 EMBEDDER = HashEmbedder(32)
-DESIGN = {"tasks": [{"description": f"task {n}"} for n in range(20)], "command": ["agent"], "seed": 0}
+DESIGN = {"tasks": [{"id": f"t{n}", "description": f"task {n}"} for n in range(20)], "command": ["agent"], "seed": 0}
 
 
 def task(number: int) -> atlas.Task:
@@ -120,16 +124,62 @@ def test_a_run_that_takes_too_long_is_ended_and_failed(store, tmp_path):
 
 def test_the_task_and_the_block_are_in_no_command_line_and_the_arm_nowhere(store, tmp_path):
     spy = tmp_path / "spy.py"
-    spy.write_text("import json, os, sys; print(json.dumps([sys.argv, dict(os.environ), os.getcwd()]))")
+    spy.write_text("import json, os, sys; print(json.dumps([sys.argv, dict(os.environ)]))")
     chosen = replace(plan(n_tasks=1), command=(sys.executable, str(spy)))
     run(chosen, store, tmp_path / "trial")
     for output in (tmp_path / "trial" / "runs").glob("*/output.txt"):
-        arguments, environment, directory = json.loads(output.read_text())
+        arguments, environment = json.loads(output.read_text())
         assert arguments == [str(spy)]
-        seen = json.dumps([environment, directory])
+        seen = json.dumps(environment)
         assert task(0).context["answer"] not in seen
         assert "memory" not in seen.replace(str(tmp_path), "")
-        assert environment["ATLAS_STORE"].startswith(directory)
+        assert environment["ATLAS_STORE"].startswith(str(output.parent))
+
+
+def test_a_command_runs_where_the_trial_was_started(store, tmp_path, monkeypatch):
+    (tmp_path / "my_agent.py").write_text("raise SystemExit(0)\n")
+    monkeypatch.chdir(tmp_path)
+    report = run(replace(plan(n_tasks=2), command=(sys.executable, "my_agent.py")), store, Path("trial"))
+    assert successes(report) == {"nothing": 2, "memory": 2}
+    assert failure_lines(report) == []
+
+
+def test_a_trial_of_errors_alone_names_an_output(store, tmp_path):
+    report = run(replace(plan(n_tasks=2), command=(sys.executable, "no_such_file.py")), store, tmp_path / "trial")
+    [line] = failure_lines(report)
+    file = tmp_path / "trial" / "runs" / report.cells[0].cell.directory / "output.txt.errors"
+    assert f"runs/{file.parent.name}/output.txt" in line
+    assert "The first: it ended with the code 2" in line
+    assert "no_such_file.py" in file.read_text()
+    page = trial_page(report, TrialJournal(tmp_path / "trial").trace)
+    assert all("Every run ended with an error" in text for text in (as_text(report), as_markdown(report), page))
+
+
+def test_equal_stores_have_equal_hashes_and_others_do_not(store, tmp_path):
+    def hash_of(path: Path) -> str:
+        with atlas.open_memory(settings=Settings(store=path), embedder=EMBEDDER) as memory:
+            return store_hash(memory)
+
+    copy = Path(shutil.copytree(store.store, tmp_path / "copy"))
+    assert hash_of(copy) == hash_of(store.store)
+    with atlas.open_memory(settings=Settings(store=copy), embedder=EMBEDDER) as memory:
+        memory.strategies.add(atlas.Strategy(situation="pay the order", suggestion="look it up"))
+    assert hash_of(copy) != hash_of(store.store)
+
+
+def test_an_output_that_no_file_can_hold_is_kept_without_what_cannot_be_written(store, tmp_path):
+    spoiler = tmp_path / "spoiler.py"
+    numbers = '"success": true, "tokens": 1e999, "cost": 1' + "0" * 400
+    texts = r'"model": "a\ud800b", "solution": "one\u2028two", "steps": [{"action": "\udfff"}]'
+    spoiler.write_text(f"print({'{' + numbers + ', ' + texts + '}'!r})")
+    chosen = replace(plan(n_tasks=1, is_stream=True), command=(sys.executable, str(spoiler)))
+    report = run(chosen, store, tmp_path / "trial")
+    [_, result] = [cell.result for cell in report.cells]
+    assert (result.success, result.tokens, result.cost, result.model) == (True, 0, 0.0, "a?b")
+    assert result.solution == "one\u2028two"
+    n_lines = (tmp_path / "trial" / "cells.jsonl").read_text().count("\n")
+    assert run(chosen, store, tmp_path / "trial") == report
+    assert (tmp_path / "trial" / "cells.jsonl").read_text().count("\n") == n_lines
 
 
 def test_a_trial_that_is_killed_goes_on_to_the_same_report(store, tmp_path):
@@ -252,16 +302,60 @@ def test_an_unfinished_pair_is_compared_nowhere():
 
 
 def full_design() -> dict:
-    return DESIGN | {"store_hash": "s" * 64, "code_hash": "c" * 64, "embedding_model": "m", "atlas": "1"}
+    return DESIGN | {
+        "arms": ["b", "a"],
+        "store_hash": "s" * 64,
+        "code_hash": "c" * 64,
+        "embedding_model": "m",
+        "atlas": "1",
+    }
 
 
 def test_the_report_is_the_same_figures_as_text_markdown_json_and_a_page(store, tmp_path):
     report = run(plan(n_tasks=3), store, tmp_path / "trial")
     assert json.loads(as_json(report)) == json.loads(json.dumps(asdict(report)))
+    assert as_json(read_report(as_json(report))) == as_json(report)
     for text in (as_text(report), as_markdown(report), trial_page(report, TrialJournal(tmp_path / "trial").trace)):
         assert "memory − nothing" in text
         assert "100%" in text
         assert report.design["store_hash"][:12] in text
+
+
+def test_a_report_that_is_none_is_refused(tmp_path):
+    saved = json.loads(as_json(report_of(full_design(), ["b", "a"], [task(0)], [cell(0, "a", True)], 2)))
+    for changes, message in (
+        (
+            {"cells": [{**saved["cells"][0], "cell": {"task": 20, "repeat": 0, "arm": "a"}}]},
+            "a run of another task or arm",
+        ),
+        ({"design": {**saved["design"], "command": []}}, "should have a command and tasks"),
+        ({"cells": 7}, "cells"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            read_report(json.dumps(saved | changes))
+    with pytest.raises(InvalidInput, match="but it is no JSON"):
+        read_report("[" * 100_000)
+
+
+def test_the_runs_shown_of_a_task_are_those_that_decided_it():
+    went = {"a": (False, True, True), "b": (True, False, False)}
+    cells = [cell(0, arm, success, repeat) for arm in went for repeat, success in enumerate(went[arm])]
+    report = report_of(full_design(), ["b", "a"], [task(0)], cells, 6)
+    first, second = differing_runs(report, report.comparisons[0], 0)
+    assert (first.cell.arm, first.cell.repeat, second.cell.repeat) == ("a", 1, 1)
+
+
+def test_both_runs_of_a_task_are_conversations_and_what_was_shown_is_not_called_used():
+    won, lost = cell(0, "a", True), cell(0, "b", False)
+    won = replace(won, shown={"experience": ("e",)}, block_tokens=7, result=replace(won.result, solution="pay first"))
+    lost = replace(lost, result=replace(lost.result, steps=({"thought": "hm", "action": "ask"},), error="late"))
+    report = report_of(full_design(), ["b", "a"], [task(0)], [won, lost], 2)
+    assert [each.label for each in differing_tasks(report, report.comparisons[0])] == ["won: task 0"]
+    first, second = traces_as_json(report, report.comparisons[0], 0, START)["traces"]
+    assert (first["heading"], second["heading"]) == ("a · 1 record shown, 7 tokens", "b · 0 records shown, 0 tokens")
+    assert (first["n"], second["n"], second["ending"]) == (1, 1, "late")
+    assert "pay first" in json.dumps(first["steps"])
+    assert "used" not in first
 
 
 def test_the_page_has_both_traces_and_no_markup_of_theirs(store, tmp_path):
