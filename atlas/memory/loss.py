@@ -117,6 +117,22 @@ class CurationLoss(Tabular):
             yield {"record to keep": record.title, "tasks": "; ".join(record.tasks)}
 
 
+NO_LOSS = CurationLoss(
+    n_leaving=0,
+    n_sampled=0,
+    n_known=0,
+    n_tasks=0,
+    lost=(),
+    n_in_hits=0,
+    n_lost_from_hits=0,
+    n_in_blocks=0,
+    n_lost_from_blocks=0,
+    words=(),
+    conditions=(),
+)
+"""The loss if no record leaves."""
+
+
 class MeasuredPlan(Protocol):
     """A plan after which searches do not find some records."""
 
@@ -136,7 +152,7 @@ class MeasuredPlan(Protocol):
 
 def with_loss(reason: str, loss: CurationLoss | None) -> str:
     """Return the reason of a plan as the history shows it, with the figure if it was measured."""
-    return reason if loss is None else "; ".join(filter(None, (reason, loss.sentence)))
+    return reason if loss is None or not loss.n_leaving else "; ".join(filter(None, (reason, loss.sentence)))
 
 
 def _counted(n: int, noun: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from atlas.infra.twin import twin
 from atlas.memory.context import TokenCounter
-from atlas.memory.loss import CurationLoss, MeasuredPlan
+from atlas.memory.loss import NO_LOSS, CurationLoss, MeasuredPlan
 from atlas.memory.query import AnyMemory
 from atlas.storage.store import Store
 
@@ -47,6 +47,8 @@ class MeteredMemories(ABC):
         Raises:
             InvalidInput: There is no such memory, or its store keeps no history.
         """
+        if not leaving:
+            return NO_LOSS
         from atlas.memory.effects.curation import Meter
 
         return Meter(self._memories, self.storage, self.token_counter).measure(memory, leaving)

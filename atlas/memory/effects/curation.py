@@ -133,14 +133,16 @@ class Meter:
 
     def _unproven(self, name: str, leaving: Mapping[str, str]) -> list[str]:
         """Return the names of proven concepts that leave, or that no stored attempt could prove again."""
-        from atlas.learning.strategies import PROVEN  # late: few stores have learned concepts
-
         concepts = self.memories.get("concepts")
         if name not in ("concepts", "experience") or not isinstance(concepts, Memory):
             return []
         gone = {record_id for record_id, kept_id in leaving.items() if not kept_id}
         where = {"id" if name == "concepts" else "found_in": {"$in": sorted(gone)}}
         found: Sequence[CodeConcept] = concepts.get_many(concepts.collection.ids(where) if gone else [])
+        if not found:
+            return []
+        from atlas.learning.strategies import PROVEN  # late: few stores have learned concepts
+
         proven = [concept for concept in found if concept.metadata.get(PROVEN) is True]
         if name == "concepts":
             return [concept.name for concept in proven]

@@ -49,7 +49,9 @@ def tasks_of(
         judgements: All judgements of the store.
     """
     distinct = {record.id: record for record in records}
-    attempted = {i: (record.task,) for i, record in distinct.items() if isinstance(record, Experience)}
+    attempted: dict[str, tuple[Task, ...]] = {
+        i: (record.task,) for i, record in distinct.items() if isinstance(record, Experience)
+    }
     uses = memory.collection.uses(list(distinct))
     ids = {i: {use.task_id for use in uses.get(i, ()) if use.success and use.task_id} for i in distinct}
     for record_id, tasks in attempted.items():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from atlas.core.errors import InvalidInput
@@ -129,6 +129,14 @@ class CompactPlan(Tabular):
         """The ids of the entries that searches would not find, each with an empty text."""
         archived = [move.id for move in self.moves if move.to_tier == TIERS[-1]]
         return dict.fromkeys([*(eviction.id for eviction in self.evictions), *archived], "")
+
+    def keeping(self, ids: Collection[str]) -> CompactPlan:
+        """Return the same plan, in which these entries are neither moved nor deleted."""
+        return replace(
+            self,
+            moves=tuple(move for move in self.moves if move.id not in ids),
+            evictions=tuple(eviction for eviction in self.evictions if eviction.id not in ids),
+        )
 
     @property
     def is_empty(self) -> bool:

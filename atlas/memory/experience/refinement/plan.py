@@ -6,7 +6,7 @@ The store is judged in sets of similar experiences, which a search would return 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -102,6 +102,16 @@ class RefinePlan(Tabular):
     def leaving(self) -> dict[str, str]:
         """The ids of the removed experiences, each with the id of the one that it is merged into, or an empty text."""
         return {decision.id: decision.into for decision in self.decisions if decision.goes}
+
+    def keeping(self, ids: Collection[str]) -> RefinePlan:
+        """Return the same plan, in which these experiences stay."""
+        decisions = (
+            replace(decision, action=KEEP, into="", reason=f"you keep it; else it would go: {decision.reason}")
+            if decision.goes and decision.id in ids
+            else decision
+            for decision in self.decisions
+        )
+        return replace(self, decisions=tuple(decisions))
 
     @property
     def merged(self) -> tuple[PlannedDecision, ...]:
