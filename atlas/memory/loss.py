@@ -42,7 +42,7 @@ class CurationLoss(Tabular):
     """Tasks among them that were replayed."""
 
     lost: tuple[LostRecord, ...]
-    """Records to keep, those first that most tasks lose."""
+    """Records to keep: successes first, then those that most tasks lose."""
 
     n_in_hits: int
     """Right records in the hits of these tasks now, one for each task that finds it."""

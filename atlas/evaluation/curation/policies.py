@@ -10,6 +10,7 @@ import numpy as np
 from atlas.core.settings import Settings
 from atlas.core.types import Task, Trajectory, Vectors
 from atlas.evaluation.replay import in_time, scratch_memory
+from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
 
 ROUNDS = 8
@@ -76,7 +77,7 @@ def prune(memory: Shrinking) -> list[Remains]:
 
 
 def prune_measured(memory: Shrinking) -> list[Remains]:
-    """Prune with ATLAS, and keep the best records of tasks that the preview names, as many as fit."""
+    """Prune with ATLAS, and keep the successes that the preview names, as many as fit, while fewer tasks lose one."""
     return _pruned(memory, rounds=ROUNDS)
 
 
@@ -100,24 +101,28 @@ def text_of(attempt: Trajectory) -> str:
 
 def _pruned(memory: Shrinking, rounds: int) -> list[Remains]:
     with scratch_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
-        ids = system.experience.store_many(memory.attempts)
-        kept: list[str] = []
-        going = _going_beyond(system, memory, kept)
+        attempts = dict(zip(system.experience.store_many(memory.attempts), memory.attempts, strict=True))
+        kept = list[str]()
+        best_going, fewest = _going_beyond(system, memory, kept), len(attempts) + 1
+        going = best_going
         for _ in range(rounds):
-            named = system.curation_loss("experience", dict.fromkeys(going, "")).ids_to_keep
-            if not named or len(kept) == memory.n_kept:
+            lost = system.curation_loss("experience", dict.fromkeys(going, "")).lost
+            successes = [record for record in lost if attempts[record.id].outcome.success]
+            n_lost = sum(len(record.tasks) for record in successes)
+            if n_lost < fewest:
+                best_going, fewest = going, n_lost
+            if not successes or len(kept) == memory.n_kept:
                 break
-            kept += named[: memory.n_kept - len(kept)]
+            kept += [record.id for record in successes][: memory.n_kept - len(kept)]
             going = _going_beyond(system, memory, kept)
-    pairs = zip(ids, memory.attempts, strict=True)
-    return _alone([attempt for record_id, attempt in pairs if record_id not in going])
+    return _alone([attempt for record_id, attempt in attempts.items() if record_id not in best_going])
 
 
-def _going_beyond(system: object, memory: Shrinking, kept: Sequence[str]) -> set[str]:
+def _going_beyond(system: MemorySystem, memory: Shrinking, kept: Sequence[str]) -> set[str]:
     """Return the ids that pruning removes so that the wanted number of records stays, among them those to keep."""
     n_max = memory.n_kept
     while True:
-        plan = system.experience.plan_prune({"max_count": n_max}, keep=kept)  # type: ignore[attr-defined]
+        plan = system.experience.plan_prune({"max_count": n_max}, keep=kept)
         surplus = plan.n_total - len(plan.removals) - memory.n_kept
         if surplus <= 0 or not n_max:
             return {decision.id for decision in plan.removals}

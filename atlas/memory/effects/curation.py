@@ -176,7 +176,7 @@ def _loss(
     tasks: RecordTasks,
 ) -> CurationLoss:
     """Return the loss of replayed tasks, as if they were all."""
-    lost, titles = defaultdict[str, list[str]](list), dict[str, str]()
+    lost, best_records = defaultdict[str, list[str]](list), dict[str, Any]()
     n_in_hits = n_from_hits = n_in_blocks = n_from_blocks = 0
     words, conditions = set[str](), dict[str, None]()
     for replay in replays:
@@ -185,7 +185,7 @@ def _loss(
         best = max(right.values(), key=_worth, default=None)
         if best is not None and best.id in leaving and not _is_replaced(best, replay, leaving, tasks):
             lost[best.id].append(replay.task.description)
-            titles[best.id] = _title(best)
+            best_records[best.id] = best
         shown = [i for i in now.shown if i in right]
         n_in_hits, n_in_blocks = n_in_hits + len(right), n_in_blocks + len(shown)
         n_from_hits += sum(not {i, leaving.get(i, "")} & set(then.hits) for i in right)
@@ -194,13 +194,15 @@ def _loss(
             words |= _words(now.texts) - _words(then.texts)
             left = set(_conditions(then.texts))
             conditions |= {each: None for each in _conditions(now.texts) if each not in left}
-    records = [LostRecord(id=i, title=titles[i], tasks=tuple(dict.fromkeys(each))) for i, each in lost.items()]
+    by_need = sorted(lost, key=lambda i: (-_worth(best_records[i]), -len(lost[i]), i))
     return CurationLoss(
         n_leaving=len(leaving),
         n_sampled=len(leaving),
         n_known=len(replays),
         n_tasks=len(replays),
-        lost=tuple(sorted(records, key=lambda record: (-len(record.tasks), record.id))),
+        lost=tuple(
+            LostRecord(id=i, title=_title(best_records[i]), tasks=tuple(dict.fromkeys(lost[i]))) for i in by_need
+        ),
         n_in_hits=n_in_hits,
         n_lost_from_hits=n_from_hits,
         n_in_blocks=n_in_blocks,

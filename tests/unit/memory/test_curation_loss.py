@@ -193,4 +193,4 @@ def test_kept_records_stay_and_are_named_as_kept(memory):
 
 def test_an_unknown_memory_is_refused(memory):
     with pytest.raises(InvalidInput, match=r"should be one of .*experience.*, but is 'dreams'"):
-        memory.curation_loss("dreams", {})
+        memory.curation_loss("dreams", {"a": ""})
