@@ -1,4 +1,4 @@
-"""What agents would no longer be given if some records left, as values that plans carry."""
+"""The loss to agents if some records leave the searches, as plans carry it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class LostRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurationLoss(Tabular):
-    """What agents would no longer be given if some records left, as far as replaying the tasks of those shows.
+    """The loss to agents if some records leave the searches, as far as replaying the tasks of those shows.
 
     A record is right for a task if it is an attempt at it, was drawn from one, was used at it with success, or was
     judged right for its text.
@@ -88,7 +88,7 @@ class CurationLoss(Tabular):
 
     @property
     def details(self) -> tuple[str, ...]:
-        """What else would be lost, in sentences without texts of records."""
+        """Further losses, in sentences without texts of records."""
         if not self.n_tasks:
             return self._proofs
         sampling = (
@@ -146,7 +146,7 @@ class MeasuredPlan(Protocol):
 
     @property
     def loss(self) -> CurationLoss | None:
-        """What agents would no longer be given, or None if it was not measured."""
+        """Loss to agents, or None if it was not measured."""
         ...
 
 

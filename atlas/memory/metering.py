@@ -1,4 +1,4 @@
-"""What a plan would cost agents, measured before it is applied."""
+"""The loss to agents of a plan, measured before it is applied."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MeteredMemories(ABC):
         """The counter of a context's tokens."""
 
     def curation_loss(self, memory: str, leaving: Mapping[str, str]) -> CurationLoss:
-        """Return what agents would no longer be given if some records left the searches: deleted, merged or buried.
+        """Return the loss to agents if some records left the searches: deleted, merged or buried.
 
         The tasks of these records are replayed against the memories with and without them. Of many records only some
         are sampled. Nothing is changed or counted as retrieved. The weights of words stay those of the whole store.
@@ -56,7 +56,7 @@ class MeteredMemories(ABC):
     acuration_loss = twin(curation_loss)
 
     def with_loss(self, plan: P) -> P:
-        """Return a plan with what it would cost agents, `loss`, which the history shows after it is applied."""
+        """Return a plan with its `loss` to agents, which the history shows after it is applied."""
         loss = self.curation_loss(plan.memory, plan.leaving)
         measured: Any = plan
         return replace(measured, loss=loss)  # type: ignore[no-any-return]

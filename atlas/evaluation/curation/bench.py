@@ -29,7 +29,7 @@ K = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurationRow:
-    """What one policy leaves of the memory at one size."""
+    """Figures of one policy at one size of the memory."""
 
     policy: str
     share: float
@@ -40,7 +40,7 @@ class CurationRow:
     """Share of the tasks for which the first `K` hits have a record that stands for a successful attempt at it."""
 
     evidence: Estimate
-    """Mean share of the words of the task's successful attempts that are in the best such hit; 0 without one."""
+    """Mean share of the words of the task's successful attempts that the best such hit has, or 0 without one."""
 
     n_words: float
     """Mean words of a record beside its task."""
@@ -69,7 +69,7 @@ def bench_curation(
     seed: int = 0,
     on_progress: Progress | None = None,
 ) -> CurationBench:
-    """Shrink a memory of attempts by each policy to each size, and ask for every task with a success.
+    """Measure what is found of every task with a success, after each policy shrank a memory of attempts to each size.
 
     Args:
         shares: Sizes as shares of all attempts, in (0, 1].

@@ -40,7 +40,7 @@ class GroupsPlan(Tabular, Generic[G]):
     """Moment in the store's history at which the plan was made."""
 
     loss: CurationLoss | None = None
-    """What agents would no longer be given, or None if it was not measured. See `MemorySystem.with_loss`."""
+    """Loss to agents, or None if it was not measured. See `MemorySystem.with_loss`."""
 
     @property
     def leaving(self) -> dict[str, str]:

@@ -36,7 +36,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one memory gives for a task."""
+    """Hits and shown records of one memory for a task."""
 
     hits: Mapping[str, Any]
     """Records by id, best first."""

@@ -152,7 +152,7 @@ class PrunePlan(Tabular):
     """Usage of the removed records at the time of the plan."""
 
     loss: CurationLoss | None = None
-    """What agents would no longer be given, or None if it was not measured. See `MemorySystem.with_loss`."""
+    """Loss to agents, or None if it was not measured. See `MemorySystem.with_loss`."""
 
     @property
     def leaving(self) -> dict[str, str]:

@@ -133,7 +133,7 @@ class PlanView:
     """The share of the memory that these records are, in [0, 1]."""
 
     loss: CurationLoss | None = None
-    """What agents would no longer be given, or None if it was not measured. Its records are untrusted."""
+    """Loss to agents, or None if it was not measured. Titles and tasks in it are untrusted."""
 
     @property
     def is_large(self) -> bool:

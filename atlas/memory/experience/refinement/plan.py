@@ -96,7 +96,7 @@ class RefinePlan(Tabular):
     """Time of the plan, in ISO 8601."""
 
     loss: CurationLoss | None = None
-    """What agents would no longer be given, or None if it was not measured. See `MemorySystem.with_loss`."""
+    """Loss to agents, or None if it was not measured. See `MemorySystem.with_loss`."""
 
     @property
     def leaving(self) -> dict[str, str]:
