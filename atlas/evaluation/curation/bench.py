@@ -83,7 +83,7 @@ def bench_curation(
     right = _successes(ordered)
     if not right:
         raise InvalidInput(f"expected attempts of which some succeeded, got {len(ordered)} without a success")
-    vectors = np.stack(remembering.encode_batch([attempt.task.description for attempt in ordered]))
+    vectors = remembering.encode_batch([attempt.task.description for attempt in ordered])
     rows = list[CurationRow]()
     for name, policy in policies.items():
         for share in shares:
