@@ -95,6 +95,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "measure.ablate": {
         "ablate": "replay runs with some memories left out, and compare what is found",
     },
+    "measure.bench": {
+        "bench": "measure ways to curate against each other: what is still found as a memory shrinks",
+    },
 }
 """Commands and what they do, by the module that declares them, in the order in which `atlas --help` lists them.
 

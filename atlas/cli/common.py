@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from atlas.core.operations import Operation
     from atlas.core.types import Experience
     from atlas.memory.base.memory import Memory
+    from atlas.memory.loss import CurationLoss
     from atlas.memory.system import MemorySystem
     from atlas.protocols.infra import WholeEmbedder
     from atlas.remote.system import RemoteMemory
@@ -196,12 +197,25 @@ def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> Non
     """Print a sentence on what a plan would do, and each record that goes or stays."""
     for text in (view.headline, *view.notes) if with_head else ():
         print(text)
+    if view.loss is not None and view.loss.n_leaving:
+        print_loss(view.loss)
     for goes in (True, False) if not show_all else (None,):
         rows = [row for row in view.rows if goes is None or row.goes == goes]
         for row in rows if show_all else rows[:SHOWN]:
             print(f"  {'-' if row.goes else '+'} {row.id[:8]}  {safe(row.title)[:80]}  ({safe(_why(row))})")
         if not show_all and len(rows) > SHOWN:
             print(f"  {'-' if goes else '+'} … and {len(rows) - SHOWN} more (--all prints them)")
+
+
+def print_loss(loss: CurationLoss) -> None:
+    """Print what agents would no longer be given, with the records to keep."""
+    print(f"{loss.sentence[0].upper()}{loss.sentence[1:]}{':' if loss.lost else '.'}")
+    for record in loss.lost[:SHOWN]:
+        print(f"  ! {record.id[:8]}  {safe(record.title)[:80]}")
+    if len(loss.lost) > SHOWN:
+        print(f"  ! … and {len(loss.lost) - SHOWN} more")
+    for sentence in loss.details:
+        print(sentence)
 
 
 def _why(row: PlanRow) -> str:

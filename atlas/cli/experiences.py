@@ -126,6 +126,9 @@ def _add_prune(commands: Any) -> None:
     command.add_argument(
         "--keep-diverse", action="store_true", help="keep the best of each group of similar experiences"
     )
+    command.add_argument(
+        "--keep", action="append", default=[], metavar="ID", help="an experience to keep; may be repeated"
+    )
     command.add_argument("--dry-run", action="store_true", help="print what would be deleted, and change nothing")
     command.add_argument("--all", action="store_true", help="print every deleted experience, not only the first ten")
 
@@ -267,7 +270,8 @@ def _prune(options: argparse.Namespace, settings: Settings) -> int:
     names = ("min_success_rate", "max_age_days", "never_retrieved_days", "max_count", "keep_diverse")
     criteria = {name: getattr(options, name) for name in names if getattr(options, name) not in (None, False)}
     with opened(settings, read_only=options.dry_run) as memory:
-        plan = memory.experience.plan_prune(criteria)
+        kept = full_ids(memory, memory.experience, options.keep)
+        plan = memory.with_loss(memory.experience.plan_prune(criteria, keep=kept))
         print_plan(prune_plan_view(plan), show_all=options.all)
         if options.dry_run:
             print(UNTOUCHED)
@@ -282,7 +286,7 @@ def _merge(options: argparse.Namespace, settings: Settings) -> int:
     from atlas.views.experience.plan_views import merge_plan_view  # a search does without
 
     with opened(settings, read_only=options.dry_run) as memory:
-        plan = memory.experience.plan_merge([full_ids(memory, memory.experience, options.ids)])
+        plan = memory.with_loss(memory.experience.plan_merge([full_ids(memory, memory.experience, options.ids)]))
         print_plan(merge_plan_view(plan), show_all=True)
         if options.dry_run:
             print(UNTOUCHED)

@@ -19,6 +19,7 @@ from atlas.cli.common import (
     how_to_undo,
     limit,
     opened,
+    print_loss,
     print_scrubbed,
     progress_bar,
     reached,
@@ -326,8 +327,10 @@ def _compact(options: argparse.Namespace, settings: Settings) -> int:
         file = CompactionFile(memory.storage.path.resolve() / CACHE, COLLECTION).shared_by(memory.storage.ledger.shared)
         plan = _written_plan(file, options) if options.apply else None
         if plan is None:
-            plan = _plan_compaction(memory, options, settings)
+            plan = memory.with_loss(_plan_compaction(memory, options, settings))
         _print_plan(plan, show_all=options.all)
+        if plan.loss is not None and plan.loss.n_leaving:
+            print_loss(plan.loss)
         if plan.spent:
             print(f"A language model was asked for it: {plan.spent}.")
         if not options.apply:

@@ -56,13 +56,14 @@ def _plan(memory: MemorySystem, file: RefinementFile, options: argparse.Namespac
     filters = {"outcome": options.outcome, "source": options.source}
     where = {name: value for name, value in filters.items() if value is not None}
     with progress_bar(desc="refining", leave=False) as on_progress:
-        plan = plan_now(
+        made = plan_now(
             memory,
             where,
             max_experiences=options.limit,
             llm=llm,
             on_progress=lambda done, total, message: on_progress(done, total),
         )
+    plan = memory.with_loss(made)
     for text in (headline(plan), made_caption(plan), *notes(plan), *plan.failures):
         print(safe(text))
     print_plan(refine_plan_view(plan), show_all=options.all, with_head=False)

@@ -33,6 +33,7 @@ from atlas.memory.context import (
 )
 from atlas.memory.judging import JudgedMemories
 from atlas.memory.late_writes import LATE_STRATEGY, LATE_SUMMARY, LateWrites
+from atlas.memory.metering import MeteredMemories
 from atlas.memory.plugged import (
     PluggedConcepts,
     PluggedExperience,
@@ -78,7 +79,7 @@ __all__ = ["AnyMemory", "MemoryQueryResult", "MemorySystem", "MemorySystemImpl"]
 M = TypeVar("M")
 
 
-class MemorySystemImpl(JudgedMemories, PromotingMemories, StrictMemories, UndoableMemories):
+class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, StrictMemories, UndoableMemories):
     """The memories of an agent. Each is optional, so that what one contributes can be measured."""
 
     def __init__(

@@ -219,6 +219,10 @@ class Collection(ABC):
         """
         return self
 
+    def without(self, ids: Sequence[str]) -> Collection:
+        """Return a view of this collection whose searches find none of these records."""
+        raise _no_history("search without some records")
+
     def reading(self) -> AbstractContextManager[object]:
         """Return a context manager in which this thread reads one snapshot of the store."""
         return nullcontext()

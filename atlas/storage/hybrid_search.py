@@ -39,6 +39,8 @@ class SearchableCollection:
     ledger: LedgerEngine
     nearest: Nearest
     late: LateInteraction | None = None
+    masked: Seqs | None = None
+    """Records that no search finds, sorted. None for none."""
 
 
 def by_vector(
@@ -161,6 +163,8 @@ def _nearest(collection: SearchableCollection, vector: Vector, k: int, scope: Sc
 def _scope(collection: SearchableCollection, where: Where | None, with_buried: bool) -> Scope:
     matching = partial(collection.ledger.matching, collection.name)
     hidden = _none() if with_buried else _joined(matching(BURIED), _of_others(matching))
+    if collection.masked is not None:
+        hidden = _joined(hidden, collection.masked)
     passing = np.setdiff1d(matching(where), hidden, assume_unique=True) if where else None
     return Scope(passing=passing, hidden=hidden)
 

@@ -84,6 +84,13 @@ class LedgerCollection(Collection):
         draft = replace(draft, id=operation_id or draft.id, unchanged_since=unchanged_since or {})
         return LedgerCollection(self.parts, draft)
 
+    def without(self, ids: Sequence[str]) -> LedgerCollection:
+        """Return this collection, whose searches find none of these records. Words weigh as much as with them."""
+        masked = LedgerCollection(self.parts, self._operation)
+        seqs = self._ledger.matching(self._name, {"id": {"$in": list(ids)}})
+        masked._searched = replace(self._searched, masked=seqs)
+        return masked
+
     @property
     def operation_id(self) -> str | None:
         """The operation that `within` began. It is in the history once something was written."""

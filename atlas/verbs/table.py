@@ -205,6 +205,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("strictness", of=(SYSTEM,), commands=("level",)),
     Verb("plan_strictness", of=(SYSTEM,), commands=("level",)),
     Verb("apply_strictness", of=(SYSTEM,), role=CURATOR, kind="strictness", commands=("level",)),
+    Verb("curation_loss", of=(SYSTEM,)),
     Verb("compression_status", of=(SYSTEM,)),
     Verb("plan_promotion", of=(SYSTEM,)),
     Verb("apply_promotion", of=(SYSTEM,), role=WRITER),
@@ -234,7 +235,18 @@ NEEDS_FILES = frozenset(
 """Methods of copies, purges, compression and imports. They need the store's files, or run code of the caller's."""
 
 OF_THIS_PROGRAM = frozenset(
-    {"close", "query", "plan_refine", "ranked_with", "to_pandas", "with_abstractor", "with_updater", "within"}
+    {
+        "close",
+        "query",
+        "plan_refine",
+        "ranked_with",
+        "to_pandas",
+        "with_abstractor",
+        "with_loss",
+        "without",
+        "with_updater",
+        "within",
+    }
 )
 """Methods that take or give objects of the program that calls them. `close` and `query` of a server are its own."""
 

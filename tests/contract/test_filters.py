@@ -118,6 +118,13 @@ def test_a_number_does_not_find_an_id_that_reads_like_it(store):
     assert store.ids({"id": {"$in": [1]}}) == []
 
 
+def test_a_record_with_several_values_that_pass_is_found_once(store):
+    store.put(a={"tags": ["red", "blue"]}, b={"tags": ["red"]}, c={"tags": ["green"]})
+    where = {"tags": {"$in": ["red", "blue"]}}
+    assert store.ids(where) == ["a", "b"]
+    assert sorted(store.query(axis(0), 10, where).ids) == ["a", "b"]
+
+
 def test_a_filter_may_nest_and_list_much(store):
     store.put(a={"n": 1, "share": 0.1 + 0.2}, b={"n": 2, "share": 5e-324}, c={"n": 3, "share": 0.3})
     assert store.ids(nested(20)) == ["a"]

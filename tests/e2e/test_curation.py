@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import Serve
-from tests.support.browser.tables import HEADER_PIXELS, rows, tick
+from tests.support.browser.tables import HEADER_PIXELS, expect_row, rows, tick
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
 
@@ -284,3 +284,25 @@ def contents(store: Path) -> dict[str, tuple[str, str]]:
 def ids_of(held: dict[str, tuple[str, str]], *titles: str) -> set[str]:
     """The ids of the experiences with these tasks."""
     return {record_id for record_id, (title, _) in held.items() if title in titles}
+
+
+def test_a_preview_names_what_tasks_would_lose_and_keeps_it_by_one_click(page: Page, opened):
+    address, store = opened
+    before = contents(store)
+    page.goto(f"{address}/experiences")
+    first, second = ticked(page, 1), ticked(page, 3)
+    page.get_by_role("button", name="Prune …").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("2 of 2 tasks lose their best record:")).to_be_visible()
+    expect(dialog.get_by_text("Right records lost: 2 of 2 in hits, 2 of 2 in context blocks.")).to_be_visible()
+    shoot(page, "curation-loss", themes=True)
+    dialog.get_by_role("button", name="Keep", exact=True).first.click()
+    expect(dialog.get_by_text("1 of 40 experiences would be removed (2.5%), 1 is protected.")).to_be_visible()
+    expect(dialog.get_by_text("1 of 1 task loses its best record:")).to_be_visible()
+    dialog.get_by_role("button", name="Prune 1 experience").click()
+    expect(page.get_by_text("Pruned 1 experience")).to_be_visible()
+    gone = set(before) - set(contents(store))
+    assert len(gone) == 1
+    assert gone < ids_of(before, first, second)
+    page.goto(f"{address}/history")
+    expect_row(page, "1 of 1 task loses its best record")

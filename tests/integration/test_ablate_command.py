@@ -48,3 +48,13 @@ def test_a_directory_without_runs_is_refused(tmp_path, capsys):
     (tmp_path / "LICENSE").write_text("free")
     assert main(["ablate", str(tmp_path)]) == 1
     assert "there is no attempt to replay" in capsys.readouterr().err
+
+
+def test_ways_to_curate_are_benched_over_runs(runs, tmp_path, capsys):
+    assert main(["bench", "curation", str(runs), "--json", str(tmp_path / "found.json")]) == 0
+    assert "4 attempts, 2 tasks with a success" in capsys.readouterr().out
+    rows = json.loads((tmp_path / "found.json").read_text())["rows"]
+    assert {(row["share"], row["n_records"]) for row in rows if row["policy"] == "keep the newest"} == {
+        (1.0, 4), (0.5, 2), (0.25, 1), (0.1, 1),
+    }  # fmt: skip
+    assert [row["found"]["mean"] for row in rows if row["share"] == 1.0] == [1.0] * 6

@@ -411,7 +411,7 @@ def test_prune_names_its_own_operation_whatever_else_was_done_meanwhile(store, c
     named = run(capsys, "prune", "--max-count", "3").rsplit(" ", 1)[1].strip()
     with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
         operation = memory.storage.ledger.history.operation(named)
-    assert (operation.kind, operation.reason) == ("prune", "max_count 3")
+    assert (operation.kind, operation.reason.partition(";")[0]) == ("prune", "max_count 3")
 
 
 def ids_of(store):
@@ -452,13 +452,23 @@ def test_tag_pins_buries_and_annotates(store, capsys):
     assert "no experience has an id that begins with 'zz'" in run(capsys, "tag", "zz", "--pin", status=1)
 
 
+def test_prune_prints_what_agents_would_lose_and_keeps_what_is_named(store, capsys):
+    ids = ids_of(store)
+    printed = run(capsys, "prune", "--min-success-rate", "0.5", "--dry-run")
+    assert "2 of 2 tasks lose their best record:\n" in printed
+    assert f"  ! {ids['sort a list'][:8]}  sort a list\n" in printed
+    kept = run(capsys, "prune", "--min-success-rate", "0.5", "--keep", ids["sort a list"], "--dry-run")
+    assert "1 of 1 task loses its best record:\n" in kept
+    assert "protected: you keep it" in kept
+
+
 def test_trash_lists_what_was_deleted_and_brings_it_back(store, capsys):
     ids = ids_of(store)
     assert run(capsys, "trash") == "0 deleted. To bring one back: atlas trash --restore ID\n"
     run(capsys, "prune", "--min-success-rate", "0.5")
     said = run(capsys, "trash")
     assert f"{ids['sort a list'][:8]}  " in said
-    assert "failed     sort a list  (prune: min_success_rate 0.5)" in said
+    assert "failed     sort a list  (prune: min_success_rate 0.5; 2 of 2 tasks lose their best record)" in said
     assert "2 deleted." in said
     restored = run(capsys, "trash", "--restore", ids["sort a list"][:12])
     assert restored.startswith("Brought back 1. To undo it: atlas undo ")

@@ -147,6 +147,10 @@ class Memory(Records, ABC, Generic[T]):
         )
         return ranked
 
+    def without(self, ids: Sequence[str]) -> Self:
+        """Return a copy whose searches find none of these records, to see what they would miss."""
+        return self.ranked_with(self._weights, store=self._store.without(ids))
+
     @property
     def collection(self) -> Collection:
         """The collection of the records."""

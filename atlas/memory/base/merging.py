@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.operations import Marks
 from atlas.core.tables import TableRow, Tabular, caption_of
+from atlas.memory.loss import CurationLoss, with_loss
 from atlas.storage.records import Merge, Moment
 
 
@@ -20,8 +21,8 @@ class Group(Protocol):
         """The id of the record that stays."""
 
     @property
-    def removed(self) -> Sequence[object]:
-        """The ids of the records that are removed."""
+    def removed(self) -> Sequence[Any]:
+        """The records that are removed, each with its `id`."""
 
 
 G = TypeVar("G", bound=Group)
@@ -38,6 +39,14 @@ class GroupsPlan(Tabular, Generic[G]):
     moment: Moment
     """Moment in the store's history at which the plan was made."""
 
+    loss: CurationLoss | None = None
+    """Loss to agents, or None if it was not measured. See `MemorySystem.with_loss`."""
+
+    @property
+    def leaving(self) -> dict[str, str]:
+        """The id of the kept record of each removed one, by its id."""
+        return {record.id: group.kept_id for group in self.groups for record in group.removed}
+
     @property
     def n_removed(self) -> int:
         """Number of records that would be removed."""
@@ -52,9 +61,8 @@ class GroupsPlan(Tabular, Generic[G]):
     def reason(self) -> str:
         """The reason shown in the history."""
         n_records = self.n_removed + len(self.groups)
-        if len(self.groups) == 1:
-            return f"merged {n_records} records into {self.groups[0].kept_id[:8]}"
-        return f"merged {n_records} records into {len(self.groups)}"
+        kept = self.groups[0].kept_id[:8] if len(self.groups) == 1 else str(len(self.groups))
+        return with_loss(f"merged {n_records} records into {kept}", self.loss)
 
     def _caption(self) -> str:
         return f"{self.n_removed:,} of {self.n_total:,} records would be merged into others ({self.share:.1%})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
@@ -61,6 +61,8 @@ class LackingCaller:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptMergePlan(GroupsPlan[ConceptMergeGroup]):
     """A plan to merge concepts."""
+
+    memory: ClassVar[str] = "concepts"
 
     linked: tuple[ConceptSubject, ...]
     """Callers of removed concepts, with the kept concept in their place."""

@@ -218,7 +218,9 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     # Pruning
 
-    def plan_prune(self, criteria: Mapping[str, Any], among: Sequence[str] | None = None) -> PrunePlan:
+    def plan_prune(
+        self, criteria: Mapping[str, Any], among: Sequence[str] | None = None, keep: Sequence[str] = ()
+    ) -> PrunePlan:
         """Return a plan with the reasons to remove or keep each record. The store is not changed.
 
         Args:
@@ -226,6 +228,7 @@ class ChromaExperienceMemory(Memory[Experience]):
                 see `PruneCriteria`. Pinned experiences are never removed, and a criterion ignores records that lack its
                 value.
             among: Only these may be removed; without criteria all of them are.
+            keep: These are not removed.
 
         Raises:
             InvalidInput: An unknown criterion or an invalid value.
@@ -243,7 +246,9 @@ class ChromaExperienceMemory(Memory[Experience]):
             if parsed.keep_diverse:
                 vectors = first_vectors([subject.id for subject in subjects], self._store, self.embedder.dimension)
         now = self._clock.now()
-        return plan_prune(subjects, vectors, parsed, now, n_total=n_total, moment=moment, among=among)
+        return plan_prune(
+            subjects, vectors, parsed, now, n_total=n_total, moment=moment, among=among, keep=frozenset(keep)
+        )
 
     aplan_prune = twin(plan_prune)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
@@ -61,6 +61,8 @@ class MergeGroup:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergePlan(GroupsPlan[MergeGroup]):
     """A plan to merge attempts."""
+
+    memory: ClassVar[str] = "experience"
 
 
 def plan_merge(

@@ -5,10 +5,10 @@ Pure functions from records to a plan: removed records with the criteria that th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_USAGE, Usage
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Outcome, Vectors
+from atlas.memory.loss import CurationLoss, with_loss
 from atlas.storage.records import NO_MOMENT, Moment
 
 NEIGHBOUR_SIMILARITY = 0.8
@@ -127,6 +128,8 @@ class PruneDecision:
 class PrunePlan(Tabular):
     """A plan to prune. Applying it makes exactly these changes, or fails if the store has changed."""
 
+    memory: ClassVar[str] = "experience"
+
     criteria: PruneCriteria
     removals: tuple[PruneDecision, ...]
     saved: tuple[PruneDecision, ...]
@@ -148,6 +151,14 @@ class PrunePlan(Tabular):
     usage: Mapping[str, Usage]
     """Usage of the removed records at the time of the plan."""
 
+    loss: CurationLoss | None = None
+    """Loss to agents, or None if it was not measured. See `MemorySystem.with_loss`."""
+
+    @property
+    def leaving(self) -> dict[str, str]:
+        """The ids of the removed records, each with an empty text, as it is merged into none."""
+        return dict.fromkeys((decision.id for decision in self.removals), "")
+
     @property
     def share(self) -> float:
         """The share of the store that would be removed, in [0, 1]."""
@@ -161,9 +172,10 @@ class PrunePlan(Tabular):
     @property
     def reason(self) -> str:
         """The reason shown in the history."""
-        if self.n_judged == self.n_total:
-            return self.criteria.reason()
-        return f"{self.criteria.reason() or CHOSEN}, among {self.n_judged}"
+        reason = self.criteria.reason()
+        if self.n_judged != self.n_total:
+            reason = f"{reason or CHOSEN}, among {self.n_judged}"
+        return with_loss(reason, self.loss)
 
     def _caption(self) -> str:
         return f"{len(self.removals):,} of {self.n_total:,} records would be removed ({self.share:.1%})"
@@ -187,6 +199,7 @@ def plan_prune(
     n_total: int | None = None,
     moment: Moment = NO_MOMENT,
     among: Sequence[str] | None = None,
+    keep: Collection[str] = (),
 ) -> PrunePlan:
     """Return a plan of removals. Criteria skip records that lack the value.
 
@@ -196,12 +209,14 @@ def plan_prune(
         n_total: Records in the store; None if `subjects` are all of them.
         moment: Moment in the store's history at which `subjects` were read.
         among: Only these may be removed; without criteria all of them are.
+        keep: These are not removed.
     """
     chosen = None if among is None else set(among)
     judged = [subject for subject in subjects if chosen is None or subject.id in chosen]
     reasons = _all_reasons(judged, criteria, now, is_chosen=chosen is not None)
     doomed = [subject for subject in judged if reasons[subject.id]]
-    saved = {subject.id: "it is pinned" for subject in doomed if subject.pinned}
+    saved = {subject.id: "you keep it" for subject in doomed if subject.id in keep}
+    saved |= {subject.id: "it is pinned" for subject in doomed if subject.pinned}
     if criteria.keep_diverse and vectors is not None:
         saved |= _last_of_their_kind(subjects, vectors, {s.id for s in doomed if s.id not in saved})
     decisions = [

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import TIERS
@@ -11,6 +12,7 @@ from atlas.core.operations import Marks, Usage
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import JournalEntry
 from atlas.memory.journal.summaries import SummaryDraft
+from atlas.memory.loss import CurationLoss
 from atlas.storage.records import NO_MOMENT, Moment
 
 
@@ -87,6 +89,8 @@ class Eviction:
 class CompactPlan(Tabular):
     """A plan to compact. Applying it makes exactly these changes, or fails if an entry has changed."""
 
+    memory: ClassVar[str] = "journal"
+
     moves: tuple[Move, ...]
     summaries: tuple[SummaryDraft, ...]
     n_total: int
@@ -116,6 +120,23 @@ class CompactPlan(Tabular):
 
     made_at: str = ""
     """Time of the plan, in ISO 8601."""
+
+    loss: CurationLoss | None = None
+    """Loss to agents, or None if it was not measured. See `MemorySystem.with_loss`."""
+
+    @property
+    def leaving(self) -> dict[str, str]:
+        """The ids of the entries that searches would not find, each with an empty text."""
+        archived = [move.id for move in self.moves if move.to_tier == TIERS[-1]]
+        return dict.fromkeys([*(eviction.id for eviction in self.evictions), *archived], "")
+
+    def keeping(self, ids: Collection[str]) -> CompactPlan:
+        """Return the same plan, in which these entries are neither moved nor deleted."""
+        return replace(
+            self,
+            moves=tuple(move for move in self.moves if move.id not in ids),
+            evictions=tuple(eviction for eviction in self.evictions if eviction.id not in ids),
+        )
 
     @property
     def is_empty(self) -> bool:

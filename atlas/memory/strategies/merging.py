@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
@@ -38,6 +38,8 @@ class StrategyMergeGroup:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyMergePlan(GroupsPlan[StrategyMergeGroup]):
     """A plan to merge strategies."""
+
+    memory: ClassVar[str] = "strategies"
 
 
 def plan_strategy_merge(

@@ -115,7 +115,12 @@ def _from_attributes(dialect: Dialect, collection: str, tree: Filter) -> Sql | N
     """
     if isinstance(tree, Compare):
         is_attribute = tree.key != "id" and not tree.key.startswith(("marks.", "usage."))
-        return _attribute(dialect, collection, tree) if is_attribute else None
+        if not is_attribute:
+            return None
+        attribute = _attribute(dialect, collection, tree)
+        if tree.operator == "$eq":
+            return attribute
+        return Sql(f"SELECT DISTINCT seq FROM ({attribute.text}) several", attribute.parameters)  # of one list
     parts = [part for part in (_from_attributes(dialect, collection, part) for part in tree.parts) if part is not None]
     if not parts or len(parts) < len(tree.parts):
         return None

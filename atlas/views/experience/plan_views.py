@@ -35,6 +35,7 @@ def prune_plan_view(plan: PrunePlan) -> PlanView:
         subject=SUBJECT,
         n_going=n_going,
         share=plan.share,
+        loss=plan.loss,
     )
 
 
@@ -64,6 +65,7 @@ def refine_plan_view(plan: RefinePlan) -> PlanView:
         caption="What is removed, and what it is merged into",
         n_going=len(plan.going),
         share=plan.share,
+        loss=plan.loss,
     )
 
 

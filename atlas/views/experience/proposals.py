@@ -30,6 +30,9 @@ class PruneRequest:
     among: tuple[str, ...] | None = None
     """Only these may go, and without a criterion all of them do. None is the whole store."""
 
+    kept: tuple[str, ...] = ()
+    """These stay."""
+
     @property
     def is_choice(self) -> bool:
         """True if a person chose what goes, and no criterion does."""
@@ -44,9 +47,13 @@ class PruneRequest:
         """Return the same request, in which the best of each group of similar experiences stays or not."""
         return replace(self, criteria={**self.criteria, KEEP_DIVERSE: is_kept})
 
+    def keeping(self, ids: Sequence[str]) -> PruneRequest:
+        """Return the same request, in which these experiences stay as well."""
+        return replace(self, kept=(*self.kept, *ids))
+
     def propose(self, memory: MemorySystem) -> PruneProposal:
-        """Return the current plan."""
-        plan = memory.experience.plan_prune(self.criteria, self.among)
+        """Return the current plan, measured."""
+        plan = memory.with_loss(memory.experience.plan_prune(self.criteria, self.among, self.kept))
         going = tuple(decision.id for decision in plan.removals)
         view = replace(prune_plan_view(plan), figures=_figures(memory, going), choice=self._choice())
         return PruneProposal(plan=plan, view=view, going=going)
@@ -94,8 +101,13 @@ class MergeRequest:
 
     groups: tuple[tuple[str, ...], ...]
 
+    def keeping(self, ids: Sequence[str]) -> MergeRequest:
+        """Return the same request without these experiences, and without groups that are left with one."""
+        groups = (tuple(record_id for record_id in group if record_id not in ids) for group in self.groups)
+        return MergeRequest(groups=tuple(group for group in groups if len(group) > 1))
+
     def propose(self, memory: MemorySystem) -> MergeProposal:
-        """Return the current plan, without experiences that were deleted meanwhile.
+        """Return the current plan, measured, without experiences that were deleted meanwhile.
 
         Raises:
             InvalidInput: No group has two experiences left.
@@ -103,7 +115,7 @@ class MergeRequest:
         chosen = {record_id for group in self.groups for record_id in group}
         there = set(memory.experience.ids({"id": {"$in": list(chosen)}}))
         left = [[record_id for record_id in group if record_id in there] for group in self.groups]
-        plan = memory.experience.plan_merge([group for group in left if len(group) > 1] or left[:1])
+        plan = memory.with_loss(memory.experience.plan_merge([group for group in left if len(group) > 1] or left[:1]))
         proposal = MergeProposal(kind=EXPERIENCE, plan=plan, view=merge_plan_view(plan, len(chosen - there)))
         return replace(proposal, view=replace(proposal.view, figures=_figures(memory, proposal.going)))
 
@@ -114,15 +126,20 @@ class RefineRequest:
 
     plan: RefinePlan
 
+    def keeping(self, ids: Sequence[str]) -> RefineRequest:
+        """Return a request for the same plan, in which these experiences stay."""
+        return RefineRequest(plan=self.plan.keeping(ids))
+
     def propose(self, memory: MemorySystem) -> RefineProposal:
-        """Return the plan, which is the same as when it was made.
+        """Return the plan, which is the same as when it was made but for what it would cost.
 
         Raises:
             PlanOutdated: An experience that it touches has changed since.
         """
         memory.experience.check_refine(self.plan)
-        figures = _figures(memory, self.plan.going)
-        return RefineProposal(plan=self.plan, view=replace(refine_plan_view(self.plan), figures=figures))
+        plan = memory.with_loss(self.plan)
+        figures = _figures(memory, plan.going)
+        return RefineProposal(plan=plan, view=replace(refine_plan_view(plan), figures=figures))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

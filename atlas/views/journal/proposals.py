@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.memory.journal import CompactPlan, Eviction, Move, SummaryDraft
@@ -33,18 +33,22 @@ class CompactRequest:
 
     plan: CompactPlan
 
+    def keeping(self, ids: Sequence[str]) -> CompactRequest:
+        """Return a request for the same plan, in which these entries stay."""
+        return CompactRequest(plan=self.plan.keeping(ids))
+
     def propose(self, memory: MemorySystem) -> CompactProposal:
-        """Return the plan, which is the same as when it was made.
+        """Return the plan, which is the same as when it was made but for what it would cost.
 
         Raises:
             PlanOutdated: An entry has changed since.
         """
         memory.journal.check_compact(self.plan)
-        drafts = self.plan.summaries
+        plan, drafts = memory.with_loss(self.plan), self.plan.summaries
         titles = memory.journal.titles([source for draft in drafts for source in draft.source_ids])
         return CompactProposal(
-            plan=self.plan,
-            view=_compact_view(self.plan, tier_sizes(memory)),
+            plan=plan,
+            view=replace(_compact_view(plan, tier_sizes(memory)), loss=plan.loss),
             summaries=tuple(_summary_view(draft, titles) for draft in drafts),
         )
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from atlas.memory.base.merging import GroupsPlan
+from atlas.memory.loss import CurationLoss as CurationLoss
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.wording import counted
 
@@ -49,6 +50,14 @@ class PlanRequest(Protocol[P_co]):
 
     def propose(self, memory: MemorySystem) -> P_co:
         """Return the plan for the store as it is now."""
+
+
+@runtime_checkable
+class KeepingRequest(Protocol):
+    """A requested change that some records can be taken out of."""
+
+    def keeping(self, ids: Sequence[str]) -> PlanRequest[Any]:
+        """Return the same request without these records, which stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +132,9 @@ class PlanView:
     share: float = 0.0
     """The share of the memory that these records are, in [0, 1]."""
 
+    loss: CurationLoss | None = None
+    """Loss to agents, or None if it was not measured. Titles and tasks in it are untrusted."""
+
     @property
     def is_large(self) -> bool:
         """True if so much would go that a person should type the count."""
@@ -157,6 +169,7 @@ def merging_view(
         caption=caption,
         n_going=plan.n_removed,
         share=plan.share,
+        loss=plan.loss,
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from atlas.core.errors import PlanOutdated
 from atlas.memory.base.merging import GroupsPlan
+from atlas.memory.kinds.table import searchable_kinds
+from atlas.memory.loss import with_loss
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.plans import Figure, PlanView, merge_words
@@ -69,11 +71,11 @@ class DeleteProposal:
             PlanOutdated: What the plan showed has changed since. The store is unchanged.
         """
         kind = self.request.kind
-        if self.request.propose(memory).view != self.view:
+        if self.request.view(memory) != replace(self.view, loss=None):
             many = plural(kind.noun)
             raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan again")
         records: Any = kind.records(memory)
-        scoped = records.within("delete")
+        scoped = records.within("delete", with_loss("", self.view.loss))
         scoped.delete(list(self.going))
         return str(scoped.operation_id)
 
@@ -88,15 +90,20 @@ class MergeRequest:
 
     ids: tuple[str, ...]
 
+    def keeping(self, ids: Sequence[str]) -> MergeRequest:
+        """Return the same request without these records."""
+        return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
+
     def propose(self, memory: MemorySystem) -> MergeProposal:
-        """Return the plan of merging them now, without those that were deleted meanwhile.
+        """Return the plan of merging them now, measured, without those that were deleted meanwhile.
 
         Raises:
             InvalidInput: Fewer than two are left.
         """
         records: Any = self.kind.records(memory)
         titles = records.titles(self.ids)
-        plan: GroupsPlan[Any] = records.plan_merge([[record_id for record_id in self.ids if record_id in titles]])
+        merging: Any = records.plan_merge([[record_id for record_id in self.ids if record_id in titles]])
+        plan: GroupsPlan[Any] = memory.with_loss(merging)
         view = self.view_of(plan, len(self.ids) - len(titles))
         return MergeProposal(kind=self.kind, plan=plan, view=with_count(view, self.kind, plan.n_total))
 
@@ -111,10 +118,22 @@ class DeleteRequest:
 
     ids: tuple[str, ...]
 
-    def propose(self, memory: MemorySystem) -> DeleteProposal:
-        """Return the plan of deleting them now, without those that were deleted meanwhile."""
+    def keeping(self, ids: Sequence[str]) -> DeleteRequest:
+        """Return the same request without these records."""
+        return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
+
+    def view(self, memory: MemorySystem) -> PlanView:
+        """Return what deleting them now would do, but for what it would cost."""
         n_total = self.kind.records(memory).count()
-        return DeleteProposal(request=self, view=with_count(self.view_of(memory, self.ids), self.kind, n_total))
+        return with_count(self.view_of(memory, self.ids), self.kind, n_total)
+
+    def propose(self, memory: MemorySystem) -> DeleteProposal:
+        """Return the plan of deleting them now, measured, without those that were deleted meanwhile."""
+        view = self.view(memory)
+        leaving = dict.fromkeys((row.id for row in view.rows if row.goes), "")
+        name = next(name for name, each in searchable_kinds().items() if each.noun == self.kind.noun)
+        loss = memory.curation_loss(name, leaving)
+        return DeleteProposal(request=self, view=replace(view, loss=loss))
 
 
 def with_count(view: PlanView, kind: Kind, n_total: int) -> PlanView:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from atlas.core.types import Strategy
+from atlas.memory.loss import with_loss
 from atlas.memory.strategies.merging import StrategyMergeGroup, StrategyMergePlan
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.strategy import STRATEGY
@@ -48,7 +49,9 @@ class RetirePlan:
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Retire them or bring them back as one operation and return its id, or None if there is no change."""
-        scoped = memory.strategies.within("mark", "brought back" if self.is_back else "retired")
+        loss = None if self.is_back else memory.curation_loss("strategies", dict.fromkeys(self.ids, ""))
+        reason = with_loss("brought back" if self.is_back else "retired", loss)
+        scoped = memory.strategies.within("mark", reason)
         change = scoped.unretire if self.is_back else scoped.retire
         return scoped.operation_id if change(self.ids) else None
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.lists.kind_views import Act
-from atlas.views.shared.plans import Choice, Figure, Plan, PlanRequest, PlanRow, PlanView
+from atlas.views.shared.plans import Choice, CurationLoss, Figure, KeepingRequest, Plan, PlanRequest, PlanRow, PlanView
 from atlas.views.shared.wording import signed
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import close_opened, opened_id, table_height
@@ -19,6 +19,7 @@ from pages.components.shared.undo_toast import announce, announce_problem, annou
 
 ROWS_SHOWN = 500
 ROWS_AT_ONCE = 6
+LOST_SHOWN = 5
 
 _SHOWN, _OUTDATED = "plan_shown", "plan_outdated"
 
@@ -134,6 +135,8 @@ def _draw(memory: MemorySystem) -> None:
         _draw_choice(memory, open_plan, view.choice)
     if view.figures:
         _draw_figures(view.figures)
+    if view.loss is not None and view.loss.n_leaving:
+        _draw_loss(memory, open_plan, view.loss)
     _draw_rows(view)
     open_plan.draw_extra(open_plan.plan)
     _draw_buttons(memory, open_plan)
@@ -148,6 +151,31 @@ def _draw_choice(memory: MemorySystem, open_plan: _OpenPlan, choice: Choice) -> 
 def _draw_figures(figures: Sequence[Figure]) -> None:
     for column, figure in zip(st.columns(max(2, len(figures))), figures, strict=False):
         column.metric(figure.name, figure.value, figure.before, delta_color="off", delta_arrow="off", border=True)
+
+
+def _draw_loss(memory: MemorySystem, open_plan: _OpenPlan, loss: CurationLoss) -> None:
+    """Draw what agents would no longer be given, and each record to keep with a button that takes it out."""
+    sentence = f"{loss.sentence[0].upper()}{loss.sentence[1:]}"
+    if not loss.lost:
+        st.info(f"{sentence}.", icon=":material/check:")
+    else:
+        st.warning(f"{sentence}:", icon=":material/heart_broken:")
+    request = open_plan.request
+    for record in loss.lost[:LOST_SHOWN]:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if isinstance(request, KeepingRequest):
+                st.button("Keep", key=f"plan_keep_{record.id}", icon=":material/shield:", on_click=_keep,
+                          args=(memory, open_plan, request, [record.id]), help="Takes it out of the plan")  # fmt: skip
+            st.text(record.title)
+    if len(loss.lost) > 1 and isinstance(request, KeepingRequest):
+        st.button(f"Keep all {len(loss.lost):,}", key="plan_keep_all", icon=":material/shield:", on_click=_keep,
+                  args=(memory, open_plan, request, loss.ids_to_keep))  # fmt: skip
+    for detail in loss.details:
+        st.caption(detail)
+
+
+def _keep(memory: MemorySystem, open_plan: _OpenPlan, request: KeepingRequest, ids: Sequence[str]) -> None:
+    _replan(memory, open_plan, request.keeping(ids))
 
 
 def _draw_rows(view: PlanView) -> None:

@@ -6,9 +6,9 @@ The store is judged in sets of similar experiences, which a search would return 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from atlas.core.errors import AtlasError
 from atlas.core.tables import TableRow, Tabular
@@ -16,6 +16,7 @@ from atlas.core.types import Vectors
 from atlas.llm.concurrency import concurrency_of, in_waves
 from atlas.memory.experience.merging import MergeSubject
 from atlas.memory.experience.refinement.decisions import KEPT_UNJUDGED, ExplainingStrategy, RefineDecision, RefinedSet
+from atlas.memory.loss import CurationLoss, with_loss
 from atlas.storage.records import NO_MOMENT, Moment
 
 KEEP, MERGE, DROP = "keep", "merge", "drop"
@@ -62,6 +63,8 @@ class PlannedDecision:
 class RefinePlan(Tabular):
     """A plan to refine. Applying it makes exactly these changes, or fails if an experience has changed."""
 
+    memory: ClassVar[str] = "experience"
+
     decisions: tuple[PlannedDecision, ...]
     """Decisions, set by set, in the original order."""
 
@@ -91,6 +94,24 @@ class RefinePlan(Tabular):
 
     made_at: str = ""
     """Time of the plan, in ISO 8601."""
+
+    loss: CurationLoss | None = None
+    """Loss to agents, or None if it was not measured. See `MemorySystem.with_loss`."""
+
+    @property
+    def leaving(self) -> dict[str, str]:
+        """The ids of the removed experiences, each with the id of the one that it is merged into, or an empty text."""
+        return {decision.id: decision.into for decision in self.decisions if decision.goes}
+
+    def keeping(self, ids: Collection[str]) -> RefinePlan:
+        """Return the same plan, in which these experiences stay."""
+        decisions = (
+            replace(decision, action=KEEP, into="", reason=f"you keep it; else it would go: {decision.reason}")
+            if decision.goes and decision.id in ids
+            else decision
+            for decision in self.decisions
+        )
+        return replace(self, decisions=tuple(decisions))
 
     @property
     def merged(self) -> tuple[PlannedDecision, ...]:
@@ -158,7 +179,8 @@ class RefinePlan(Tabular):
     def reason(self) -> str:
         """The reason shown in the history."""
         by = f"{self.made_by}, {self.prompt}" if self.prompt else self.made_by
-        return f"merged {len(self.merged)} and dropped {len(self.dropped)} of {len(self.decisions)}, by {by}"
+        merged, dropped = len(self.merged), len(self.dropped)
+        return with_loss(f"merged {merged} and dropped {dropped} of {len(self.decisions)}, by {by}", self.loss)
 
 
 def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str]]:

@@ -1,0 +1,196 @@
+"""Measuring what is still found as a memory shrinks, by each policy, and the report of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from atlas.core.errors import InvalidInput
+from atlas.core.settings import Settings
+from atlas.core.statistics import Estimate, estimates
+from atlas.core.types import Trajectory
+from atlas.core.words import FUNCTION_WORDS
+from atlas.embedding.cached import CachedEmbedder
+from atlas.evaluation.curation.policies import EXPERIENCE, POLICIES, Policy, Remains, Shrinking, in_order, text_of
+from atlas.evaluation.replay import scratch_memory, task_of
+from atlas.evaluation.report import Grid, aligned, cell, table
+from atlas.protocols.infra import Progress, WholeEmbedder
+
+SHARES = (1.0, 0.5, 0.25, 0.1)
+"""Sizes of the memory, as shares of all attempts."""
+
+K = 5
+"""Hits of a task that count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurationRow:
+    """Figures of one policy at one size of the memory."""
+
+    policy: str
+    share: float
+    n_records: int
+    """Records that are left."""
+
+    found: Estimate
+    """Share of the tasks for which the first `K` hits have a record that stands for a successful attempt at it."""
+
+    evidence: Estimate
+    """Mean share of the words of the task's successful attempts that the best such hit has, or 0 without one."""
+
+    n_words: float
+    """Mean words of a record beside its task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurationBench:
+    """The result of a bench."""
+
+    model: str
+    n_attempts: int
+    n_tasks: int
+    """Tasks with a successful attempt. Only they are asked."""
+
+    seed: int
+    rows: tuple[CurationRow, ...]
+
+
+def bench_curation(
+    attempts: Sequence[Trajectory],
+    embedder: WholeEmbedder,
+    *,
+    settings: Settings,
+    policies: Mapping[str, Policy] = POLICIES,
+    shares: Sequence[float] = SHARES,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+) -> CurationBench:
+    """Measure what is found of every task with a success, after each policy shrank a memory of attempts to each size.
+
+    Args:
+        shares: Sizes as shares of all attempts, in (0, 1].
+        seed: Seed of the intervals.
+        on_progress: Called after each size of each policy.
+
+    Raises:
+        InvalidInput: No attempt succeeded.
+    """
+    ordered, remembering = in_order(attempts), CachedEmbedder(embedder)
+    right = _successes(ordered)
+    if not right:
+        raise InvalidInput(f"expected attempts of which some succeeded, got {len(ordered)} without a success")
+    vectors = remembering.encode_batch([attempt.task.description for attempt in ordered])
+    rows = list[CurationRow]()
+    for name, policy in policies.items():
+        for share in shares:
+            n_kept = max(1, round(share * len(ordered)))
+            memory = Shrinking(
+                attempts=ordered, vectors=vectors, n_kept=n_kept, embedder=remembering, settings=settings
+            )
+            remains = policy(memory) if n_kept < len(ordered) else [Remains(a, frozenset({a.id})) for a in ordered]
+            rows.append(_row(name, share, remains, right, memory, seed))
+            if on_progress:
+                on_progress(len(rows), len(policies) * len(shares))
+    return CurationBench(
+        model=remembering.model_name, n_attempts=len(ordered), n_tasks=len(right), seed=seed, rows=tuple(rows)
+    )
+
+
+def _successes(attempts: Sequence[Trajectory]) -> dict[str, list[Trajectory]]:
+    """Return the successful attempts by task."""
+    right: dict[str, list[Trajectory]] = {}
+    for attempt in attempts:
+        if attempt.outcome.success:
+            right.setdefault(task_of(attempt), []).append(attempt)
+    return right
+
+
+def _row(
+    name: str,
+    share: float,
+    remains: Sequence[Remains],
+    right: Mapping[str, Sequence[Trajectory]],
+    memory: Shrinking,
+    seed: int,
+) -> CurationRow:
+    with scratch_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
+        ids = system.experience.store_many([each.attempt for each in remains])
+        by_id = dict(zip(ids, remains, strict=True))
+        values = list[list[float]]()
+        for successes in right.values():
+            description = successes[0].task.description
+            hits = system.experience.retrieve(description, K, count_retrieval=False).hits
+            wanted = {attempt.id for attempt in successes}
+            found = [by_id[hit.item.id] for hit in hits if wanted & by_id[hit.item.id].sources]
+            values.append([float(bool(found)), max((_evidence(each, successes) for each in found), default=0.0)])
+    found_rate, evidence = estimates(np.array(values, np.float64), list(right), seed=seed)
+    lengths = [len(text_of(each.attempt).split()) for each in remains]
+    return CurationRow(
+        policy=name,
+        share=share,
+        n_records=len(remains),
+        found=found_rate,
+        evidence=evidence,
+        n_words=sum(lengths) / len(lengths),
+    )
+
+
+def _evidence(remains: Remains, successes: Sequence[Trajectory]) -> float:
+    """Return the greatest share of the words of a successful attempt that a record has. 1 if an attempt has none."""
+    words = _words(text_of(remains.attempt))
+    stood_for = [_words(text_of(attempt)) for attempt in successes if attempt.id in remains.sources]
+    return max(len(words & each) / len(each) if each else 1.0 for each in stood_for)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text.lower())) - FUNCTION_WORDS
+
+
+def as_json(bench: CurationBench) -> str:
+    """Return the report as JSON."""
+    return json.dumps(asdict(bench), ensure_ascii=False, indent=1)
+
+
+def as_text(bench: CurationBench) -> str:
+    """Return the report as aligned columns."""
+    return "\n".join([_head(bench), "", *aligned(_grid(bench)), "", *NOTES])
+
+
+def as_markdown(bench: CurationBench) -> str:
+    """Return the report as a table."""
+    return "\n".join([_head(bench), "", *table(_grid(bench)), "", *(f"- {note}" for note in NOTES)])
+
+
+NOTES = (
+    f"found: share of the tasks with a success for which the first {K} hits have a record that stands for one",
+    "evidence: mean share of that success's words which the record still has; 0 where none is found",
+    "each task is asked in the words of its attempts, and hits below the level are hidden, as for an agent",
+    "merging and summarising are by rules, without a language model",
+)
+
+
+def _head(bench: CurationBench) -> str:
+    return (
+        f"{bench.n_attempts:,} attempts, {bench.n_tasks:,} tasks with a success; embedding model {bench.model}; "
+        f"a–b are 95 % intervals over tasks (seed {bench.seed})"
+    )
+
+
+def _grid(bench: CurationBench) -> Grid:
+    return [["policy", "size", "records", "found", "evidence", "words a record"], *_lines(bench)]
+
+
+def _lines(bench: CurationBench) -> Iterator[list[str]]:
+    for row in bench.rows:
+        yield [
+            row.policy,
+            f"{row.share:.0%}",
+            f"{row.n_records:,}",
+            cell(row.found),
+            cell(row.evidence),
+            f"{row.n_words:,.0f}",
+        ]

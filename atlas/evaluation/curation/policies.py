@@ -1,0 +1,174 @@
+"""Ways to shrink a memory: what agents commonly do, and what ATLAS does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from atlas.core.settings import Settings
+from atlas.core.types import Task, Trajectory, Vectors
+from atlas.evaluation.replay import in_time, scratch_memory
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import WholeEmbedder
+
+ROUNDS = 8
+"""Most plans that are measured until no task loses its best record."""
+
+EXPERIENCE = frozenset({"experience"})
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """A record of a memory that was shrunk."""
+
+    attempt: Trajectory
+    sources: frozenset[str]
+    """Ids of the attempts that it stands for: its own, or those that it was made of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shrinking:
+    """A memory of attempts, and the size that it should have."""
+
+    attempts: Sequence[Trajectory]
+    """In the order in which they were made."""
+
+    vectors: Vectors
+    """Of the descriptions of their tasks."""
+
+    n_kept: int
+    embedder: WholeEmbedder
+    settings: Settings
+
+
+Policy = Callable[[Shrinking], list[Remains]]
+
+
+def in_order(attempts: Sequence[Trajectory]) -> list[Trajectory]:
+    """Return attempts in the order in which they were made, as far as it is known."""
+    return [attempt for moment in in_time(attempts)[0] for attempt in moment]
+
+
+def keep_newest(memory: Shrinking) -> list[Remains]:
+    """Keep the newest attempts."""
+    return _alone(memory.attempts[-memory.n_kept :])
+
+
+def keep_short(memory: Shrinking) -> list[Remains]:
+    """Keep the attempts with the shortest texts."""
+    return _alone(sorted(memory.attempts, key=lambda attempt: len(text_of(attempt)))[: memory.n_kept])
+
+
+def merge_similar(memory: Shrinking) -> list[Remains]:
+    """Merge attempts at the most similar tasks, whatever their outcomes. The newest of each group stays."""
+    return [Remains(group[-1], _ids(group)) for group in _groups(memory)]
+
+
+def summarise_all(memory: Shrinking) -> list[Remains]:
+    """Replace such groups by summaries: the beginning of each text, all together as long as one attempt."""
+    return [Remains(_summary(group), _ids(group)) for group in _groups(memory)]
+
+
+def prune(memory: Shrinking) -> list[Remains]:
+    """Prune with ATLAS to a number of records: the least successful go first, then the oldest."""
+    return _pruned(memory, rounds=0)
+
+
+def prune_measured(memory: Shrinking) -> list[Remains]:
+    """Prune with ATLAS, and keep the successes that the preview names, as many as fit, while fewer tasks lose one."""
+    return _pruned(memory, rounds=ROUNDS)
+
+
+POLICIES: Mapping[str, Policy] = {
+    "keep the newest": keep_newest,
+    "keep the shortest": keep_short,
+    "merge by similarity": merge_similar,
+    "summarise all": summarise_all,
+    "ATLAS: prune": prune,
+    "ATLAS: prune, keep what the preview names": prune_measured,
+}
+"""Policies by the names of their rows."""
+
+
+def text_of(attempt: Trajectory) -> str:
+    """Return what an attempt says beside its task: solution, feedback and steps."""
+    parts = [str(attempt.metadata.get(name, "")) for name in ("solution", "feedback")]
+    parts += [text for step in attempt.steps for text in (step.thought, step.action, step.observation)]
+    return "\n".join(part for part in parts if part)
+
+
+def _pruned(memory: Shrinking, rounds: int) -> list[Remains]:
+    with scratch_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
+        attempts = dict(zip(system.experience.store_many(memory.attempts), memory.attempts, strict=True))
+        kept = list[str]()
+        best_going, fewest = _going_beyond(system, memory, kept), len(attempts) + 1
+        going = best_going
+        for _ in range(rounds):
+            lost = system.curation_loss("experience", dict.fromkeys(going, "")).lost
+            successes = [record for record in lost if attempts[record.id].outcome.success]
+            n_lost = sum(len(record.tasks) for record in successes)
+            if n_lost < fewest:
+                best_going, fewest = going, n_lost
+            if not successes or len(kept) == memory.n_kept:
+                break
+            kept += [record.id for record in successes][: memory.n_kept - len(kept)]
+            going = _going_beyond(system, memory, kept)
+    return _alone([attempt for record_id, attempt in attempts.items() if record_id not in best_going])
+
+
+def _going_beyond(system: MemorySystem, memory: Shrinking, kept: Sequence[str]) -> set[str]:
+    """Return the ids that pruning removes so that the wanted number of records stays, among them those to keep."""
+    n_max = memory.n_kept
+    while True:
+        plan = system.experience.plan_prune({"max_count": n_max}, keep=kept)
+        surplus = plan.n_total - len(plan.removals) - memory.n_kept
+        if surplus <= 0 or not n_max:
+            return {decision.id for decision in plan.removals}
+        n_max = max(0, n_max - surplus)
+
+
+def _alone(attempts: Sequence[Trajectory]) -> list[Remains]:
+    return [Remains(attempt, frozenset({attempt.id})) for attempt in attempts]
+
+
+def _ids(group: Sequence[Trajectory]) -> frozenset[str]:
+    return frozenset(attempt.id for attempt in group)
+
+
+def _groups(memory: Shrinking) -> list[list[Trajectory]]:
+    """Return as many groups as records are kept, joined by average similarity, each in the order of its attempts."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    if memory.n_kept >= len(memory.attempts):
+        return [[attempt] for attempt in memory.attempts]
+    tree = linkage(memory.vectors.astype(np.float64), method="average", metric="cosine")
+    labels = fcluster(np.maximum(tree, 0.0), memory.n_kept, criterion="maxclust")
+    groups: dict[int, list[Trajectory]] = {}
+    for label, attempt in zip(labels.tolist(), memory.attempts, strict=True):
+        groups.setdefault(label, []).append(attempt)
+    return list(groups.values())
+
+
+def _summary(group: Sequence[Trajectory]) -> Trajectory:
+    """Return an attempt that has the beginning of each text of a group, and the outcome that most of them had."""
+    if len(group) == 1:
+        return group[0]
+    share = 1 / len(group)
+    task = "\n".join(_beginning(attempt.task.description, share) for attempt in group)
+    solution = "\n".join(_beginning(text_of(attempt), share) for attempt in group)
+    last = group[-1]
+    known = [attempt.outcome.success for attempt in group if attempt.outcome.success is not None]
+    success = sum(known) * 2 >= len(known) if known else None
+    return replace(
+        last,
+        task=Task(f"summary of {last.id}", last.task.domain, task),
+        outcome=replace(last.outcome, success=success),
+        steps=(),
+        metadata={"solution": solution},
+    )
+
+
+def _beginning(text: str, share: float) -> str:
+    return text[: max(1, round(len(text) * share))]

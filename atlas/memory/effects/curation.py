@@ -1,0 +1,240 @@
+"""Replaying the tasks of records that would leave, against the memories with and without them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.hits import MemoryQueryResult
+from atlas.core.types import CodeConcept, Experience, Task
+from atlas.core.words import FUNCTION_WORDS
+from atlas.memory.base.memory import Memory
+from atlas.memory.context import EACH, TokenCounter, build_context, tools_of
+from atlas.memory.effects.rightness import RecordTasks, tasks_of, to_replay
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.kinds.record_text import RecordText, Section
+from atlas.memory.kinds.sections import known_sections
+from atlas.memory.loss import CurationLoss, LostRecord
+from atlas.memory.query import Among, AnyMemory, ask, outcome, result_of, searches_for
+from atlas.storage.store import Store
+
+N_SAMPLED = 100
+"""Most records whose tasks are replayed: more take seconds."""
+
+N_TASKS = 40
+"""Most tasks that are replayed, so that it takes at most 3 s with 10,000 records."""
+
+TITLE_CHARACTERS = 120
+
+_CONDITION = re.compile(r"\b(?:if|when|unless|only|except|until|never|without|must|before|after)\b", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Hits and shown records of one memory for a task."""
+
+    hits: Mapping[str, Any]
+    """Records by id, best first."""
+
+    shown: tuple[str, ...]
+    """Ids of its records in the context block."""
+
+    texts: tuple[str, ...]
+    """Texts of all records in the block, of any memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A task as it is answered with all records, and without those that leave."""
+
+    task: Task
+    now: Answer
+    then: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """The memories of a store, one of which records would leave."""
+
+    memories: Mapping[str, AnyMemory]
+    storage: Store
+    counter: TokenCounter
+
+    def measure(self, name: str, leaving: Mapping[str, str]) -> CurationLoss:
+        """Return what agents would no longer be given. Nothing is changed or counted as retrieved.
+
+        Args:
+            name: Name of the memory.
+            leaving: Ids of the records, each with the id of the record that it is merged into, or an empty text.
+
+        Raises:
+            InvalidInput: There is no such memory of ATLAS, or its store keeps no history.
+        """
+        memory = self.memories.get(name)
+        if not isinstance(memory, Memory):
+            own = ", ".join(each for each, found in self.memories.items() if isinstance(found, Memory))
+            raise InvalidInput(f"the memory should be one of {own}, but is {name!r}")
+        sampled = spread(list(leaving), N_SAMPLED)
+        judgements = self.storage.judgements.all()
+        with self.storage.reading():
+            of_sampled = tasks_of(memory, memory.get_many(sampled), self._experience, judgements)
+            every = to_replay(of_sampled, self._experience)
+        tasks = spread(every, N_TASKS)
+        masked = memory.without(list(leaving)) if tasks else memory
+        sections = {each: _remembering(section) for each, section in known_sections().items()}
+        replays = [self._replay(name, masked, task, sections) for task in tasks]
+        with self.storage.reading():
+            found = [record for replay in replays for record in (*replay.now.hits.values(), *replay.then.hits.values())]
+            of_found = tasks_of(memory, found, self._experience, judgements)
+            unproven = self._unproven(name, leaving)
+        return replace(
+            _loss(leaving, replays, of_found),
+            n_sampled=len(sampled),
+            n_known=len(every),
+            unproven=tuple(sorted(unproven)),
+        )
+
+    @property
+    def _experience(self) -> ChromaExperienceMemory | None:
+        found = self.memories.get("experience")
+        return found if isinstance(found, ChromaExperienceMemory) else None
+
+    def _replay(self, name: str, masked: AnyMemory, task: Task, sections: Mapping[str, Section]) -> Replay:
+        """Ask all memories for a task, and the memory that records leave once more without them."""
+        searches = searches_for(self.memories, task, EACH, Among())
+        with self.storage.reading():
+            others = {
+                each: outcome(ask, memory, searches[each], task, EACH, False)
+                for each, memory in self.memories.items()
+                if each != name
+            }
+            answers = [ask(memory, searches[name], task, EACH, False) for memory in (self.memories[name], masked)]
+        results = [result_of({**others, name: answer}) for answer in answers]
+        now = self._answer(name, results[0], task, sections)
+        is_same = list(now.hits) == [hit.item.id for hit in answers[1].hits]
+        return Replay(task, now, now if is_same else self._answer(name, results[1], task, sections))
+
+    def _answer(self, name: str, result: MemoryQueryResult, task: Task, sections: Mapping[str, Section]) -> Answer:
+        block = build_context(result, self.counter, sections=sections, tools=tools_of(task))
+        texts = []
+        for each, hits in result.hits.items():
+            shown = set(block.shown.get(each, ()))
+            texts += [sections[each].text(hit.item) for hit in hits if hit.item.id in shown]
+        return Answer(
+            hits={hit.item.id: hit.item for hit in result.hits.get(name, ())},
+            shown=block.shown.get(name, ()),
+            texts=tuple("\n".join(text.lines).partition("]")[2] for text in texts),  # without ids
+        )
+
+    def _unproven(self, name: str, leaving: Mapping[str, str]) -> list[str]:
+        """Return the names of proven concepts that leave, or that no stored attempt could prove again."""
+        concepts = self.memories.get("concepts")
+        if name not in ("concepts", "experience") or not isinstance(concepts, Memory):
+            return []
+        gone = {record_id for record_id, kept_id in leaving.items() if not kept_id}
+        where = {"id" if name == "concepts" else "found_in": {"$in": sorted(gone)}}
+        found: Sequence[CodeConcept] = concepts.get_many(concepts.collection.ids(where) if gone else [])
+        if not found:
+            return []
+        from atlas.learning.strategies import PROVEN  # late: few stores have learned concepts
+
+        proven = [concept for concept in found if concept.metadata.get(PROVEN) is True]
+        if name == "concepts":
+            return [concept.name for concept in proven]
+        sources = [record_id for concept in proven for record_id in concept.found_in]
+        memory = self.memories["experience"]
+        staying = memory.collection.present(sources) - gone if isinstance(memory, Memory) else set()
+        return [concept.name for concept in proven if not staying & set(concept.found_in)]
+
+
+def _remembering(section: Section) -> Section:
+    """Return a section that writes the text of each record once, as tasks that are alike find the same ones."""
+    written: dict[str, RecordText] = {}
+
+    def text(record: Any) -> RecordText:
+        if record.id not in written:
+            written[record.id] = section.text(record)
+        return written[record.id]
+
+    return Section(section.heading, text)
+
+
+def spread(values: Sequence[Any], most: int) -> list[Any]:
+    """Return at most so many values, evenly spread over their order."""
+    n = min(most, len(values))
+    return [values[place * len(values) // n] for place in range(n)]
+
+
+def _loss(
+    leaving: Mapping[str, str],
+    replays: Sequence[Replay],
+    tasks: RecordTasks,
+) -> CurationLoss:
+    """Return the loss of replayed tasks, as if they were all."""
+    lost, best_records = defaultdict[str, list[str]](list), dict[str, Any]()
+    n_in_hits = n_from_hits = n_in_blocks = n_from_blocks = 0
+    words, conditions = set[str](), dict[str, None]()
+    for replay in replays:
+        now, then = replay.now, replay.then
+        right = {i: record for i, record in now.hits.items() if tasks.is_right(i, replay.task)}
+        best = max(right.values(), key=_worth, default=None)
+        if best is not None and best.id in leaving and not _is_replaced(best, replay, leaving, tasks):
+            lost[best.id].append(replay.task.description)
+            best_records[best.id] = best
+        shown = [i for i in now.shown if i in right]
+        n_in_hits, n_in_blocks = n_in_hits + len(right), n_in_blocks + len(shown)
+        n_from_hits += sum(not {i, leaving.get(i, "")} & set(then.hits) for i in right)
+        n_from_blocks += sum(not {i, leaving.get(i, "")} & set(then.shown) for i in shown)
+        if now is not then:
+            words |= _words(now.texts) - _words(then.texts)
+            left = set(_conditions(then.texts))
+            conditions |= {each: None for each in _conditions(now.texts) if each not in left}
+    by_need = sorted(lost, key=lambda i: (-_worth(best_records[i]), -len(lost[i]), i))
+    return CurationLoss(
+        n_leaving=len(leaving),
+        n_sampled=len(leaving),
+        n_known=len(replays),
+        n_tasks=len(replays),
+        lost=tuple(
+            LostRecord(id=i, title=_title(best_records[i]), tasks=tuple(dict.fromkeys(lost[i]))) for i in by_need
+        ),
+        n_in_hits=n_in_hits,
+        n_lost_from_hits=n_from_hits,
+        n_in_blocks=n_in_blocks,
+        n_lost_from_blocks=n_from_blocks,
+        words=tuple(sorted(words)),
+        conditions=tuple(conditions),
+    )
+
+
+def _is_replaced(best: Any, replay: Replay, leaving: Mapping[str, str], tasks: RecordTasks) -> bool:
+    """Return whether a task finds a right record that is as good, or what the best one is merged into."""
+    return any(
+        _worth(record) >= _worth(best) and (i == leaving[best.id] or tasks.is_right(i, replay.task))
+        for i, record in replay.then.hits.items()
+    )
+
+
+def _worth(record: Any) -> int:
+    """Return how good a record is for its task: a success before an unknown outcome before a failure."""
+    return {True: 2, None: 1, False: 0}[record.success] if isinstance(record, Experience) else 0
+
+
+def _title(record: Any) -> str:
+    text = record.task.description if isinstance(record, Experience) else record._caption()
+    return " ".join(text.split())[:TITLE_CHARACTERS]
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in re.findall(r"\w+", text.lower())} - FUNCTION_WORDS
+
+
+def _conditions(texts: Iterable[str]) -> list[str]:
+    """Return the sentences of texts that state a condition."""
+    sentences = (" ".join(sentence.split()) for text in texts for sentence in _SENTENCE_END.split(text))
+    return [sentence for sentence in sentences if _CONDITION.search(sentence)]

@@ -1,0 +1,94 @@
+"""Which tasks a record is for: those that it attempted, was drawn from, was used at with success, or was judged for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.core.types import CodeConcept, Experience, Strategy, Task
+from atlas.memory.base.memory import Memory
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.experience.same_task import task_key
+from atlas.memory.strategy_sources import linked
+from atlas.storage.marks.judgements import Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTasks:
+    """The tasks of records of one memory."""
+
+    ids: Mapping[str, frozenset[str]]
+    """Ids of tasks by record."""
+
+    attempted: Mapping[str, tuple[Task, ...]]
+    """Tasks of attempts by record: its own, or those that it was found in."""
+
+    queries: Mapping[str, frozenset[str]]
+    """Texts that the record was judged right for, by record."""
+
+    def is_right(self, record_id: str, task: Task) -> bool:
+        """Return whether a record is right for a task."""
+        return (
+            task.description in self.queries.get(record_id, ())
+            or (task.id != "" and task.id in self.ids.get(record_id, ()))
+            or any(task_key(task) == task_key(attempted) for attempted in self.attempted.get(record_id, ()))
+        )
+
+
+def tasks_of(
+    memory: Memory[Any],
+    records: Iterable[Any],
+    experience: ChromaExperienceMemory | None,
+    judgements: Sequence[Judgement],
+) -> RecordTasks:
+    """Return the tasks of some records.
+
+    Args:
+        experience: The attempts, or None if ATLAS does not keep them.
+        judgements: All judgements of the store.
+    """
+    distinct = {record.id: record for record in records}
+    attempted: dict[str, tuple[Task, ...]] = {
+        i: (record.task,) for i, record in distinct.items() if isinstance(record, Experience)
+    }
+    uses = memory.collection.uses(list(distinct))
+    ids = {i: {use.task_id for use in uses.get(i, ()) if use.success and use.task_id} for i in distinct}
+    for record_id, tasks in attempted.items():
+        ids[record_id] |= {task.id for task in tasks if task.id}
+    if experience is not None:
+        strategies = [record for record in distinct.values() if isinstance(record, Strategy)]
+        attempts = linked(experience, [source for strategy in strategies for source in strategy.sources])
+        for strategy in strategies:
+            ids[strategy.id] |= {attempts[source].task_id for source in strategy.sources if source in attempts}
+        attempted |= _found_in(distinct.values(), experience)
+    queries: dict[str, set[str]] = {}
+    for judgement in judgements:
+        if judgement.is_right and judgement.collection == memory.collection_name and judgement.record_id in distinct:
+            queries.setdefault(judgement.record_id, set()).add(judgement.query)
+    return RecordTasks(
+        ids={i: frozenset(each - {""}) for i, each in ids.items()},
+        attempted=attempted,
+        queries={i: frozenset(each) for i, each in queries.items()},
+    )
+
+
+def to_replay(tasks: RecordTasks, experience: ChromaExperienceMemory | None) -> list[Task]:
+    """Return the distinct tasks of records whose text is known, judged queries last."""
+    known = {task.id for each in tasks.attempted.values() for task in each}
+    wanted = {task_id for ids in tasks.ids.values() for task_id in ids} - known
+    every = [task for each in tasks.attempted.values() for task in each]
+    if experience is not None and wanted:
+        rows = experience.browse({"task_id": {"$in": sorted(wanted)}}, order_by="", descending=False)
+        first = {row["metadata"]["task_id"]: row["id"] for row in reversed(rows)}
+        every += [attempt.task for attempt in experience.get_many(list(first.values()))]
+    every += [Task("", "", query) for query in sorted(frozenset().union(*tasks.queries.values()))]
+    return list({task_key(task): task for task in reversed(every)}.values())[::-1]
+
+
+def _found_in(records: Iterable[Any], experience: ChromaExperienceMemory) -> dict[str, tuple[Task, ...]]:
+    """Return the tasks of the attempts that concepts were found in, by concept."""
+    concepts = [record for record in records if isinstance(record, CodeConcept) and record.found_in]
+    attempts = experience.get_many([i for concept in concepts for i in concept.found_in]) if concepts else []
+    task_of = {attempt.id: attempt.task for attempt in attempts}
+    return {concept.id: tuple(task_of[i] for i in concept.found_in if i in task_of) for concept in concepts}

@@ -1,0 +1,62 @@
+"""The loss to agents of a plan, measured before it is applied."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from atlas.infra.twin import twin
+from atlas.memory.context import TokenCounter
+from atlas.memory.loss import NO_LOSS, CurationLoss, MeasuredPlan
+from atlas.memory.query import AnyMemory
+from atlas.storage.store import Store
+
+P = TypeVar("P", bound=MeasuredPlan)
+
+
+class MeteredMemories(ABC):
+    """Mixin of a memory system that measures what plans would cost."""
+
+    @property
+    @abstractmethod
+    def storage(self) -> Store:
+        """The store that the memories share."""
+
+    @property
+    @abstractmethod
+    def _memories(self) -> Mapping[str, AnyMemory]:
+        """The memories that exist, by name."""
+
+    @property
+    @abstractmethod
+    def token_counter(self) -> TokenCounter:
+        """The counter of a context's tokens."""
+
+    def curation_loss(self, memory: str, leaving: Mapping[str, str]) -> CurationLoss:
+        """Return the loss to agents if some records left the searches: deleted, merged or buried.
+
+        The tasks of these records are replayed against the memories with and without them. Of many records only some
+        are sampled. Nothing is changed or counted as retrieved. The weights of words stay those of the whole store.
+
+        Args:
+            memory: `experience`, `concepts`, `strategies` or `journal`.
+            leaving: Ids of the records, each with the id of the record that it is merged into, or an empty text.
+
+        Raises:
+            InvalidInput: There is no such memory, or its store keeps no history.
+        """
+        if not leaving:
+            return NO_LOSS
+        from atlas.memory.effects.curation import Meter
+
+        return Meter(self._memories, self.storage, self.token_counter).measure(memory, leaving)
+
+    acuration_loss = twin(curation_loss)
+
+    def with_loss(self, plan: P) -> P:
+        """Return a plan with its `loss` to agents, which the history shows after it is applied."""
+        loss = self.curation_loss(plan.memory, plan.leaving)
+        measured: Any = plan
+        return replace(measured, loss=loss)  # type: ignore[no-any-return]

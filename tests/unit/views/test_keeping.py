@@ -1,0 +1,94 @@
+"""Taking records out of a plan that was previewed, and the figure of what is left of it."""
+
+from __future__ import annotations
+
+import pytest
+
+import atlas
+from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
+from atlas.testing import HashEmbedder
+from atlas.views.experience.proposals import MergeRequest, PruneRequest, RefineRequest
+from atlas.views.journal.kind import ENTRIES
+from atlas.views.journal.proposals import CompactRequest
+from atlas.views.shared.plans import KeepingRequest
+from atlas.views.strategies.kind import STRATEGIES
+from atlas.views.strategies.proposals import RetirePlan
+from tests.support.memories import attempt
+from tests.support.records import entry
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
+        yield memory
+
+
+@pytest.fixture
+def ids(memory):
+    tasks = ["repair the pump", "paint the fence", "bake some bread"]
+    return memory.experience.store_many([attempt(task, solution=task[::-1]) for task in tasks])
+
+
+def test_a_record_to_keep_leaves_the_pruning(memory, ids):
+    request = PruneRequest(among=tuple(ids))
+    assert request.propose(memory).view.loss.ids_to_keep == tuple(sorted(ids))
+    kept = request.keeping(ids[:1]).keeping(ids[1:2]).propose(memory)
+    assert kept.going == (ids[2],)
+    assert kept.view.loss.sentence == "1 of 1 task loses its best record"
+    operation = kept.apply(memory)
+    assert memory.storage.operation(operation).reason == "1 of 1 task loses its best record"
+
+
+def test_a_record_to_keep_leaves_its_group(memory, ids):
+    request = MergeRequest(groups=(tuple(ids),)).keeping(ids[:1])
+    assert request.groups == (tuple(ids[1:]),)
+    assert len(request.propose(memory).going) == 1
+    assert request.keeping(ids[1:2]).groups == ()
+
+
+def test_a_record_to_keep_leaves_the_refinement(memory):
+    ids = memory.experience.store_many([attempt("repair the pump", solution=each) for each in ("this", "this", "that")])
+    plan = memory.experience.plan_refine(ids, HeuristicRefineStrategy(memory.experience.embedder))
+    going = RefineRequest(plan=plan).propose(memory).going
+    assert going
+    proposal = RefineRequest(plan=plan).keeping(going[:1]).propose(memory)
+    assert proposal.going == going[1:]
+
+
+def test_an_entry_to_keep_leaves_the_compaction(memory):
+    memory.journal.add_entries([entry(n) for n in range(12)])
+    plan = memory.journal.plan_compact(2, max_entries=4)
+    gone = [eviction.id for eviction in plan.evictions]
+    proposal = CompactRequest(plan=plan).keeping(gone[:1]).propose(memory)
+    assert proposal.going == tuple(gone[1:])
+    assert proposal.view.loss.n_leaving == len(gone) - 1
+
+
+def test_a_record_to_keep_is_not_deleted(memory):
+    ids = memory.journal.add_entries([entry(n) for n in range(3)])
+    request = ENTRIES.act("delete").request(tuple(ids[:2]))
+    assert isinstance(request, KeepingRequest)
+    proposal = request.keeping(ids[:1]).propose(memory)
+    assert proposal.going == (ids[1],)
+    proposal.apply(memory)
+    assert set(memory.journal.ids()) == {ids[0], ids[2]}
+
+
+def test_retiring_tells_the_history_what_it_costs(memory):
+    source = attempt("repair the pump")
+    memory.experience.store(source)
+    lesson = atlas.Strategy(title="pump", situation="repair the pump", suggestion="bolt first", sources=(source.id,))
+    strategy_id = memory.strategies.add(lesson)
+    operation = RetirePlan(ids=(strategy_id,)).apply(memory)
+    assert memory.storage.operation(operation).reason == "retired; 1 of 1 task loses its best record"
+
+
+def test_a_merge_of_strategies_is_measured(memory):
+    ids = [
+        memory.strategies.add(
+            atlas.Strategy(title=title, situation="repair the pump", suggestion=f"turn the bolt of the {title}")
+        )
+        for title in ("pump", "pumps")
+    ]
+    view = STRATEGIES.act("merge").request(tuple(ids)).propose(memory).view
+    assert (view.loss.n_leaving, view.loss.sentence) == (1, "no task to replay")
