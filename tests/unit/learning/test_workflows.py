@@ -14,7 +14,7 @@ from atlas.importers import Limits, detect
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.strategies import Proposal, StitchCompressionStrategy
-from atlas.learning.workflows import workflows_of
+from atlas.learning.workflows import calls_of, strategy_of_workflow, workflows_of
 from atlas.testing import HashEmbedder
 
 
@@ -85,9 +85,48 @@ def test_a_workflow_is_proven_by_the_calls_that_it_makes_again() -> None:
     (learned,) = proposal.learned
     assert (learned.n_checked, learned.n_verified, learned.is_proven) == (6, 6, True)
     assert learned.concept.tools == ("find_user", "get_order", "refund")
-    assert "2. order_result = get_order(order_id=order_id)." in learned.concept.description
-    (workflow,) = proposal.workflows
-    assert workflow.strategy().title == "find_user → get_order → refund"
+    assert learned.concept.description == "Workflow of 3 tool calls: find_user → get_order → refund"
+    strategy = strategy_of_workflow(learned.concept)
+    assert strategy.title == "find_user → get_order → refund"
+    assert strategy.suggestion.splitlines()[1] == "2. order_result = get_order(order_id=order_id)"
+    assert set(strategy.sources) == {f"a{n}" for n in range(6)}
+
+
+def test_names_of_tools_are_no_parameters() -> None:
+    attempts = [
+        Trajectory(
+            Task(f"t{n}", "", "x"),
+            (call("pay", {"card": f"c{n}"}, amount=n), call("refund", "done", pay=f"p{n}", card=f"c{n}")),
+            Outcome(True),
+        )
+        for n in range(20)
+    ]
+    (workflow,) = workflows_of(attempts)
+    assert workflow.code.startswith("def workflow_1(amount, pay_2):")
+    assert "refund(pay=pay_2, card=pay_result['card'])" in workflow.code
+
+
+def test_a_truth_in_a_result_is_no_number() -> None:
+    attempts = [
+        Trajectory(
+            Task(f"t{n}", "", "x"),
+            (
+                call("find", {"is_new": True, "id": f"#W{n}"}, email=f"{n}@example.com"),
+                call("set_count", "done", order_id=f"#W{n}", number_of_pieces=1),
+            ),
+            Outcome(True),
+        )
+        for n in range(20)
+    ]
+    (workflow,) = workflows_of(attempts)
+    assert "number_of_pieces=number_of_pieces" in workflow.code
+
+
+def test_deeply_nested_results_are_read_as_texts() -> None:
+    deep = "[" * 600 + "]" * 600
+    attempt = Trajectory(Task("t", "", "x"), (call("get", deep, key="a"),), Outcome(True))
+    (made,) = calls_of(attempt)
+    assert made.result == deep
 
 
 def test_a_replay_fails_where_the_code_makes_other_calls() -> None:
