@@ -54,7 +54,7 @@ class CompressionResult:
 
     @property
     def origin(self) -> str:
-        """What the concepts were found in, for people: programs, or attempts where these hold tool calls alone."""
+        """The number of programs that concepts were found in, or of attempts if these hold no program."""
         n, noun = (self.n_programs, "program") if self.n_programs else (self.n_attempts, "attempt")
         return f"{n:,} {noun}{'' if n == 1 else 's'}"
 

@@ -122,7 +122,7 @@ class CompressPlan:
     """Number of these missing in the library."""
 
     with_strategies: bool = False
-    """Whether each new workflow becomes a strategy too."""
+    """True if each new workflow becomes a strategy too."""
 
     going: tuple[str, ...] = ()
 
