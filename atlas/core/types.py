@@ -174,6 +174,10 @@ class Experience(VectorRecord):
         yield {"": "feedback", "experience": self.feedback}
 
 
+BY_RULES = "heuristic"
+"""Value of `documented_by` in the metadata of concepts that rules have described."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeConcept(VectorRecord):
     """Reusable code, with its description and origin."""

@@ -52,6 +52,12 @@ class CompressionResult:
     made_at: str = ""
     """As ISO 8601."""
 
+    @property
+    def origin(self) -> str:
+        """The number of programs that concepts were found in, or of attempts if these hold no program."""
+        n, noun = (self.n_programs, "program") if self.n_programs else (self.n_attempts, "attempt")
+        return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
     def rewritings_with(self, concept_id: str) -> list[Rewriting]:
         """Return the programs that need a concept."""
         return [rewriting for rewriting in self.rewritings if concept_id in rewriting.concepts]

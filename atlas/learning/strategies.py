@@ -88,9 +88,6 @@ class Proposal:
     dropped: Mapping[str, int]
     """Number of attempts that gave no program, by the reason why."""
 
-    workflows: tuple[Workflow, ...] = ()
-    """Runs of tool calls that several tasks share. Each is among the concepts, and can be added as a strategy too."""
-
     @property
     def concepts(self) -> list[CodeConcept]:
         """New concepts, each after those that it calls."""
@@ -199,7 +196,6 @@ class ProvenCompression:
             rewritings=tuple(rewritings),
             compression=compression,
             dropped=extraction.dropped,
-            workflows=tuple(workflows),
         )
 
     async def _name_concepts(

@@ -6,16 +6,19 @@ customer's number or name stays in the code.
 
 from __future__ import annotations
 
+import ast
 import json
 import keyword
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from atlas.core.types import CodeConcept, Experience, Strategy, Trajectory
+from atlas.core.types import BY_RULES, CodeConcept, Experience, Strategy, Trajectory
 from atlas.learning.terms.description_length import n_tokens
+from atlas.learning.terms.names import unused_name
+from atlas.learning.terms.parsing import try_parse
 
 MIN_TOOLS = 2
 MIN_TASKS = 2
@@ -24,7 +27,13 @@ MAX_CALLS = 6
 
 MAX_WORKFLOWS = 20
 
+MAX_DEPTH = 50
+"""Levels of lists and objects in the result of a call that is read as JSON."""
+
 _CALL = re.compile(r"([A-Za-z_]\w*)\((\{.*\})\)")
+WORKFLOW = "workflow"
+"""Metadata key of a concept that is a workflow."""
+
 _SOURCE = "observation_from"
 _TOOL = "tool "
 
@@ -103,30 +112,47 @@ class Workflow:
         )
 
     def concept(self) -> CodeConcept:
-        """Return it as a concept, which is shown as its steps."""
-        steps = " ".join(f"{number}. {step}." for number, step in enumerate(self.steps(), 1))
+        """Return it as a concept."""
         return CodeConcept(
             name=self.name,
-            description=f"Workflow of {len(self.runs[0].calls)} tool calls: {steps}",
+            description=f"Workflow of {len(self.runs[0].calls)} tool calls: {_chain(self.tools)}",
             code=self.code,
             signature=self.code.partition("\n")[0].removeprefix("def ").rstrip(":"),
             source="learned",
-            guidance=f"Used in {len(self.runs)} attempts at {self.n_tasks} tasks that succeeded.",
             found_in=tuple(dict.fromkeys(run.attempt.id for run in self.runs)),
-            metadata={"n_tasks": self.n_tasks, "saving": self.saving, "tools": list(self.tools), "workflow": True},
+            metadata={
+                "n_tasks": self.n_tasks,
+                "saving": self.saving,
+                "tools": list(self.tools),
+                "documented_by": BY_RULES,
+                WORKFLOW: True,
+            },
         )
 
-    def strategy(self) -> Strategy:
-        """Return it as advice, for agents that call their tools themselves."""
-        return Strategy(
-            title=" → ".join(call.tool for call in self.runs[0].calls),
-            situation=f"A task for which {_listed(self.tools)} are needed.",
-            suggestion=" ".join(f"{number}. {step}." for number, step in enumerate(self.steps(), 1)),
-        )
 
-    def steps(self) -> list[str]:
-        """Return its calls as they are written."""
-        return [line.strip().removeprefix("return ") for line in self.code.splitlines()[1:]]
+def is_workflow(concept: CodeConcept) -> bool:
+    """Return whether a concept was learned as a workflow."""
+    return concept.metadata.get(WORKFLOW) is True
+
+
+def numbered_steps(workflow: CodeConcept) -> str:
+    """Return a line for each step of a workflow. Empty if its code is no single function by now."""
+    module = try_parse(workflow.code)
+    match module.body if module is not None else []:
+        case [ast.FunctionDef(body=body)]:
+            steps = [ast.unparse(statement).removeprefix("return ") for statement in body]
+            return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+    return ""
+
+
+def strategy_of_workflow(workflow: CodeConcept) -> Strategy:
+    """Return a workflow as advice, for agents that call their tools themselves."""
+    return Strategy(
+        title=_chain(workflow.tools),
+        situation=f"A task for which {_listed(workflow.tools)} are needed.",
+        suggestion=numbered_steps(workflow),
+        sources=workflow.found_in,
+    )
 
 
 def workflows_of(attempts: Iterable[Trajectory | Experience], taken: Iterable[str] = ()) -> list[Workflow]:
@@ -157,6 +183,11 @@ def calls_of(attempt: Trajectory | Experience) -> list[ToolCall]:
     return [call for call in found if call is not None]
 
 
+def has_calls(attempt: Trajectory | Experience) -> bool:
+    """Return whether an attempt holds enough tool calls for a workflow."""
+    return len(calls_of(attempt)) >= MIN_TOOLS
+
+
 def _call(action: str, observation: str, source: object) -> ToolCall | None:
     match = _CALL.fullmatch(action.strip())
     if match is None or source != f"{_TOOL}{match[1]}" or observation.startswith("Error"):
@@ -171,10 +202,18 @@ def _call(action: str, observation: str, source: object) -> ToolCall | None:
 
 
 def _parsed(observation: str) -> Any:
+    """Return the value of an observation, which is itself where it is no JSON, or JSON that is nested deeply."""
     try:
-        return json.loads(observation)
-    except ValueError:
+        value = json.loads(observation)
+    except (ValueError, RecursionError):
         return observation
+    return value if _is_flat(value, MAX_DEPTH) else observation
+
+
+def _is_flat(value: Any, depth: int) -> bool:
+    """Return whether lists and objects are nested no deeper than this."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return depth >= 0 and all(_is_flat(part, depth - 1) for part in parts)
 
 
 def _runs(attempt: Trajectory | Experience) -> Iterator[Run]:
@@ -209,6 +248,7 @@ def _workflow(name: str, runs: Sequence[Run]) -> Workflow:
     """Return the code that makes the calls of all these runs."""
     calls = runs[0].calls
     variables = _variables(calls)
+    taken = {name, *variables, *(call.tool for call in calls)}
     parameters: dict[str, list[Any]] = {}
     lines, read, n_passed = list[str](), set[int](), 0
     for number, call in enumerate(calls):
@@ -218,7 +258,7 @@ def _workflow(name: str, runs: Sequence[Run]) -> Workflow:
             origin = None if values in parameters.values() else _origin(number, values, runs)
             if origin is None:
                 n_passed += 1
-                passed.append(f"{argument}={_parameter(argument, values, parameters, variables)}")
+                passed.append(f"{argument}={_parameter(argument, values, parameters, taken)}")
             else:
                 read.add(origin[0])
                 keys = "".join(f"[{key!r}]" for key in origin[1])
@@ -240,9 +280,9 @@ def _workflow(name: str, runs: Sequence[Run]) -> Workflow:
 def _variables(calls: Sequence[ToolCall]) -> list[str]:
     """Return a name for the result of each call."""
     names: list[str] = []
+    tools = {call.tool for call in calls}
     for call in calls:
-        base = f"{call.tool.removeprefix('get_')}_result"
-        names.append(base if base not in names else f"{base}_{len(names) + 1}")
+        names.append(unused_name(f"{call.tool.removeprefix('get_')}_result", tools | {*names}))
     return names
 
 
@@ -257,7 +297,11 @@ def _origin(number: int, values: Sequence[Any], runs: Sequence[Run]) -> tuple[in
 
 def _places(result: Any, value: Any, path: Path = ()) -> Iterator[Path]:
     """Yield where a text or a number stands in a result."""
-    if isinstance(value, str | int | float) and not isinstance(value, bool) and result == value:
+    if (
+        isinstance(value, str | int | float)
+        and not isinstance(value, bool)
+        and (type(result), result) == (type(value), value)
+    ):
         yield path
     parts: Iterable[tuple[str | int, Any]] = ()
     if isinstance(result, dict):
@@ -268,19 +312,22 @@ def _places(result: Any, value: Any, path: Path = ()) -> Iterator[Path]:
         yield from _places(part, value, (*path, key))
 
 
-def _parameter(name: str, values: list[Any], parameters: dict[str, list[Any]], variables: Sequence[str]) -> str:
+def _parameter(name: str, values: list[Any], parameters: dict[str, list[Any]], taken: Collection[str]) -> str:
     """Return the parameter that has these values, a new one where none has them."""
     existing = next((each for each, others in parameters.items() if others == values), None)
     if existing is not None:
         return existing
-    options = [name, *(f"{name}_{number}" for number in range(2, len(parameters) + len(variables) + 3))]
-    free = next(option for option in options if option not in variables and option not in parameters)
+    free = unused_name(name, {*taken, *parameters})
     parameters[free] = values
     return free
 
 
 def _free_names(taken: set[str]) -> Iterator[str]:
     return (f"workflow_{number}" for number in range(1, 10_000) if f"workflow_{number}" not in taken)
+
+
+def _chain(tools: Sequence[str]) -> str:
+    return " → ".join(tools)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from atlas.jobs.artefact import CACHE
 from atlas.jobs.compression_file import CompressionFile, CompressionResult
 from atlas.memory.concepts.memory import COLLECTION
 from tests.support.dashboard import Dashboard, assert_no_problem, said, shown_code, undo_button
+from tests.support.learning.tool_calls import refund
 from tests.support.programs import compress_store, make_programs, programs
 from tests.support.records import attempt, attempts
 from tests.support.stores import make_store, opened_store
@@ -84,6 +85,31 @@ def test_what_is_chosen_is_added_and_undone(dashboard: Dashboard, store):
     assert n_concepts(store) == 0
     assert app.button(key="compress_apply").label == "Add 1 concept"
     assert_no_problem(app)
+
+
+def test_workflows_are_offered_as_strategies_too_and_shown_as_steps(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, [refund(number) for number in range(6)])
+    found = compress_store(tmp_path)
+    app = dashboard(tmp_path, "curate", **COMPRESS)
+    assert "6 attempts with tool calls, which may share workflows." in said(app)
+    assert "**1 workflow of tool calls in 6 attempts.**" in said(app)
+    row = app.dataframe[0].value.iloc[0]
+    assert (row["n_programs"], row["n_tasks"], row["verified"]) == (6, 6, "6 of 6")
+    app.checkbox(key="compress_strategies").check().run()
+    app.button(key="compress_apply").click().run()
+    assert "Added 1 concept found in attempts" in said(app)
+    with opened_store(tmp_path) as memory:
+        assert len(memory.strategies) == 1
+    app = dashboard(tmp_path, "concepts", id=found.learned[0].concept.id)
+    assert "2. order_result = get_order(order_id=order_id)" in shown_code(app)
+    assert_no_problem(app)
+
+
+def test_a_program_is_no_workflow(dashboard: Dashboard, store):
+    compress_store(store)
+    app = dashboard(store, "curate", **COMPRESS)
+    assert not [box for box in app.checkbox if box.key == "compress_strategies"]
+    assert "with tool calls" not in said(app)
 
 
 def test_what_could_not_be_run_is_not_chosen_at_first(dashboard: Dashboard, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from atlas.learning.strategies import (
     ProvenCompression,
     StitchCompressionStrategy,
 )
+from atlas.learning.workflows import is_workflow, strategy_of_workflow
 from atlas.llm.budget import operation
 from atlas.maps.map import OnProgress
 from atlas.memory.concepts.memory import COLLECTION
@@ -140,19 +142,31 @@ def read_attempts(memory: MemorySystem, ids: Sequence[str]) -> list[Experience]:
     return [attempt for start in starts for attempt in memory.experience.get_many(list(ids[start : start + BATCH]))]
 
 
-def add_concepts(memory: MemorySystem, result: CompressionResult, ids: Sequence[str]) -> str | None:
+def add_concepts(
+    memory: MemorySystem, result: CompressionResult, ids: Sequence[str], *, with_strategies: bool = False
+) -> str | None:
     """Add some of the learned concepts, with the concepts they call, and return the operation's id.
 
     None if the library already has all of them.
+
+    Args:
+        with_strategies: Add each new workflow as a strategy too.
 
     Raises:
         InvalidInput: The library no longer has a concept that one of them calls, or has another one of the same name.
     """
     concepts = result.with_callees(ids)
     _check(memory, concepts)
-    reason = f"found in {result.n_programs:,} programs"
+    reason = f"found in {result.origin}"
     scoped = memory.concepts.within("compress", reason)
-    return scoped.operation_id if scoped.add_many(concepts, reason) else None
+    added = set(scoped.add_many(concepts, reason))
+    workflows = [concept for concept in concepts if concept.id in added and is_workflow(concept)]
+    if with_strategies and workflows:
+        strategies = memory.strategies.within("compress", reason, operation_id=scoped.operation_id)
+        for workflow in workflows:
+            with suppress(InvalidInput):  # the bank has this advice already
+                strategies.add(strategy_of_workflow(workflow))
+    return scoped.operation_id if added else None
 
 
 class LiveCompression(LiveResult[CompressionResult]):

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from atlas.core.errors import AtlasError, InvalidInput
-from atlas.core.types import CodeConcept
+from atlas.core.types import BY_RULES, CodeConcept
 from atlas.learning.analysis.uses import MAX_USES
 from atlas.learning.annotations import contradicts
 from atlas.learning.naming.documenter import (
@@ -105,7 +105,7 @@ class LLMAutoDocumenter:
         except (AtlasError, OSError) as error:
             reply, reason = None, str(error)
         if reply is None:
-            result = apply_documentation(concept, derived, by="heuristic")
+            result = apply_documentation(concept, derived, by=BY_RULES)
             result = replace(result, metadata={**result.metadata, "undocumented_because": reason})
         else:
             result = apply_documentation(concept, reply, by="model")

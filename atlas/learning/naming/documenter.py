@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import CodeConcept
+from atlas.core.types import BY_RULES, CodeConcept
 from atlas.learning.analysis.uses import Uses, returned_type, uses_of
 from atlas.learning.naming.description import describe
 from atlas.learning.naming.roles import role_of
@@ -161,7 +161,7 @@ def document_class(concept: CodeConcept, examples: Sequence[tuple[str, str]], ta
         description=" ".join(filter(None, sentences)),
         signature=f"{name}({given})",
         guidance=_guidance(examples, distinctive_words((task for task, _ in examples), tasks)),
-        metadata={**concept.metadata, "documented_by": "heuristic", "original_name": name},
+        metadata={**concept.metadata, "documented_by": BY_RULES, "original_name": name},
     )
 
 

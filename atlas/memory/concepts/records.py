@@ -15,7 +15,7 @@ from atlas.core.codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_text, dump
 from atlas.core.operations import Usage
-from atlas.core.types import CodeConcept
+from atlas.core.types import BY_RULES, CodeConcept
 from atlas.learning.rewrite import normal_forms
 from atlas.learning.terms.names import bound_names
 from atlas.learning.terms.parsing import InvalidPython, parse
@@ -30,10 +30,7 @@ NAME_CHARACTERS = 200
 NOTHING = "-"
 """Value of `needs` for code that calls no names. Rows of earlier versions have no `needs`."""
 
-BY_RULES = "heuristic"
-"""Value of `documented_by` in the metadata of concepts that rules have described."""
-
-_NUMBERED = re.compile(r"(?:concept|function|value)?_?\d*")
+_NUMBERED = re.compile(r"(?:concept|function|value|workflow)?_?\d*")
 
 PYTHON = "python"
 ALSO_PYTHON = ("py", "python3")

@@ -17,6 +17,7 @@ from atlas.learning.rewritings import Rewriting
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.strategies import LearnedConcept
+from atlas.learning.workflows import has_calls, is_workflow
 from atlas.llm.client import is_configured
 from atlas.maps.snapshot import n_changed
 from atlas.memory.system import MemorySystem
@@ -60,6 +61,8 @@ class FunctionRow:
     """Tokens."""
 
     n_programs: int
+    """Programs, or runs of tool calls, that use it."""
+
     n_tasks: int
     arity: int
     verified: str
@@ -71,6 +74,9 @@ class FunctionRow:
     is_new: bool
     is_proven: bool
     """True if the tests of some program run it, and all such programs did the same."""
+
+    is_workflow: bool
+    """True if it consists of tool calls, which can be added as a strategy too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +121,9 @@ class CompressPlan:
     n_new: int
     """Number of these missing in the library."""
 
+    with_strategies: bool = False
+    """True if each new workflow becomes a strategy too."""
+
     going: tuple[str, ...] = ()
 
     @property
@@ -130,7 +139,7 @@ class CompressPlan:
     @property
     def done_sentence(self) -> str:
         """`Added 3 concepts found in programs`."""
-        return f"Added {counted(self.n_new, 'concept')} found in programs"
+        return f"Added {counted(self.n_new, 'concept')} found in {'programs' if self.found.n_programs else 'attempts'}"
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Add the concepts as one operation and return its id, or None if the library has all of them by now.
@@ -138,7 +147,7 @@ class CompressPlan:
         Raises:
             InvalidInput: The library lacks by now what one of them calls, or has another concept of its name.
         """
-        return add_concepts(memory, self.found, self.ids)
+        return add_concepts(memory, self.found, self.ids, with_strategies=self.with_strategies)
 
 
 def searches(settings: Settings) -> dict[bool, str]:
@@ -165,12 +174,16 @@ def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible
             sentence=f"{counted(n, 'successful attempt')} in scope. Compressing finds out how many hold Python.",
             can_run=True,
         )
-    found = programs_of(read_attempts(memory, successful_ids(memory, where)))
+    attempts = read_attempts(memory, successful_ids(memory, where))
+    found, n_calling = programs_of(attempts), sum(map(has_calls, attempts))
     sentence = f"{counted(len(found.programs), 'Python program')} in {counted(n, 'successful attempt')} in scope"
+    calling = f" {counted(n_calling, 'attempt')} with tool calls, which may share workflows." if n_calling else ""
     if not found.programs:
-        return Compressible(sentence=f"{sentence}: {reasons(found.dropped)}.", can_run=False)
+        why = f": {reasons(found.dropped)}" if found.dropped else ""
+        return Compressible(sentence=f"{sentence}{why}.{calling}", can_run=bool(n_calling))
     n_tested = sum(bool(program.tests) for program in found.programs)
-    return Compressible(sentence=f"{sentence}, {n_tested:,} with tests that can prove a rewrite.", can_run=True)
+    proving = f", {n_tested:,} with tests that can prove a rewrite."
+    return Compressible(sentence=f"{sentence}{proving}{calling}", can_run=True)
 
 
 def headline(found: CompressionResult) -> str:
@@ -178,13 +191,19 @@ def headline(found: CompressionResult) -> str:
     if not found.learned:
         why = explain_empty_result(found.n_attempts, found.n_programs, found.dropped, found.refused)
         return f"Found no function: {why}. More attempts or a wider scope may help."
+    n_workflows = sum(is_workflow(learned.concept) for learned in found.learned)
+    workflows = f"{counted(n_workflows, 'workflow')} of tool calls" if n_workflows else ""
+    if n_workflows == len(found.learned):
+        return f"{workflows} in {counted(found.n_attempts, 'attempt')}."
+    functions = counted(len(found.learned) - n_workflows, "function")
     programs = counted(found.n_programs, "program")
     after = found.tokens_after + found.tokens_library
     saved = 1 - after / found.tokens_before if found.tokens_before else 0.0
     little = " These programs have little in common." if saved < LITTLE else ""
     return (
-        f"{counted(len(found.learned), 'function')} in {programs}: {found.tokens_before:,} tokens become {after:,}, "
+        f"{functions} in {programs}: {found.tokens_before:,} tokens become {after:,}, "
         f"counting the library's {found.tokens_library:,} ({saved:.1%} less).{little}"
+        f"{f' Also {workflows}.' if workflows else ''}"
     )
 
 
@@ -241,13 +260,14 @@ def _row(learned: LearnedConcept, found: CompressionResult, is_there: bool) -> F
         id=learned.concept.id,
         name=learned.concept.name,
         saving=learned.saving,
-        n_programs=len(found.rewritings_with(learned.concept.id)),
+        n_programs=len(found.rewritings_with(learned.concept.id)) or learned.n_checked,
         n_tasks=learned.n_tasks,
         arity=learned.arity,
         verified=f"{learned.n_verified:,} of {learned.n_checked:,}" if learned.n_checked else "no test runs it",
         state=state,
         is_new=not (is_there or learned.is_known),
         is_proven=learned.is_proven,
+        is_workflow=is_workflow(learned.concept),
     )
 
 
@@ -284,8 +304,11 @@ def added_with(found: CompressionResult, ids: Sequence[str]) -> list[str]:
     return [concept.name for concept in found.with_callees(ids) if concept.id not in chosen]
 
 
-def plan_adding(memory: MemorySystem, found: CompressionResult, ids: Sequence[str]) -> CompressPlan:
+def plan_adding(
+    memory: MemorySystem, found: CompressionResult, ids: Sequence[str], *, with_strategies: bool = False
+) -> CompressPlan:
     """Return the plan that adds these of the functions that were found, and those that they call."""
     along = [concept.id for concept in found.with_callees(ids)]
     stored = {concept.id for concept in memory.concepts.get_many(along)}
-    return CompressPlan(found=found, ids=tuple(ids), n_all=len(along), n_new=len({*along} - stored))
+    n_new = len({*along} - stored)
+    return CompressPlan(found=found, ids=tuple(ids), n_all=len(along), n_new=n_new, with_strategies=with_strategies)

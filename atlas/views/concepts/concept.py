@@ -9,9 +9,10 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
-from atlas.core.types import CodeConcept
+from atlas.core.types import BY_RULES, CodeConcept
 from atlas.learning.examples import RECORDED
 from atlas.learning.strategies import PROVEN
+from atlas.learning.workflows import WORKFLOW, is_workflow, numbered_steps
 from atlas.memory.concepts.memory import EDITABLE
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.grids import Grid, grid_in, grids_in_call
@@ -26,10 +27,10 @@ from atlas.views.shared.wording import counted, moment
 FOUND_SHOWN = 10
 EXAMPLES_SHOWN = 20
 
-NAMED_BY = {"heuristic": "rules, from its code and uses"}
+NAMED_BY = {BY_RULES: "rules, from its code and uses"}
 """Our words for what named a learned function, if that is not a language model."""
 
-SHOWN_ELSEWHERE = ("documented_by", "original_name", "n_tasks", "saving", "tools", RECORDED, PROVEN)
+SHOWN_ELSEWHERE = ("documented_by", "original_name", "n_tasks", "saving", "tools", RECORDED, PROVEN, WORKFLOW)
 """Metadata that stands among the facts of a concept, or in its story."""
 
 
@@ -98,6 +99,9 @@ class ConceptDetail:
     signature: Text | None
     guidance: Text | None
     code: Text
+    steps: Text | None
+    """Numbered calls of a workflow of tools. None for other concepts."""
+
     marks: Marks
     editable: EditableConcept
     story: str
@@ -139,6 +143,7 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         signature=_code(concept.signature, concept.language) if concept.signature else None,
         guidance=text_of(concept.guidance),
         code=_code(concept.code, concept.language),
+        steps=_steps(concept),
         marks=memory.concepts.marks([concept_id]).get(concept_id, NO_MARKS),
         editable=EditableConcept.of(concept),
         story=_story(concept, usage),
@@ -175,6 +180,10 @@ def examples_in(text: str) -> tuple[tuple[str, str], ...]:
     if (text.strip() and not pairs) or not all(result for _, result in pairs):
         raise InvalidInput("each example should be a line of >>> and a call, and below it the result")
     return pairs
+
+
+def _steps(concept: CodeConcept) -> Text | None:
+    return text_of(numbered_steps(concept)) if is_workflow(concept) else None
 
 
 def _code(text: str, language: str) -> Text:

@@ -50,11 +50,15 @@ COLUMNS = {
     "saving": st.column_config.NumberColumn(
         "Saving", format="localized", width=80, help="Tokens that it saves in the programs and the library together"
     ),
-    "n_programs": st.column_config.NumberColumn("Programs", format="localized", width=85, help="Programs that use it"),
+    "n_programs": st.column_config.NumberColumn(
+        "Programs", format="localized", width=85, help="Programs that use it, or runs of tool calls"
+    ),
     "n_tasks": st.column_config.NumberColumn("Tasks", format="localized", width=65),
     "arity": st.column_config.NumberColumn("Arity", width=60, help="How many parameters it has"),
     "verified": st.column_config.TextColumn(
-        "Verified", width=125, help="Programs that did the same as before, of those whose tests call it"
+        "Verified",
+        width=125,
+        help="Programs that did the same as before, of those whose tests call it. A workflow repeats recorded calls",
     ),
     "state": st.column_config.TextColumn("", width=120),
 }
@@ -159,6 +163,10 @@ def _draw_choice(memory: MemorySystem, found: CompressionResult, rows: Sequence[
     if along := added_with(found, chosen):
         st.caption(f"{counted(len(along), 'function')} more would be added too, because the chosen ones call them:")
         st.text(", ".join(along))
+    has_workflows = any(new[found_id].is_workflow for found_id in chosen)
+    with_strategies = has_workflows and st.checkbox(
+        "Add workflows as strategies too", key="compress_strategies", help="For agents that call their tools themselves"
+    )
     disabled = memory.storage.read_only
     st.button(
         plan_adding(memory, found, chosen).view.button or "Add",
@@ -167,7 +175,7 @@ def _draw_choice(memory: MemorySystem, found: CompressionResult, rows: Sequence[
         icon=":material/check:",
         disabled=disabled or not chosen,
         on_click=_apply,
-        args=(memory, found, tuple(chosen)),
+        args=(memory, found, tuple(chosen), with_strategies),
         help=READ_ONLY if disabled else "It can be undone.",
     )
 
@@ -205,9 +213,9 @@ def _draw_before_after(program: BeforeAfter, position: str, *, key: str) -> None
             draw_code(text, key=f"compress_{word}_{key}_{program.experience_id}")
 
 
-def _apply(memory: MemorySystem, found: CompressionResult, chosen: Sequence[str]) -> None:
+def _apply(memory: MemorySystem, found: CompressionResult, chosen: Sequence[str], with_strategies: bool) -> None:
     with st.spinner("Adding and embedding the concepts …"):
-        apply_now(memory, plan_adding(memory, found, chosen))
+        apply_now(memory, plan_adding(memory, found, chosen, with_strategies=with_strategies))
 
 
 @st.cache_data(max_entries=16, show_spinner="Counting the programs in scope …")

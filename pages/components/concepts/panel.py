@@ -32,6 +32,9 @@ def _draw_uses(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> No
 
 
 def _draw_code(memory: MemorySystem, detail: ConceptDetail, is_open: bool) -> None:
+    if detail.steps is not None:
+        st.caption("Steps")
+        draw_code(detail.steps, key=f"concept_steps_{detail.id}")
     if detail.signature is not None:
         st.caption("Signature")
         draw_code(detail.signature, key=f"concept_signature_{detail.id}")

@@ -23,6 +23,7 @@ from atlas.learning.model_composition import LLMCompositionStrategy
 from atlas.learning.strategies import LearnedConcept, StitchCompressionStrategy
 from atlas.memory.concepts.memory import COLLECTION
 from atlas.testing import HashEmbedder, ScriptedLLM
+from tests.support.learning.tool_calls import refund
 from tests.support.programs import compress, compress_store, make_programs
 from tests.support.stores import opened_store
 from tests.support.waiting import GIVE_UP_SECONDS
@@ -124,6 +125,37 @@ def test_what_is_chosen_is_added_as_one_operation_and_undone_exactly(memory):
     assert add_concepts(memory, found, [concept.id]) is None
     memory.undo(operation_id)
     assert memory.concepts.ids() == before
+
+
+@pytest.fixture
+def shop(tmp_path) -> Iterator[atlas.MemorySystem]:
+    """Six attempts that share a workflow of three tools."""
+    with opened_store(tmp_path / "shop") as opened:
+        for number in range(6):
+            opened.experience.store(refund(number))
+        yield opened
+
+
+def test_workflows_become_strategies_where_that_is_asked_for_and_are_undone_with_them(shop):
+    found = compress(shop)
+    (workflow,) = found.learned
+    shop.undo(add_concepts(shop, found, [workflow.concept.id]))
+    assert len(shop.strategies) == 0
+    operation_id = add_concepts(shop, found, [workflow.concept.id], with_strategies=True)
+    assert shop.operation(operation_id).reason == "found in 6 attempts"
+    (strategy,) = shop.strategies.get_many(shop.strategies.ids())
+    assert strategy.title == "find_user → get_order → refund"
+    shop.undo(operation_id)
+    assert (len(shop.strategies), len(shop.concepts)) == (0, 0)
+
+
+def test_a_workflow_that_is_added_again_does_not_repeat_its_strategy(shop):
+    found = compress(shop)
+    (workflow,) = found.learned
+    for _ in range(2):
+        add_concepts(shop, found, [workflow.concept.id], with_strategies=True)
+        shop.concepts.delete([workflow.concept.id])
+    assert len(shop.strategies) == 1
 
 
 def test_what_a_chosen_concept_calls_comes_along_and_what_calls_it_does_not(memory):

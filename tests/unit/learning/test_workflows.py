@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 
 import pytest
 
 import atlas
-from atlas.core.types import Outcome, Step, Task, Trajectory
+from atlas.core.types import Outcome, Task, Trajectory
 from atlas.importers import Limits, detect
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.strategies import Proposal, StitchCompressionStrategy
-from atlas.learning.workflows import workflows_of
+from atlas.learning.workflows import calls_of, strategy_of_workflow, workflows_of
 from atlas.testing import HashEmbedder
-
-
-def call(tool: str, result: object, **arguments: object) -> Step:
-    observation = result if isinstance(result, str) else json.dumps(result)
-    return Step("", f"{tool}({json.dumps(arguments)})", observation, {"observation_from": f"tool {tool}"})
-
-
-def attempt(number: int, *, success: bool = True, customer: str = "") -> Trajectory:
-    customer = customer or f"customer_{number}"
-    order = {"id": f"#W{number}", "items": [{"sku": f"S{number}"}], "payment": {"method": f"card_{number}"}}
-    steps = (
-        call("find_user", customer, email=f"{customer}@example.com"),
-        Step("", "May I look that up?", "Yes."),
-        call("get_order", order, order_id=f"#W{number}"),
-        call("refund", "done", order_id=f"#W{number}", method=f"card_{number}", reason="late"),
-    )
-    return Trajectory(Task(f"t{number}", "", f"Refund order {number}"), steps, Outcome(success), id=f"a{number}")
+from tests.support.learning.tool_calls import call, refund
 
 
 def test_results_become_variables_and_other_values_parameters() -> None:
-    (workflow,) = workflows_of([attempt(n) for n in range(6)])
+    (workflow,) = workflows_of([refund(n) for n in range(6)])
     assert workflow.code == (
         "def workflow_1(email, order_id, reason):\n"
         "    find_user(email=email)\n"
@@ -48,7 +31,7 @@ def test_results_become_variables_and_other_values_parameters() -> None:
 
 
 def test_a_customer_of_two_tasks_is_not_in_the_code() -> None:
-    (workflow,) = workflows_of([attempt(n, customer="mia_1") for n in range(6)])
+    (workflow,) = workflows_of([refund(n, customer="mia_1") for n in range(6)])
     assert "mia" not in workflow.code
     assert "late" not in workflow.code, "a value of all runs is a parameter too"
 
@@ -56,9 +39,9 @@ def test_a_customer_of_two_tasks_is_not_in_the_code() -> None:
 @pytest.mark.parametrize(
     "attempts",
     [
-        [attempt(1)],
-        [attempt(1) for _ in range(6)],
-        [attempt(n, success=n == 0) for n in range(6)],
+        [refund(1)],
+        [refund(1) for _ in range(6)],
+        [refund(n, success=n == 0) for n in range(6)],
         [
             Trajectory(
                 Task(f"t{n}", "", "x"), (call("note", "ok", text=f"a{n}"), call("wait", "ok", s=n)), Outcome(True)
@@ -81,17 +64,56 @@ def propose(attempts: list[Trajectory]) -> Proposal:
 
 
 def test_a_workflow_is_proven_by_the_calls_that_it_makes_again() -> None:
-    proposal = propose([attempt(n) for n in range(6)])
+    proposal = propose([refund(n) for n in range(6)])
     (learned,) = proposal.learned
     assert (learned.n_checked, learned.n_verified, learned.is_proven) == (6, 6, True)
     assert learned.concept.tools == ("find_user", "get_order", "refund")
-    assert "2. order_result = get_order(order_id=order_id)." in learned.concept.description
-    (workflow,) = proposal.workflows
-    assert workflow.strategy().title == "find_user → get_order → refund"
+    assert learned.concept.description == "Workflow of 3 tool calls: find_user → get_order → refund"
+    strategy = strategy_of_workflow(learned.concept)
+    assert strategy.title == "find_user → get_order → refund"
+    assert strategy.suggestion.splitlines()[1] == "2. order_result = get_order(order_id=order_id)"
+    assert set(strategy.sources) == {f"a{n}" for n in range(6)}
+
+
+def test_names_of_tools_are_no_parameters() -> None:
+    attempts = [
+        Trajectory(
+            Task(f"t{n}", "", "x"),
+            (call("pay", {"card": f"c{n}"}, amount=n), call("refund", "done", pay=f"p{n}", card=f"c{n}")),
+            Outcome(True),
+        )
+        for n in range(20)
+    ]
+    (workflow,) = workflows_of(attempts)
+    assert workflow.code.startswith("def workflow_1(amount, pay_2):")
+    assert "refund(pay=pay_2, card=pay_result['card'])" in workflow.code
+
+
+def test_a_truth_in_a_result_is_no_number() -> None:
+    attempts = [
+        Trajectory(
+            Task(f"t{n}", "", "x"),
+            (
+                call("find", {"is_new": True, "id": f"#W{n}"}, email=f"{n}@example.com"),
+                call("set_count", "done", order_id=f"#W{n}", number_of_pieces=1),
+            ),
+            Outcome(True),
+        )
+        for n in range(20)
+    ]
+    (workflow,) = workflows_of(attempts)
+    assert "number_of_pieces=number_of_pieces" in workflow.code
+
+
+def test_deeply_nested_results_are_read_as_texts() -> None:
+    deep = "[" * 600 + "]" * 600
+    attempt = Trajectory(Task("t", "", "x"), (call("get", deep, key="a"),), Outcome(True))
+    (made,) = calls_of(attempt)
+    assert made.result == deep
 
 
 def test_a_replay_fails_where_the_code_makes_other_calls() -> None:
-    (workflow,) = workflows_of([attempt(n) for n in range(6)])
+    (workflow,) = workflows_of([refund(n) for n in range(6)])
     other = workflow.code.replace("order_id=order_id, method", "order_id=reason, method")
     with Sandbox() as sandbox:
         same, wrong = sandbox.run_all([(workflow.code, workflow.test(0)), (other, workflow.test(0))])
