@@ -88,6 +88,12 @@ def _add_context(commands: Any) -> None:
         metavar="NAME",
         help="name of a tool that the agent has; may be repeated. Code that needs other tools comes last",
     )
+    command.add_argument(
+        "--where",
+        type=filter_in,
+        metavar="JSON",
+        help='choose only from what passes a filter, like {"scope.project": "shop"}',
+    )
     command.add_argument("--json", action="store_true", help="print all fields as JSON, not the text alone")
 
 
@@ -166,7 +172,9 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
 
 def _context(options: argparse.Namespace, settings: Settings) -> int:
     with reached(settings) as memory:
-        block = memory.build_context(task_to_ask(options.text, tools=options.tool), options.budget, options.k)
+        block = memory.build_context(
+            task_to_ask(options.text, tools=options.tool), options.budget, options.k, where=options.where
+        )
     if options.json:
         print(json.dumps(asdict(block), ensure_ascii=False, indent=1))
         return 0

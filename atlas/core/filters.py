@@ -14,6 +14,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_text
 from atlas.core.operations import Marks, Usage
+from atlas.core.scope import PREFIX as SCOPE
 
 MAX_DEPTH = 20
 """Maximum nesting of a filter, a little below the limit of SQLite's parser."""
@@ -188,9 +189,9 @@ def _names(tree: Filter) -> Iterator[str]:
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """Return the prefix of marks or usage, or an empty string, and the name as it is compared."""
+    """Return the prefix of marks, usage or a scope, or an empty string, and the name as it is compared."""
     folded = name.casefold().removeprefix(METADATA)
-    prefix = next((prefix for prefix in ("marks.", "usage.") if folded.startswith(prefix)), "")
+    prefix = next((prefix for prefix in ("marks.", "usage.", SCOPE) if folded.startswith(prefix)), "")
     return prefix, re.sub(r"[-_\s]", "", folded.removeprefix(prefix))
 
 

@@ -10,8 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from atlas.core.errors import Cancelled, InvalidInput
+from atlas.core.scope import shared_scope
 from atlas.core.types import CodeConcept, Experience, Trajectory
 from atlas.infra.bridge import call, in_thread
 from atlas.learning.compression import Abstraction, Compression, compress
@@ -188,11 +190,10 @@ class ProvenCompression:
             taken = [concept.name for concept in (*library, *concepts.values())]
             workflows = await asyncio.to_thread(workflows_of, attempts, taken)
             replayed = await asyncio.to_thread(_replayed, workflows, library, sandbox, cancelled)
+        learned = [*(_describe(item, concepts, existing, rewritings) for item in compression.abstractions), *replayed]
+        scopes = {attempt.id: attempt.metadata for attempt in attempts}
         return Proposal(
-            learned=(
-                *(_record_proof(_describe(item, concepts, existing, rewritings)) for item in compression.abstractions),
-                *map(_record_proof, replayed),
-            ),
+            learned=tuple(_with_scope(_record_proof(item), scopes) for item in learned),
             rewritings=tuple(rewritings),
             compression=compression,
             dropped=extraction.dropped,
@@ -271,6 +272,18 @@ class LLMCompressionStrategy(ProvenCompression):
             run_limits=run_limits,
             path=path,
         )
+
+
+def _with_scope(learned: LearnedConcept, metadatas: Mapping[str, Mapping[str, Any]]) -> LearnedConcept:
+    """Return a new concept with the scope that all attempts it was found in share.
+
+    Args:
+        metadatas: The attempts' metadata, by id.
+    """
+    scope = shared_scope(metadatas.get(attempt_id, {}) for attempt_id in learned.concept.found_in)
+    if learned.is_known or not scope:
+        return learned
+    return replace(learned, concept=replace(learned.concept, metadata={**learned.concept.metadata, **scope}))
 
 
 def _verification_progress(progress: StageProgress | None) -> Progress | None:

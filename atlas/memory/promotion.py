@@ -11,6 +11,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import NO_MARKS, NO_USAGE
+from atlas.core.scope import shared_scope
 from atlas.core.types import Experience, JournalEntry, Outcome, Step, Strategy, Task, Trajectory, VerificationSpec
 from atlas.memory.base.marks import check_own_under_review
 from atlas.memory.base.records import METADATA
@@ -222,7 +223,11 @@ def _strategy(reflection: JournalEntry, about: Sequence[JournalEntry]) -> Strate
 
 
 def _origin(entries: Sequence[JournalEntry]) -> dict[str, Any]:
-    return {PROMOTED_FROM: [entry.id for entry in entries], "generation": entries[0].generation}
+    return {
+        PROMOTED_FROM: [entry.id for entry in entries],
+        "generation": entries[0].generation,
+        **shared_scope(entry.metadata for entry in entries),
+    }
 
 
 def _promoted_id(entry: JournalEntry) -> str:

@@ -8,6 +8,8 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any, ParamSpec, TypeVar
 
+from atlas.core.errors import InvalidInput
+from atlas.core.filters import parse_where
 from atlas.core.hits import MemoryQueryResult, Retrieval, check_limit
 from atlas.core.json_values import check_text
 from atlas.core.types import Task, Vector
@@ -15,6 +17,7 @@ from atlas.memory.base.memory import Memory
 from atlas.memory.base.ranking import check_diversity, check_threshold
 from atlas.memory.base.retriever import Search
 from atlas.memory.plugged import PluggedMemory
+from atlas.protocols.infra import Where
 from atlas.storage.store import Store
 
 AnyMemory = Memory[Any] | PluggedMemory
@@ -30,6 +33,7 @@ logger = logging.getLogger(__name__)
 class Among:
     """Options that select hits, for `Memory.retrieve`."""
 
+    where: Where | None = None
     threshold: float | None = None
     distinct: bool = False
     diversity: float = 0.0
@@ -83,12 +87,14 @@ def searches_for(
     check_limit(k)
     check_text(task.description, "the task's description")
     check_diversity(among.diversity)
+    parse_where(among.where)
     if among.threshold is not None:
         check_threshold(among.threshold)
     vectors: dict[int, Vector | None] = {}
 
     def prepare(memory: AnyMemory) -> Search | None:
         if isinstance(memory, PluggedMemory):
+            _check_unfiltered(memory, among.where)
             return None
         vector = vectors.get(id(memory.embedder))
         search = memory._prepared(task.description, k, **asdict(among), vector=vector)
@@ -126,7 +132,7 @@ def ask_all(
 
     def answer(name: str, memory: AnyMemory) -> Retrieval[Any]:
         if isinstance(memory, PluggedMemory):
-            return memory.retrieve(task, k)
+            return ask(memory, searches[name], task, k, count_retrieval)
         seen = found[name]
         if isinstance(seen, Exception):
             raise seen
@@ -136,15 +142,17 @@ def ask_all(
 
 
 def by_words_alone(
-    memories: Mapping[str, AnyMemory], storage: Store | None, task: Task, k: int
+    memories: Mapping[str, AnyMemory], storage: Store | None, task: Task, k: int, where: Where | None = None
 ) -> dict[str, Retrieval[Any] | Exception]:
     """Return the keyword hits for a task or the error of each memory, by name. Nothing is embedded."""
     check_limit(k)
+    parse_where(where)
 
     def answer(memory: AnyMemory) -> Retrieval[Any]:
         if isinstance(memory, PluggedMemory):
+            _check_unfiltered(memory, where)
             return memory.retrieve(task, k)
-        return memory.retrieve_words(task.description, k)
+        return memory.retrieve_words(task.description, k, where=where)
 
     with storage.reading() if storage is not None else nullcontext():
         return {name: outcome(answer, memory) for name, memory in memories.items()}
@@ -164,6 +172,12 @@ def result_of(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQ
         thresholds={name: retrieval.threshold for name, retrieval in found.answers.items()},
         errors=found.errors,
     )
+
+
+def _check_unfiltered(memory: PluggedMemory, where: Where | None) -> None:
+    """Raise `InvalidInput` for a filter that a plugged-in memory cannot apply: its hits would be of any scope."""
+    if where:
+        raise InvalidInput(f"{type(memory.memory).__name__} cannot filter its records by {dict(where)!r}")
 
 
 def _found(memory: Memory[Any], search: Any) -> Any:

@@ -58,6 +58,7 @@ from atlas.memory.query import (
     searches_for,
 )
 from atlas.memory.undoing import UndoableMemories
+from atlas.protocols.infra import Where
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
 from atlas.storage.store import Store
 
@@ -273,6 +274,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         task: Task,
         k: int = 5,
         *,
+        where: Where | None = None,
         threshold: float | None = None,
         distinct: bool = False,
         diversity: float = 0.0,
@@ -283,6 +285,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         What is returned counts as used for the task by the next attempt at it that this object stores; see `store`.
 
         Args:
+            where: A filter for the records of every memory, such as `{"scope.project": "shop"}`. A memory whose records
+                have no such field finds nothing, and a plugged-in one, which cannot filter, is left out with an error.
             threshold: The relevance that a hit has at least, in [0, 1]; None for what each memory's level makes of it.
             distinct: See `retrieve`. Only ATLAS's own memories get it.
             diversity: So too.
@@ -295,7 +299,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         if not limit_of_list(k):
             return MemoryQueryResult()
         memories = self._memories
-        among = Among(threshold=threshold, distinct=distinct, diversity=diversity)
+        among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
         searches = await in_thread(searches_for, memories, task, k, among)
         asking = [in_thread(ask, memories[name], searches[name], task, k, count_retrieval) for name in searches]
         outcomes = await asyncio.gather(*asking, return_exceptions=True)
@@ -306,6 +310,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         task: Task,
         k: int = 5,
         *,
+        where: Where | None = None,
         threshold: float | None = None,
         distinct: bool = False,
         diversity: float = 0.0,
@@ -314,7 +319,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         """Do as `query` does, from sync code: the memories are asked one after another, in one state of their store."""
         if not limit_of_list(k):
             return MemoryQueryResult()
-        among = Among(threshold=threshold, distinct=distinct, diversity=diversity)
+        among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
         outcomes = ask_all(self._memories, self._storage, task, k, among, count_retrieval)
         return self._recorded_result(task, outcomes, count_retrieval)
 
@@ -324,6 +329,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         budget_tokens: int = BUDGET_TOKENS,
         k: int = EACH,
         *,
+        where: Where | None = None,
         threshold: float | None = None,
         distinct: bool = False,
         diversity: float = 0.0,
@@ -348,8 +354,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             InvalidInput: k is below 1, the budget is negative, `holdout` is no such share, or what `query` refuses.
         """
         check_limit(k, "k")
-        among = Among(threshold=threshold, distinct=distinct, diversity=diversity)
-        search = by_words_alone if by_words else partial(ask_all, among=among)
+        among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
+        search = partial(by_words_alone, where=where) if by_words else partial(ask_all, among=among)
         counter = counter_of(None) if by_words else self.token_counter
         coin = self._coin(task, holdout, attempt)
         if coin is not None and coin.is_held_out:

@@ -13,6 +13,7 @@ from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal
 from atlas.memory.strategies.memory import ChromaStrategyBank
+from atlas.protocols.infra import Where
 from atlas.remote.http import Server
 from atlas.remote.verbs import Remote, with_verbs
 from atlas.verbs.table import CONCEPTS, EXPERIENCE, JOURNAL, STRATEGIES, SYSTEM
@@ -75,6 +76,7 @@ class RemoteMemory(Remote, Verbs):
         task: Task,
         k: int = 5,
         *,
+        where: Where | None = None,
         threshold: float | None = None,
         distinct: bool = False,
         diversity: float = 0.0,
@@ -85,6 +87,7 @@ class RemoteMemory(Remote, Verbs):
             self.query_sync,
             task,
             k,
+            where=where,
             threshold=threshold,
             distinct=distinct,
             diversity=diversity,

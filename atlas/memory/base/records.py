@@ -12,6 +12,7 @@ import numpy as np
 from atlas.core.errors import InvalidInput, PlanOutdated, RecordChanged
 from atlas.core.filters import filter_notes
 from atlas.core.operations import Marks, TrashedRecord, Usage
+from atlas.core.scope import PREFIX as SCOPE
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import EncodedText, encode_texts
 from atlas.infra.secrets import without_secrets
@@ -335,8 +336,15 @@ class Records:
 
 
 def filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the filterable part of a record's metadata: strings, numbers, booleans and lists of these."""
-    return {f"{METADATA}{name}": value for name, value in metadata.items() if _is_comparable(value)}
+    """Return the filterable part of a record's metadata: strings, numbers, booleans and lists of these.
+
+    Names get the prefix `meta.`, except those of a scope, which every memory filters by.
+    """
+    return {
+        name if name.startswith(SCOPE) else f"{METADATA}{name}": value
+        for name, value in metadata.items()
+        if _is_comparable(value)
+    }
 
 
 def columns(

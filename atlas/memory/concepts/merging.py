@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
+from atlas.core.scope import with_shared_scope
 from atlas.core.types import CodeConcept
 from atlas.memory.base.merging import GroupsPlan, joined, lineage, merged_marks, merged_row
 from atlas.memory.concepts.records import PYTHON, called_names, defined_names, merged_hashes, to_entry
@@ -147,7 +148,7 @@ def _group(
         found_in=joined(survivor.found_in, *(concept.found_in for concept in gone)),
         composed_of=joined(survivor.composed_of, *(concept.composed_of for concept in gone)),
         metadata={
-            **survivor.metadata,
+            **with_shared_scope(survivor.metadata, (concept.metadata for concept in (survivor, *gone))),
             "merged_from": [*joined(lineage(survivor.metadata), *([c.id, *lineage(c.metadata)] for c in gone))],
             "merged_hashes": [
                 *joined(merged_hashes(survivor), *([o.content_hash, *merged_hashes(o.concept)] for o in duplicates))

@@ -15,6 +15,7 @@ from atlas.core.codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_text, dump
 from atlas.core.operations import Usage
+from atlas.core.scope import scope_of
 from atlas.core.types import BY_RULES, CodeConcept
 from atlas.learning.rewrite import normal_forms
 from atlas.learning.terms.names import bound_names
@@ -152,7 +153,7 @@ def to_entry(concept: CodeConcept) -> Entry:
         **filterable(concept.metadata),
         "merged_hashes": merged_hashes(concept),
         "content": dump(encode_concept(concept)),
-        "content_hash": hashlib.sha256(f"{concept.language}\n{normal_form(concept)}".encode()).hexdigest(),
+        "content_hash": _hash(concept),
         "search_text": "\n".join(part for part in (concept.signature, concept.guidance, concept.code) if part),
     }
     present = {name: value for name, value in metadata.items() if value not in ("", [])}
@@ -178,6 +179,13 @@ def _telling_names(concept: CodeConcept) -> list[str]:
     nodes = ast.walk(parse(concept.code))
     names = (getattr(node, key, None) for node in nodes for key in ("name", "id", "attr", "arg"))
     return [name for name in names if isinstance(name, str) and len(name) > 2 and not _NUMBERED.fullmatch(name)]
+
+
+def _hash(concept: CodeConcept) -> str:
+    """Return a hash of the language and the code, and of the scope if there is one."""
+    scope = scope_of(concept.metadata)
+    parts = [concept.language, normal_form(concept), *([dump(scope)] if scope else [])]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def merged_hashes(concept: CodeConcept) -> list[str]:

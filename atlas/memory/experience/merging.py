@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
+from atlas.core.scope import with_shared_scope
 from atlas.core.types import OUTCOMES as OUTCOMES
 from atlas.core.types import Experience
 from atlas.memory.base.merging import GroupsPlan, joined, lineage, merged_marks, merged_row
@@ -138,9 +139,10 @@ def _ids(experience: Experience) -> list[str]:
 
 
 def _shared(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str, Any]:
-    """Return the best record's metadata, without the `ONLY_IF_ALL` keys that the others lack."""
+    """Return the best record's metadata, without the `ONLY_IF_ALL` keys and the scope that the others lack."""
     stays = all(other.experience.metadata.get(ONLY_IF_ALL) for other in duplicates)
-    return {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}
+    metadata = {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}
+    return with_shared_scope(metadata, (subject.experience.metadata for subject in (best, *duplicates)))
 
 
 def _attempts(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from atlas.core.errors import PlanOutdated
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.json_values import dump
+from atlas.core.scope import scope_of, shared_scope
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.bridge import run
 from atlas.llm.prompts.journal_summary import JOURNAL_SUMMARY
@@ -294,12 +295,13 @@ def _groups(
     only entries of low worth are summarised. A group needs `FEWEST` entries that do not stay.
     """
     current = max((_period(subject) for subject in subjects), default=0)
-    groups: dict[tuple[str, int], list[Subject]] = defaultdict(list)
+    groups: dict[tuple[str, int, str], list[Subject]] = defaultdict(list)
     for subject in reversed(subjects):
         is_over = _period(subject) < current
         is_low = subject.entry.id not in latest and _is_low(subject, types, now)
         if (is_over or is_low) and subject.entry.id not in lasting and _is_unsummarised(subject):
-            groups[subject.entry.entry_type, _period(subject)].append(subject)
+            scope = dump(scope_of(subject.entry.metadata))  # no summary tells of the entries of another scope
+            groups[subject.entry.entry_type, _period(subject), scope].append(subject)
     return [
         group
         for _, group in sorted(groups.items())
@@ -338,6 +340,7 @@ def _summary_entry(log: EntryLog, draft: SummaryDraft, kind: EntryType) -> Journ
             "last_generation": draft.last_generation,
             "written_by": draft.written_by,
             SUMMARISED_AT: instant(log.clock.now()),
+            **shared_scope(entry.metadata for entry in log.get(draft.source_ids)),
             **({"not_by_model": draft.problem} if draft.problem else {}),
             **({"prompt": JOURNAL_SUMMARY.version} if draft.written_by != EXTRACTION else {}),
         },

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.scope import scope_of
 from atlas.core.types import JournalEntry
 from atlas.infra.secrets import scrub_text
 from atlas.memory.base.marks import check_own_under_review
@@ -143,9 +144,11 @@ class Gates:
         if found is not None or not is_on[REPEATED]:
             return found
         with log.store.reading():
-            rows = log.store.scan(order_by="created_at", descending=True, limit=N_LOOKED_AT)
-            alike = [row["id"] for row in rows if row["metadata"]["entry_type"] == entry.entry_type][:N_COMPARED]
-            return repeated(entry, log.get(alike))
+            scope = scope_of(entry.metadata)
+            rows = log.store.scan(scope or None, order_by="created_at", descending=True, limit=N_LOOKED_AT)
+            metadatas = {row["id"]: row["metadata"] for row in rows if scope_of(row["metadata"]) == scope}
+            alike = [entry_id for entry_id, of in metadatas.items() if of["entry_type"] == entry.entry_type]
+            return repeated(entry, log.get(alike[:N_COMPARED]))
 
     def _state(self, name: str, keeps: bool | None, stored: str | None) -> Gate:
         if self.refused is None:

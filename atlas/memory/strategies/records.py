@@ -12,6 +12,7 @@ from atlas.core.codec import check_parameters, decode_strategy, encode_strategy
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_text, dump
 from atlas.core.operations import Use
+from atlas.core.scope import scope_of, with_shared_scope
 from atlas.core.types import Strategy
 from atlas.memory.base.merging import joined, lineage
 from atlas.memory.base.records import Entry, filterable
@@ -81,11 +82,12 @@ def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
 
 
 def content_hash(strategy: Strategy) -> str:
-    """Return a hash of the situation and suggestion, ignoring whitespace."""
-    content = [
+    """Return a hash of the situation and suggestion, ignoring whitespace, and of the scope if there is one."""
+    content: list[Any] = [
         "\n".join(" ".join(line.split()) for line in t.split("\n")) for t in (strategy.situation, strategy.suggestion)
     ]
-    return hashlib.sha256(dump(content).encode()).hexdigest()
+    scope = scope_of(strategy.metadata)
+    return hashlib.sha256(dump([*content, *([scope] if scope else [])]).encode()).hexdigest()
 
 
 def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUpdater) -> Strategy:
@@ -113,6 +115,7 @@ def merged(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
     gone = [
         *joined(lineage(survivor.metadata), *([strategy.id, *lineage(strategy.metadata)] for strategy in duplicates))
     ]
+    scopes = [strategy.metadata for strategy in (survivor, *duplicates)]
     return replace(
         survivor,
         sources=joined(survivor.sources, *(strategy.sources for strategy in duplicates)),
@@ -120,5 +123,5 @@ def merged(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
             named[name]
             for name in joined(p["name"] for strategy in (survivor, *duplicates) for p in strategy.parameters)
         ),
-        metadata={**survivor.metadata, "merged_from": gone},
+        metadata={**with_shared_scope(survivor.metadata, scopes), "merged_from": gone},
     )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import AtlasError, InvalidInput, LLMError, PlanOutdated
+from atlas.core.scope import scope_of
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Strategy, Trajectory, Vectors
 from atlas.infra.bridge import call
@@ -150,8 +151,8 @@ def _kept_apart(strategy: Strategy, why: str) -> Strategy:
 
 
 def _nearest_alike(draft: StrategyDraft, added: Sequence[Strategy], vectors: Sequence[Vectors]) -> int | None:
-    """Return the position of the nearest strategy of the draft's kind, warning or advice."""
-    alike = [n for n, strategy in enumerate(added) if is_warning(strategy) == is_warning(draft.strategy)]
+    """Return the position of the nearest strategy that may be joined with the draft."""
+    alike = [n for n, strategy in enumerate(added) if is_joinable(strategy, draft.strategy)]
     return max(alike, key=lambda n: float(vectors[n] @ draft.vector), default=None)
 
 
@@ -270,7 +271,9 @@ class StrategyWriter:
                 yield strategy
                 continue
             try:
-                yield checked(replace(strategy, sources=joined(strategy.sources, [trajectory.id])), self.clock.now())
+                sources = joined(strategy.sources, [trajectory.id])
+                metadata = {**strategy.metadata, **scope_of(trajectory.metadata)}
+                yield checked(replace(strategy, sources=sources, metadata=metadata), self.clock.now())
             except AtlasError as error:
                 yield error
 
@@ -287,7 +290,10 @@ class StrategyWriter:
         with self.store.reading():
             if not self.store.count():
                 return []
-            return self.read(self.store.get(self.store.query(encode(trajectory.task.description), MAX_SHOWN).ids))
+            vector = encode(trajectory.task.description)
+            return self.read(
+                self.store.get(self.store.query(vector, MAX_SHOWN, scope_of(trajectory.metadata) or None).ids)
+            )
 
     def _known_sources(self) -> set[str]:
         """Return the ids of attempts that are sources of strategies."""
@@ -311,11 +317,10 @@ class StrategyWriter:
             return placed, stored, retired(self.store, self.retirement) if stored else {}
 
     def _near(self, vector: Vectors, strategy: Strategy) -> str:
-        """Return the id of the strategy for the same situation, or empty. Warnings and advice never match."""
-        near = self.store.query(vector, MAX_SHOWN)
+        """Return the id of the strategy for the same situation that may be joined with this one, or empty."""
+        near = self.store.query(vector, MAX_SHOWN, scope_of(strategy.metadata) or None)
         same = [i for i, far in zip(near.ids, near.distances, strict=True) if 1.0 - far >= self.same_situation]
-        of_kind = (other.id for other in self.read(self.store.get(same)) if is_warning(other) == is_warning(strategy))
-        return next(of_kind, "")
+        return next((other.id for other in self.read(self.store.get(same)) if is_joinable(other, strategy)), "")
 
     def _joined_or_added(self, strategy: Strategy) -> Strategy:
         """Add a strategy, or its sources to the existing one for its situation, and return the stored one."""
@@ -392,6 +397,12 @@ def with_sources(strategy: Strategy, other: Strategy, *, why_variant: str = "") 
         variant = {"suggestion": other.suggestion, "sources": list(other.sources), **reason}
         metadata["variants"] = [*_variants(strategy), variant]
     return replace(strategy, sources=joined(strategy.sources, other.sources), metadata=metadata)
+
+
+def is_joinable(strategy: Strategy, other: Strategy) -> bool:
+    """Return whether two strategies are both advice or both warnings, and have the same scope."""
+    same_scope = scope_of(strategy.metadata) == scope_of(other.metadata)
+    return same_scope and is_warning(strategy) == is_warning(other)
 
 
 def has_suggestion_of(strategy: Strategy, other: Strategy) -> bool:

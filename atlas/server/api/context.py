@@ -24,6 +24,7 @@ def context(request: ContextRequest, memory: Served, is_warm: Warm) -> ContextRe
         request.task.task(),
         request.budget_tokens,
         request.k,
+        where=request.where,
         threshold=request.threshold,
         distinct=request.distinct,
         diversity=request.diversity,

@@ -66,6 +66,9 @@ class ContextRequest(RequestBody):
     k: Annotated[int, Field(ge=1, le=100)] = 8
     """Hits of each memory among which the block chooses."""
 
+    where: dict[str, Any] | None = None
+    """A filter for the records of every memory, such as `{"scope.project": "shop"}`."""
+
     threshold: Annotated[float, Field(ge=0, le=1)] | None = None
     """Lowest relevance of a hit. By default each memory's own level decides."""
 

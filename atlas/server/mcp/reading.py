@@ -13,6 +13,7 @@ from pydantic import Field
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, Retrieval
 from atlas.core.operations import ANY_OPERATION, Operation, Operations
+from atlas.core.scope import scope_metadata
 from atlas.core.types import Experience
 from atlas.core.unseen import shown_id
 from atlas.memory.context import omission_line, task_to_ask
@@ -49,20 +50,31 @@ def recall(
     budget_tokens: Annotated[int, Field(ge=0, le=20_000)] = 1500,
     domain: str = "",
     tools: Sequence[str] = (),
+    scope: dict[str, str] | None = None,
 ) -> str:
     """Call before you begin a task: what earlier attempts, strategies, code and notes say about it.
 
-    `tools` names yours, so that code which needs others comes last.
+    `tools` names yours, so that code which needs others comes last. `scope`, such as {"project": "shop"},
+    leaves out what belongs to others.
     """
-    return _block_text(memory.build_context(task_to_ask(task, domain=domain, tools=tools), budget_tokens))
+    return _block_text(
+        memory.build_context(
+            task_to_ask(task, domain=domain, tools=tools), budget_tokens, where=scope_metadata(scope or {})
+        )
+    )
 
 
 def recall_by_words(
-    memory: MemorySystem, task: str, budget_tokens: int = 1500, domain: str = "", tools: Sequence[str] = ()
+    memory: MemorySystem,
+    task: str,
+    budget_tokens: int = 1500,
+    domain: str = "",
+    tools: Sequence[str] = (),
+    scope: dict[str, str] | None = None,
 ) -> str:
     """Do as `recall` does, by words alone."""
-    asked = task_to_ask(task, domain=domain, tools=tools)
-    return f"{_block_text(memory.build_context(asked, budget_tokens, by_words=True))}\n\n{NOT_READY}"
+    asked, where = task_to_ask(task, domain=domain, tools=tools), scope_metadata(scope or {})
+    return f"{_block_text(memory.build_context(asked, budget_tokens, where=where, by_words=True))}\n\n{NOT_READY}"
 
 
 def search(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid5
 
 from atlas.core.operations import Operations
+from atlas.core.scope import scope_metadata
 from atlas.core.types import Outcome, Step, Strategy, Task, Trajectory, new_id
 from atlas.core.unseen import shown_id
 from atlas.infra.actor import actor_name, is_under_review
@@ -30,14 +31,16 @@ def store_attempt(
     task_id: str = "",
     domain: str = "",
     attempt_id: str = "",
+    scope: dict[str, str] | None = None,
 ) -> str:
     """Call after a task, whether it went well or not. `success` is null where you cannot tell.
 
     `used` names the ids from `recall` that you relied on; an `attempt_id` keeps a repeated call from storing it twice.
+    `scope`, such as {"project": "shop"}, says what it belongs to.
     """
     actor = actor_name(memory.storage.settings.actor)
     trajectory_id = uuid5(_ATTEMPTS, f"{actor}\n{attempt_id}").hex if attempt_id else new_id()
-    metadata: dict[str, Any] = {"solution": solution} if solution else {}
+    metadata: dict[str, Any] = {**scope_metadata(scope or {}), **({"solution": solution} if solution else {})}
     if used is not None:
         metadata["used"] = by_memory([place_of(memory, record_id) for record_id in used])
     stored = memory.store_once(
@@ -63,7 +66,12 @@ def store_attempt(
 
 
 def note(
-    memory: MemorySystem, entry_type: str, content: str, generation: int = 0, links: list[list[str]] | None = None
+    memory: MemorySystem,
+    entry_type: str,
+    content: str,
+    generation: int = 0,
+    links: list[list[str]] | None = None,
+    scope: dict[str, str] | None = None,
 ) -> str:
     """Call to log an observation, a crash_log, a reflection, a directive or a task on the way.
 
@@ -71,7 +79,9 @@ def note(
     """
     linked = [(kind, place_of(memory, record_id).id) for kind, record_id in links or []]
     journal = memory.journal.within("store")
-    entry_id = journal.add(entry_type, content, generation=generation, links=linked)
+    entry_id = journal.add(
+        entry_type, content, generation=generation, links=linked, metadata=scope_metadata(scope or {})
+    )
     if entry_id is None:
         return f"Not noted: {memory.journal.rejected().why(content)}"
     return f"Noted as {shown_id(entry_id)}.{_after(journal.operation_id)}"
@@ -84,13 +94,21 @@ def add_strategy(
     title: str = "",
     rationale: str = "",
     sources: list[str] | None = None,
+    scope: dict[str, str] | None = None,
 ) -> str:
     """Call when you learned what to do in a kind of situation. Its success rate comes from later attempts."""
     attempts = [place_of(memory, record_id) for record_id in sources or []]
     ids = tuple(getattr(place.memory.get(place.id), "trajectory_id", place.id) for place in attempts)
     bank = memory.strategies.within("store")
     added = bank.add(
-        Strategy(situation=situation, suggestion=suggestion, title=title, rationale=rationale, sources=ids)
+        Strategy(
+            situation=situation,
+            suggestion=suggestion,
+            title=title,
+            rationale=rationale,
+            sources=ids,
+            metadata=scope_metadata(scope or {}),
+        )
     )
     return f"Added strategy {shown_id(added)}.{_after(bank.operation_id)}"
 
