@@ -38,8 +38,10 @@ def scope_metadata(scope: Mapping[str, str]) -> dict[str, str]:
 
 
 def scope_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a record's metadata that is its scope."""
-    return {name: value for name, value in metadata.items() if name.startswith(PREFIX)}
+    """Return the part of a record's metadata that is its scope. Empty for metadata that a check is still to refuse."""
+    if not isinstance(metadata, Mapping):
+        return {}
+    return {name: value for name, value in metadata.items() if isinstance(name, str) and name.startswith(PREFIX)}
 
 
 def shared_scope(metadatas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -53,5 +55,5 @@ def shared_scope(metadatas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def with_shared_scope(metadata: Mapping[str, Any], sources: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return metadata whose scope is replaced by the one that its sources share."""
-    unscoped = {name: value for name, value in metadata.items() if not name.startswith(PREFIX)}
+    unscoped = {name: value for name, value in metadata.items() if name not in scope_of(metadata)}
     return {**unscoped, **shared_scope(sources)}
