@@ -16,6 +16,7 @@ your own words.
 
 A good answer about an attempt to repair a nightly export:
 {"task": "Repair a nightly CSV export that stopped writing rows after a schema change.",
- "key_steps": ["Compared the export's column list with the table", "Found a renamed column", "Mapped old name to new"],
+ "key_steps": ["Compared the list of the export's columns with the table",
+  "Found a column that had been renamed the day before", "Mapped the old name of the column to its new one"],
  "outcome": "Succeeded: the renamed column had made every row invalid, and mapping it brought the rows back."}""",
 )

@@ -6,7 +6,9 @@ The kinds are those that SmolLM2-135M-Instruct gave to these prompts.
 from __future__ import annotations
 
 import copy
+import json
 import os
+from functools import partial
 
 import pytest
 
@@ -60,7 +62,7 @@ def answer_of(path, memory):
     """Return a good answer of a path to what the store holds."""
     answer = copy.deepcopy(path.answer)
     if path.prompt.name == "refinement":
-        answer["decisions"] = [{"id": i, "action": "keep", "reason": "It helps."} for i in memory.experience.ids()]
+        answer["decisions"] = [{"id": name, "action": "keep", "reason": "It helps."} for name in ("e1", "e2", "e3")]
     if path.prompt.name == "abstraction":
         answer["functions"] = [{"code": "def f(xs):\n    return sum(xs) / len(xs)", "programs": ["p1", "p2"]}]
     return answer
@@ -106,6 +108,40 @@ def test_a_bad_answer_is_refused_with_its_reason(name, kind, tmp_path):
     assert "scripted gave two invalid answers" in outcome.reason
     for bad in (CUT, LOOP, path.prompt.text[:140]):
         assert bad not in str(outcome.result)
+
+
+def example_texts(value):
+    """Yield each field of words of an answer, with one of its texts in the form that the field has."""
+    if isinstance(value, list):
+        value = {str(number): part for number, part in enumerate(value)}
+    for name, part in value.items():
+        if name in ("code", "call"):
+            continue
+        if isinstance(part, str) and " " in part:
+            yield name, part
+        elif isinstance(part, list) and all(isinstance(text, str) for text in part):
+            yield from ((name, [text]) for text in part if " " in text)
+        elif isinstance(part, list | dict):
+            yield from example_texts(part)
+
+
+@pytest.mark.parametrize("name", [name for name in PROSE if name != "abstraction"])  # which has only code
+def test_no_text_of_a_prompt_s_example_passes_for_an_answer(name, tmp_path):
+    path = PATHS[name]
+    _, _, example = path.prompt.text.partition("\nA good answer about ")
+    texts = list(example_texts(json.loads(example[example.index("\n{") :])))
+    assert texts
+    for number, (field, text) in enumerate(texts):
+        bad = partial(_with_field, path, field, text)
+        outcome = state_after(path, tmp_path / str(number), bad)
+        assert outcome.reason.count("repeats the question; answer it") == 2, (field, text)
+
+
+def _with_field(path, field, text, memory):
+    answer = answer_of(path, memory)
+    if field == "description" and "parameters" in answer and path.prompt.name in ("strategy", "warning"):
+        answer["parameters"] = [{"name": "fare", "type": "str", "description": ""}]
+    return [changed(answer, field, text)] * 2
 
 
 @pytest.mark.parametrize("name", [name for name in PROSE if name != "abstraction"])

@@ -118,10 +118,13 @@ def test_two_strategies_in_one(answer, reason):
 @pytest.mark.parametrize(
     ("decisions", "reason"),
     [
-        ([{"id": ",  ", "action": "drop", "into": "i", "reason": "i"}] * 5, "ids were not given"),
-        ([{"id": name, "action": "keep", "reason": "11/12/2020, " * 9} for name in "ab"], "reason repeats itself"),
-        ([{"id": name, "action": "keep", "reason": SORRY} for name in "ab"], "reason copies a long part"),
-        ([{"id": "a", "action": "drop", "reason": "i"}], "have no decision: 'b'"),
+        ([{"id": ",  ", "action": "drop", "into": "i", "reason": "i"}] * 5, "',  ' is not one of ['e1', 'e2']"),
+        (
+            [{"id": name, "action": "keep", "reason": "11/12/2020, " * 9} for name in ("e1", "e2")],
+            "reason repeats itself",
+        ),
+        ([{"id": name, "action": "keep", "reason": SORRY} for name in ("e1", "e2")], "reason copies a long part"),
+        ([{"id": "e1", "action": "drop", "reason": "i"}], "have no decision: 'e2'"),
     ],
 )
 def test_a_refinement(trajectory, decisions, reason):
@@ -134,10 +137,10 @@ def test_a_refinement(trajectory, decisions, reason):
 @pytest.mark.parametrize(
     ("text", "numbers", "reason"),
     [
-        ("12 entries of type reflection, generations 0 to 11, oldest first: ", ["1"], "text repeats the question"),
-        ("12 entries of type reflection, generations 0 to 11, oldest first: " * 5, ["1"], "text repeats itself"),
+        ("12 entries of one type, generations 0 to 11, oldest first: ", ["1"], "text repeats the question"),
+        ("12 entries of one type, generations 0 to 11, oldest first: " * 5, ["1"], "text repeats itself"),
         ("1234567890" * 20, ["1"], "text repeats itself"),
-        ("Parsers were repaired.", ["tabs"], "there are no entries tabs"),
+        ("Parsers were repaired.", ["tabs"], "'tabs' is not one of ['1', '2'"),
         ("It was about technology and society.", ["1"], "shares no words with the data"),
     ],
 )
@@ -230,7 +233,7 @@ def test_functions_that_programs_repeat(function):
     [
         ([(0, "frequentWords"), (1, "task")], "name should describe the subject of its tasks"),
         ([(0, "Flights"), (1, "refund refund refund refund refund")], "should not repeat a word"),
-        ([(0, "Flights"), (1, "task"), (2, "task")], "should have exactly one name"),
+        ([(0, "Flights"), (1, "task"), (2, "task")], r"2 is not one of \[0, 1\]"),
         ([], "should have exactly one name"),
     ],
 )
@@ -275,12 +278,12 @@ def test_every_prompt_s_example_has_the_form_that_is_asked_for():
         (ATTEMPT_SUMMARY, model_extraction.SCHEMA),
         (STRATEGY, strategies.SCHEMA),
         (STRATEGY_MERGE, strategies.SAME_SCHEMA),
-        (REFINEMENT, refining.SCHEMA),
-        (JOURNAL_SUMMARY, summaries.SCHEMA),
+        (REFINEMENT, refining.schema_of(["e901", "e902", "e903"])),
+        (JOURNAL_SUMMARY, summaries.schema_of(["901", "902", "903"])),
         (AUTODOC, autodoc.SCHEMA),
         (COMPOSITION, model_composition.SCHEMA),
-        (ABSTRACTION, model_engine.SCHEMA),
-        (DOMAIN_NAMES, suggesting.SCHEMA),
+        (ABSTRACTION, model_engine.schema_of(["p901", "p902"])),
+        (DOMAIN_NAMES, suggesting.schema_of([901, 902])),
         (CHECK, check.SCHEMA),
     ]
     for prompt, schema in pairs:
