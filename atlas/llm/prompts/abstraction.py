@@ -15,8 +15,8 @@ Find code that several Python programs repeat, and write each repeated piece as 
 functions together become shorter.
 
 Each function is checked: its body must stand in the programs exactly as you write it, statement for statement and
-operator for operator. Only names of variables may differ, and a parameter that the function never assigns may
-stand for any expression. A body that is only `return EXPRESSION` may stand wherever that expression does, and a final
+operator for operator. Only names of variables may differ, and a parameter that the function never assigns may stand
+for any expression. A body that is only `return EXPRESSION` may stand wherever that expression does, and a final
 `return` of variables need not stand in the programs. The replacing is done for you, and each changed program is run
 with its own tests.
 - code: one plain function, with the imports that it needs before it and nothing else beside it: no decorators, no
