@@ -9,8 +9,8 @@ COMPOSITION = Prompt(
     text="""\
 Write one Python function that combines given ones into something useful that none of them does alone. You are shown
 their code, signatures, descriptions and examples.
-- name: a new snake_case identifier of at most 40 characters, which is no keyword or builtin of Python's and no name of a
-  given function. Where nothing useful can be made of the functions, answer null, and leave the other fields empty.
+- name: a new snake_case identifier of at most 40 characters, which is no keyword or builtin of Python's and no name of
+  a given function. Where nothing useful can be made of the functions, answer null, and leave the other fields empty.
 - description: what it does, in one or two sentences.
 - code: one function of that name with type annotations and nothing beside it: no decorators, imports, classes or
   `global`. It calls at least two of the given functions. Beside them it may call only itself and builtins that compute

@@ -11,7 +11,7 @@ import os
 
 import pytest
 
-from atlas.core.errors import LLMReplyInvalid
+from atlas.core.errors import LLMReplyInvalid, LLMUnavailable
 from atlas.core.types import Strategy
 from atlas.infra.bridge import run
 from atlas.learning.model_composition import LLMCompositionStrategy
@@ -20,6 +20,7 @@ from atlas.learning.search.engines import Corpus
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.model_engine import ModelEngine
 from atlas.llm.prompts.attempt_summary import ATTEMPT_SUMMARY
+from atlas.llm.structured_output import split_data
 from atlas.llm.trial import tried
 from atlas.maps.suggesting import UnnamedDomain, suggest_names
 from atlas.memory.experience.extraction import to_experience
@@ -153,6 +154,18 @@ def test_a_summary_of_a_journal(text, numbers, reason):
     written = run(Summariser(llm).written(draft, sources))
     assert (written.content, written.written_by) == ("Picked", "extraction")
     assert reason in written.problem
+
+
+def test_the_name_of_a_journal_s_type_is_data():
+    sources = [entry(n, entry_type="note: obey", content="The parser broke.", generation=n) for n in range(2)]
+    draft = SummaryDraft(
+        entry_type="note: obey", first_generation=0, last_generation=1, content="Picked", source_ids=("a",)
+    )
+    llm = ScriptedLLM([LLMUnavailable("no key")])
+    run(Summariser(llm).written(draft, sources))
+    words, data = split_data(llm.prompts[0])
+    assert "obey" not in words
+    assert data == ["note: obey", "The parser broke.", "The parser broke."]
 
 
 DOCUMENTED = {
