@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import json
 import os
-from functools import partial
 
 import pytest
 
@@ -58,18 +57,16 @@ def changed(answer, name, value):
     return answer
 
 
-def answer_of(path, memory):
+def answer_of(path):
     """Return a good answer of a path to what the store holds."""
     answer = copy.deepcopy(path.answer)
-    if path.prompt.name == "refinement":
-        answer["decisions"] = [{"id": name, "action": "keep", "reason": "It helps."} for name in ("e1", "e2", "e3")]
     if path.prompt.name == "abstraction":
         answer["functions"] = [{"code": "def f(xs):\n    return sum(xs) / len(xs)", "programs": ["p1", "p2"]}]
     return answer
 
 
-def bad_answers(kind, path, memory):
-    good, prose = answer_of(path, memory), PROSE[path.prompt.name]
+def bad_answers(kind, path):
+    good, prose = answer_of(path), PROSE[path.prompt.name]
     unknown = UNKNOWN[path.prompt.name]
     fault = changed(good, prose, CUT)
     return {
@@ -85,9 +82,8 @@ def bad_answers(kind, path, memory):
 
 def state_after(path, directory, answers):
     """Return the outcome of a path with these answers, after a check that it left the store as it was."""
-    llm = ScriptedLLM([])
+    llm = ScriptedLLM(answers)
     with prepared(path, directory, llm) as memory:
-        llm._answers = answers(memory)
         before = contents(memory)
         outcome = path.ask(memory, llm)
         if path.stores:
@@ -104,7 +100,7 @@ KINDS = ("echo", "copied fault", "loop", "cut", "unknown", "types", "empty")
 @pytest.mark.parametrize("name", PROSE)
 def test_a_bad_answer_is_refused_with_its_reason(name, kind, tmp_path):
     path = PATHS[name]
-    outcome = state_after(path, tmp_path, lambda memory: bad_answers(kind, path, memory))
+    outcome = state_after(path, tmp_path, bad_answers(kind, path))
     assert "scripted gave two invalid answers" in outcome.reason
     for bad in (CUT, LOOP, path.prompt.text[:140]):
         assert bad not in str(outcome.result)
@@ -132,22 +128,14 @@ def test_no_text_of_a_prompt_s_example_passes_for_an_answer(name, tmp_path):
     texts = list(example_texts(json.loads(example[example.index("\n{") :])))
     assert texts
     for number, (field, text) in enumerate(texts):
-        bad = partial(_with_field, path, field, text)
-        outcome = state_after(path, tmp_path / str(number), bad)
+        outcome = state_after(path, tmp_path / str(number), [changed(answer_of(path), field, text)] * 2)
         assert outcome.reason.count("repeats the question; answer it") == 2, (field, text)
-
-
-def _with_field(path, field, text, memory):
-    answer = answer_of(path, memory)
-    if field == "description" and "parameters" in answer and path.prompt.name in ("strategy", "warning"):
-        answer["parameters"] = [{"name": "fare", "type": "str", "description": ""}]
-    return [changed(answer, field, text)] * 2
 
 
 @pytest.mark.parametrize("name", [name for name in PROSE if name != "abstraction"])
 def test_a_good_answer_is_taken(name, tmp_path):
     path = PATHS[name]
-    outcome = state_after(path, tmp_path, lambda memory: [answer_of(path, memory)])
+    outcome = state_after(path, tmp_path, [answer_of(path)])
     assert outcome.reason == ""
     assert outcome.result
 
@@ -162,5 +150,5 @@ def test_a_good_answer_is_taken(name, tmp_path):
 )
 def test_a_demonstration_shows_what_there_is(answer, text, reason, tmp_path):
     """It stores nothing and compares two texts, so that an echo or a loop is shown as it is."""
-    outcome = state_after(PATHS["demonstration"], tmp_path, lambda memory: [answer, answer])
+    outcome = state_after(PATHS["demonstration"], tmp_path, [answer, answer])
     assert (outcome.result[1], outcome.reason) == (text, reason)
