@@ -31,6 +31,7 @@ from atlas.learning.sandbox.runner import RunLimits
 from atlas.learning.terms.names import Function, is_available
 from atlas.learning.terms.parsing import is_runnable, try_parse
 from atlas.llm.prompts.composition import COMPOSITION
+from atlas.llm.prompts.records import as_fields
 from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.protocols.infra import LLMClient
 from atlas.protocols.strategies import ComposedConcept
@@ -183,8 +184,14 @@ def _prompt(concepts: Sequence[CodeConcept]) -> str:
 
 def _shown(concept: CodeConcept) -> str:
     examples = [f"{call} == {result}" for call, result in concept.examples[:MAX_EXAMPLES_SHOWN]]
-    lines = [f"signature: {concept.signature}", f"description: {concept.description}", *examples]
-    return "\n".join([*lines, cut(concept.code, MAX_CODE_CHARACTERS)])
+    return as_fields(
+        {
+            "signature": concept.signature,
+            "description": concept.description,
+            "examples": "\n".join(examples),
+            "code": f"\n{cut(concept.code, MAX_CODE_CHARACTERS)}",
+        }
+    )
 
 
 def _validate(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> CodeConcept:

@@ -69,8 +69,9 @@ class OpenAIApi:
 
 def _question(exchange: Exchange, *, is_forced: bool) -> dict[str, Any]:
     system = exchange.system
-    if exchange.schema is not None and not is_forced:
-        system += f"\n\nAnswer only with a JSON object of this schema:\n{dump(exchange.schema)}"
+    if exchange.schema is not None:  # one that is not told begins with prose, and a forced object cuts it short
+        system += "\n\nAnswer only with one JSON object."
+        system += "" if is_forced else f" Its schema:\n{dump(exchange.schema)}"
     messages = [{"role": "system", "content": system}, {"role": "user", "content": exchange.prompt}]
     if exchange.fault:
         answer = exchange.answer if isinstance(exchange.answer, str) else dump(exchange.answer)

@@ -42,6 +42,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d[\d.,:/-]*\d(?!\w)")
 _IDENTIFIER = re.compile(r"\b(?=\w*[^\W\d_])(?:\w*[^\W_]_\w+|\w*[a-z][A-Z]\w*|(?=\w*\d)\w{5,})\b")
 """Words with an underscore, a capital letter inside, or letters and digits together."""
 
+_QUOTED = re.compile(r'"([^"\n]+)"')
 _BRACED = re.compile(r"\{(\w+)\}")
 
 
@@ -73,6 +74,12 @@ class Basis:
         of_fault = _runs(self.fault, ECHO_WORDS) - _runs(self.earlier, ECHO_WORDS)
         of_prompt = _runs(self.instructions, ECHO_WORDS) | _runs(self.question, ECHO_WORDS) | of_fault
         return of_prompt.difference(*(_runs(text, ECHO_WORDS) for text in self.sources))
+
+    @cached_property
+    def examples(self) -> set[tuple[str, ...]]:
+        """The words of each text in the example of an answer that only the instructions have, however short it is."""
+        texts = (text for text in _QUOTED.findall(self.instructions) if not any(text in one for one in self.sources))
+        return {tuple(_words(text)) for text in texts}
 
     @cached_property
     def copies(self) -> set[tuple[str, ...]]:
@@ -161,7 +168,7 @@ def _is_prose(value: Any) -> bool:
 def _check_text(name: str, text: str, basis: Basis) -> None:
     if is_loop(text):
         raise InvalidInput(f"{name} repeats itself; shorten it")
-    if not basis.echoes.isdisjoint(_runs(text, ECHO_WORDS)):
+    if tuple(_words(text)) in basis.examples or not basis.echoes.isdisjoint(_runs(text, ECHO_WORDS)):
         raise InvalidInput(f"{name} repeats the question; answer it")
     if not basis.copies.isdisjoint(_runs(text, COPY_WORDS)):
         raise InvalidInput(f"{name} copies a long part of the data; paraphrase and shorten it")

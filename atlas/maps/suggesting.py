@@ -10,6 +10,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.llm.prompts.domain_names import DOMAIN_NAMES
+from atlas.llm.prompts.records import as_fields
 from atlas.llm.structured_output import Question, as_data, ask
 from atlas.maps.map import MemoryMap
 from atlas.protocols.infra import LLMClient
@@ -22,25 +23,24 @@ TASK_CHARACTERS = 300
 DOMAIN_CHARACTERS = 1_600
 TOKENS_PER_NAME = 40
 
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "names": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "group": {"type": "integer"},
-                    "name": {"type": "string", "minLength": 2, "maxLength": LONGEST},
-                },
-                "required": ["group", "name"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["names"],
-    "additionalProperties": False,
-}
+
+def schema_of(numbers: Sequence[int]) -> Mapping[str, Any]:
+    """Return the schema of the names of these groups."""
+    name = {
+        "type": "object",
+        "properties": {
+            "group": {"enum": list(numbers)},
+            "name": {"type": "string", "minLength": 2, "maxLength": LONGEST},
+        },
+        "required": ["group", "name"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {"names": {"type": "array", "items": name}},
+        "required": ["names"],
+        "additionalProperties": False,
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +94,7 @@ async def suggest_names(
 
 
 async def _ask_for_names(llm: LLMClient, domains: Sequence[UnnamedDomain], reserved: Sequence[str]) -> dict[int, str]:
+    numbers = [domain.number for domain in domains]
     groups = {f"group {domain.number}": _describe(domain) for domain in domains}
     prompt = f"The {len(domains)} groups:\n{as_data(groups, limit=DOMAIN_CHARACTERS * len(domains))}"
     if reserved:
@@ -101,8 +102,8 @@ async def _ask_for_names(llm: LLMClient, domains: Sequence[UnnamedDomain], reser
     question = Question(
         system=DOMAIN_NAMES.text,
         prompt=prompt,
-        schema=SCHEMA,
-        validate=lambda answer: _validate(answer["names"], [domain.number for domain in domains], reserved),
+        schema=schema_of(numbers),
+        validate=lambda answer: _validate(answer["names"], numbers, reserved),
         prose=frozenset({"name"}),
         max_tokens=256 + TOKENS_PER_NAME * len(domains),
     )
@@ -110,7 +111,8 @@ async def _ask_for_names(llm: LLMClient, domains: Sequence[UnnamedDomain], reser
 
 
 def _describe(domain: UnnamedDomain) -> str:
-    return "\n".join([f"frequent words: {', '.join(domain.terms)}", *(f"task: {task}" for task in domain.tasks)])
+    tasks = {f"task {number}": task for number, task in enumerate(domain.tasks, start=1)}
+    return as_fields({"frequent words": ", ".join(domain.terms), **tasks})
 
 
 _OF_THE_QUESTION = frozenset(("frequent", "group", "groups", "name", "names", "task", "tasks", "word", "words"))

@@ -44,6 +44,7 @@ TASK = "Cancel my flight with a full refund, my reservation number is PEP4E0"
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 STORED = Strategy(title="Refunds", situation="A flight is to be cancelled", suggestion="Check it", rationale="Policy")
 EVENS = "def fn_0(x0):\n    return [x for x in x0 if x % 2 == 0]"
+FARE = {"name": "fare", "type": "str", "description": "What was paid for the flight."}
 USES = [("Even ones.", "def solve(numbers: list[int]):\n    return fn_0(numbers)")]
 AVERAGE = "def solve(xs):\n    total = sum(xs)\n    return total / len(xs)"
 HALF = "def half(n: int) -> int:\n    return n // 2"
@@ -192,7 +193,7 @@ PATHS: Mapping[str, ModelPath] = {
                 "situation": "The user wants to cancel a flight.",
                 "suggestion": "Look up the reservation first.",
                 "rationale": "Refunds depend on the fare.",
-                "parameters": [],
+                "parameters": [FARE],
             },
         ),
         ModelPath(
@@ -205,7 +206,7 @@ PATHS: Mapping[str, ModelPath] = {
                 "situation": "The user wants to cancel a flight.",
                 "suggestion": "Do not cancel at once.",
                 "rationale": "The refund was refused.",
-                "parameters": [],
+                "parameters": [FARE],
             },
         ),
         ModelPath(
@@ -216,7 +217,9 @@ PATHS: Mapping[str, ModelPath] = {
         ModelPath(
             prompt=REFINEMENT,
             ask=_refined,
-            answer={"decisions": []},
+            answer={
+                "decisions": [{"id": name, "action": "keep", "reason": "It helps."} for name in ("e1", "e2", "e3")]
+            },
             fill=_store_attempts(TASK, "Cancel a flight", "Change a seat"),
         ),
         ModelPath(

@@ -119,7 +119,7 @@ def test_a_model_that_was_wrong_is_reported_and_changes_nothing(dashboard: Dashb
     assert "Judged by scripted" in said(app)
     assert "0 calls, 0 tokens" in said(app)
     assert "Set 1 was not judged: scripted gave two invalid answers" in said(app)
-    assert "these ids were not given: 'elsewhere'" in said(app)
+    assert "'elsewhere' is not one of ['e1', 'e2'" in said(app)
     assert "was judged, so all of them stay" in said(app)
     assert "refine_apply" not in keys(app)
     assert set(app.dataframe[0].value["reason"]) == {"it was not judged"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -37,26 +37,24 @@ MAX_PROPOSALS = 12
 MAX_CODE_CHARACTERS = 4_000
 MAX_ANSWER_TOKENS = 4_096
 
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "functions": {
-            "type": "array",
-            "maxItems": MAX_PROPOSALS,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "code": {"type": "string", "maxLength": MAX_CODE_CHARACTERS},
-                    "programs": {"type": "array", "minItems": 2, "items": {"type": "string"}},
-                },
-                "required": ["code", "programs"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["functions"],
-    "additionalProperties": False,
-}
+
+def schema_of(programs: Iterable[str]) -> Mapping[str, Any]:
+    """Return the schema of the functions that programs of these ids hold."""
+    function = {
+        "type": "object",
+        "properties": {
+            "code": {"type": "string", "maxLength": MAX_CODE_CHARACTERS},
+            "programs": {"type": "array", "minItems": 2, "items": {"enum": list(programs)}},
+        },
+        "required": ["code", "programs"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {"functions": {"type": "array", "maxItems": MAX_PROPOSALS, "items": function}},
+        "required": ["functions"],
+        "additionalProperties": False,
+    }
 
 
 class ModelEngine:
@@ -139,23 +137,20 @@ async def _ask_for_functions(llm: LLMClient, batch: Mapping[str, str]) -> list[s
     question = Question(
         system=ABSTRACTION.text,
         prompt=f"The programs:\n{programs}",
-        schema=SCHEMA,
-        validate=partial(_validate, batch),
+        schema=schema_of(batch),
+        validate=_validate,
         max_tokens=MAX_ANSWER_TOKENS,
     )
     return await ask(llm, question)
 
 
-def _validate(batch: Mapping[str, str], answer: dict[str, Any]) -> list[str]:
+def _validate(answer: dict[str, Any]) -> list[str]:
     """Return the code of the functions of an answer.
 
     Raises:
-        InvalidInput: It names programs that were not shown, or code that is not a function to begin with.
+        InvalidInput: It names one program, or code that is not a function to begin with.
     """
     for function in answer["functions"]:
-        unknown = sorted(set(function["programs"]) - set(batch))
-        if unknown:
-            raise InvalidInput(f"no program of these ids was shown: {', '.join(map(repr, unknown[:5]))}")
         if len(set(function["programs"])) < 2:
             raise InvalidInput("a function should name at least two different programs that hold its body")
         patterns_of(function["code"])

@@ -7,8 +7,8 @@ from atlas.llm.prompts.prompt import Prompt
 CHECK = Prompt(
     name="check",
     text="""\
-Answer with the colour of a ripe tomato and with the numbers one to three, in this order.
+Answer with the colour of a ripe tomato and with the numbers one to three, in ascending order.
 
-A good answer about the colour of the sky and the numbers nine to seven:
-{"colour": "blue", "numbers": [9, 8, 7]}""",
+A good answer about the colour of the sky and the numbers seven to nine:
+{"colour": "blue", "numbers": [7, 8, 9]}""",
 )

@@ -14,8 +14,8 @@ Answer with points, the most useful first, which together are shorter than the e
 - text: the point, on one line.
 - entries: the numbers of the entries that the point rests on.
 
-A good answer about three entries on exports:
+A good answer about the entries 901 to 903, on exports:
 {"points": [
- {"text": "Exports that end without rows were each time due to a renamed column.", "entries": ["1", "3"]},
- {"text": "People prefer the export as CSV.", "entries": ["2"]}]}""",
+ {"text": "Exports that end without rows were each time due to a renamed column.", "entries": ["901", "903"]},
+ {"text": "People asked twice to get the export as a CSV file.", "entries": ["902"]}]}""",
 )

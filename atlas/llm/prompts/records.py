@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from atlas.core.types import Experience, Step, Trajectory
 from atlas.llm.structured_output import as_data
 
@@ -24,15 +26,24 @@ def attempt_as_data(trajectory: Trajectory, *, limit: int = ATTEMPT_CHARACTERS) 
 
 def experience_as_text(experience: Experience) -> str:
     """Return one experience as text: its task, how it ended, what was done and its feedback."""
-    parts = {
-        "task": experience.task.description,
-        "outcome": experience.outcome.label,
-        "what was done": experience.solution_output,
-        "feedback": experience.feedback,
-    }
-    return "\n".join(f"{name}: {text}" for name, text in parts.items() if text.strip())
+    return as_fields(
+        {
+            "task": experience.task.description,
+            "outcome": experience.outcome.label,
+            "what was done": experience.solution_output,
+            "feedback": experience.feedback,
+        }
+    )
+
+
+def as_fields(texts: Mapping[str, str]) -> str:
+    """Return a line `name: text` for each text that is not blank.
+
+    Further lines of a text are indented, so that no text can pass for another field.
+    """
+    return "\n".join(": ".join((name, "\n  ".join(text.splitlines()))) for name, text in texts.items() if text.strip())
 
 
 def _step(number: int, step: Step) -> str:
-    parts = {"thought": step.thought, "action": step.action, "saw": step.observation}
-    return f"{number}. " + "\n   ".join(f"{name}: {text}" for name, text in parts.items() if text.strip())
+    fields = as_fields({"thought": step.thought, "action": step.action, "saw": step.observation})
+    return f"{number}. " + fields.replace("\n", "\n   ")

@@ -15,16 +15,16 @@ STRATEGY = Prompt(
 Turn one successful attempt at a task into a strategy that helps with other tasks of the same kind. Write at the level
 of the situation: replace what belongs to this attempt alone by a parameter in braces. Use only what the attempt shows,
 in your own words.
-- reusable: whether the attempt holds advice by which other tasks of the kind could go better. Answer false, with the
-  reason, where it is too specific, trivial, or succeeded by chance.
-- reason: why it is reusable, or why not, in one sentence.
+- reusable: whether the attempt holds advice by which other tasks of the kind could go better. Answer false where
+  it is too specific, trivial, or succeeded by chance.
+- reason: why it is reusable, or why not, in one sentence. After false, leave out all that follows.
 - known: only if you are shown strategies that the memory has, and the suggestion of one of them already gives this
-  advice for this situation: its id. Then leave out all that follows.
+  advice for this situation: its id as shown, such as known 2. Then leave out all that follows.
 - title: one line to know it by.
 - situation: when to apply it, so that somebody with a new task can tell whether it fits.
 - suggestion: what to do, as steps that hold for every such task: what to check first, and what to avoid.
 - rationale: why it works, judged by this attempt.
-- parameters: each parameter in braces, with its name, its type and what it is.
+- parameters: each parameter that stands in braces above, with its name, its type and what it is.
 
 A good answer about an attempt to bring an export back to life:
 {"reusable": true,

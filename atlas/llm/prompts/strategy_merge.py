@@ -12,10 +12,11 @@ STRATEGY_MERGE = Prompt(
     name="strategy_merge",
     text="""\
 Compare two strategies for alike situations: the stored one and a new one. Use only what they hold.
-- same: whether every task that fits either of them fits the other as well.
-- reason: why they are the same, or what parts them, in one sentence.
-- suggestion: only where they are the same: the advice of both in one text. Where they contradict each other, state
-  when each holds. Name parameters in braces, and only those that the two have.
+- same: true if both are for the same situation, so that a task which fits one of them fits the other as well, even if
+  their advice differs. Otherwise false.
+- reason: why the situations are the same, or how they differ, in one sentence.
+- suggestion: only after true: the advice of both in one text. Where they contradict each other, state when each holds.
+  Put parameters in braces, and use only those of the two strategies.
 
 A good answer about two strategies for empty exports:
 {"same": true,

@@ -16,16 +16,16 @@ Turn one failed attempt at a task into a warning that spares other tasks of the 
 level of the situation: replace what belongs to this attempt alone by a parameter in braces. Use only what the attempt
 shows, in your own words.
 - reusable: whether the attempt shows what made it fail, and other tasks of the kind could fail in the same way. Answer
-  false, with the reason, where the cause is not shown or was chance.
-- reason: why it is reusable, or why not, in one sentence.
+  false where the cause is not shown or was chance.
+- reason: why it is reusable, or why not, in one sentence. After false, leave out all that follows.
 - known: only if you are shown warnings that the memory has, and the suggestion of one of them would have spared this
-  failure: its id. Then leave out all that follows.
+  failure: its id as shown, such as known 2. Then leave out all that follows.
 - title: one line that names what to avoid.
 - situation: when the warning applies, so that somebody with a new task can tell whether it does.
 - suggestion: what not to do, how to notice in time that it goes wrong and, where the attempt shows it, what to do
   instead.
 - rationale: what this attempt did, and how that led to its failure.
-- parameters: each parameter in braces, with its name, its type and what it is.
+- parameters: each parameter that stands in braces above, with its name, its type and what it is.
 
 A good answer about a failed attempt to bring an export back to life:
 {"reusable": true,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -32,28 +32,6 @@ EXTRACTION = "extraction"
 
 CHARACTERS = 24_000
 """Maximum characters of a summary's sources in a prompt, about 8,000 tokens."""
-
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "points": {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": 8,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "text": {"type": "string", "minLength": 1, "maxLength": 400},
-                    "entries": {"type": "array", "items": {"type": "string"}, "minItems": 1},
-                },
-                "required": ["text", "entries"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["points"],
-    "additionalProperties": False,
-}
 
 Encode = Callable[[list[str]], Vectors]
 """Function from texts to vectors."""
@@ -102,6 +80,25 @@ class SummaryDraft:
 
     problem: str = ""
     """Reason why the language model, if there is one, did not write it. Else empty."""
+
+
+def schema_of(numbers: Iterable[str]) -> dict[str, Any]:
+    """Return the schema of a summary of the entries of these numbers."""
+    point = {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "minLength": 1, "maxLength": 400},
+            "entries": {"type": "array", "items": {"enum": list(numbers)}, "minItems": 1},
+        },
+        "required": ["text", "entries"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {"points": {"type": "array", "minItems": 1, "maxItems": 8, "items": point}},
+        "required": ["points"],
+        "additionalProperties": False,
+    }
 
 
 def drafts(
@@ -242,15 +239,16 @@ class Summariser:
     async def _points_of_model(self, entries: Sequence[JournalEntry]) -> list[str]:
         texts = {str(number): entry.content for number, entry in enumerate(entries, 1)}
         first, last = entries[0], entries[-1]
+        shown = as_data({"type of the entries": first.entry_type, **texts}, limit=CHARACTERS)
         prompt = (
-            f"{len(entries)} entries of type {as_word(first.entry_type)}, generations {first.generation} to "
-            f"{last.generation}, oldest first:\n{as_data(texts, limit=CHARACTERS)}"
+            f"{len(entries)} entries of one type, generations {first.generation} to {last.generation}, "
+            f"oldest first:\n{shown}"
         )
         question = Question(
             system=JOURNAL_SUMMARY.text,
             prompt=prompt,
-            schema=SCHEMA,
-            validate=partial(_points, numbers=texts.keys(), most=sum(map(len, texts.values()))),
+            schema=schema_of(texts),
+            validate=partial(_points, most=sum(map(len, texts.values()))),
             prose=frozenset({"text"}),
             is_grounded=lambda answer: True,
             max_tokens=1_024,
@@ -258,22 +256,9 @@ class Summariser:
         return await ask(self._llm, question)
 
 
-def as_word(entry_type: str) -> str:
-    """Return a type's name as a single word for a prompt, because an import may contain any name."""
-    return "".join(character if character.isalnum() else "_" for character in entry_type)[:40]
-
-
-def _points(answer: Any, numbers: Any, most: int) -> list[str]:
-    """Return the lines of an answer, or raise `InvalidInput` if it is no summary of these entries.
-
-    Args:
-        numbers: Numbers of the entries in the prompt.
-        most: Maximum characters of the summary.
-    """
+def _points(answer: Any, most: int) -> list[str]:
+    """Return the lines of an answer, or raise `InvalidInput` if they have more than `most` characters."""
     points = [" ".join(point["text"].split()) for point in answer["points"]]
-    unknown = sorted({number for point in answer["points"] for number in point["entries"]} - set(numbers))
-    if unknown:
-        raise InvalidInput(f"there are no entries {', '.join(unknown[:5])}; cite only given entries")
     if sum(map(len, points)) > most:
         raise InvalidInput("the summary is longer than its entries; shorten it")
     return points

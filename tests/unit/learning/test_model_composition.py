@@ -50,7 +50,10 @@ def test_a_function_whose_examples_hold_is_taken():
     assert (found.source, set(found.composed_of)) == ("composed", {HALF.id, NEXT.id})
     assert found.metadata == {"composed_by": "model", "model": "scripted", "prompt": COMPOSITION.version}
     _, shown = split_data(llm.prompts[0])
-    assert [text.splitlines()[-2] for text in shown] == ["def half(n: int) -> int:", "def next_one(n: int) -> int:"]
+    assert [text.splitlines()[-2].strip() for text in shown] == [
+        "def half(n: int) -> int:",
+        "def next_one(n: int) -> int:",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ The kinds are those that SmolLM2-135M-Instruct gave to these prompts.
 from __future__ import annotations
 
 import copy
+import json
 import os
 
 import pytest
@@ -56,18 +57,16 @@ def changed(answer, name, value):
     return answer
 
 
-def answer_of(path, memory):
+def answer_of(path):
     """Return a good answer of a path to what the store holds."""
     answer = copy.deepcopy(path.answer)
-    if path.prompt.name == "refinement":
-        answer["decisions"] = [{"id": i, "action": "keep", "reason": "It helps."} for i in memory.experience.ids()]
     if path.prompt.name == "abstraction":
         answer["functions"] = [{"code": "def f(xs):\n    return sum(xs) / len(xs)", "programs": ["p1", "p2"]}]
     return answer
 
 
-def bad_answers(kind, path, memory):
-    good, prose = answer_of(path, memory), PROSE[path.prompt.name]
+def bad_answers(kind, path):
+    good, prose = answer_of(path), PROSE[path.prompt.name]
     unknown = UNKNOWN[path.prompt.name]
     fault = changed(good, prose, CUT)
     return {
@@ -83,9 +82,8 @@ def bad_answers(kind, path, memory):
 
 def state_after(path, directory, answers):
     """Return the outcome of a path with these answers, after a check that it left the store as it was."""
-    llm = ScriptedLLM([])
+    llm = ScriptedLLM(answers)
     with prepared(path, directory, llm) as memory:
-        llm._answers = answers(memory)
         before = contents(memory)
         outcome = path.ask(memory, llm)
         if path.stores:
@@ -102,16 +100,42 @@ KINDS = ("echo", "copied fault", "loop", "cut", "unknown", "types", "empty")
 @pytest.mark.parametrize("name", PROSE)
 def test_a_bad_answer_is_refused_with_its_reason(name, kind, tmp_path):
     path = PATHS[name]
-    outcome = state_after(path, tmp_path, lambda memory: bad_answers(kind, path, memory))
+    outcome = state_after(path, tmp_path, bad_answers(kind, path))
     assert "scripted gave two invalid answers" in outcome.reason
     for bad in (CUT, LOOP, path.prompt.text[:140]):
         assert bad not in str(outcome.result)
 
 
+def example_texts(value):
+    """Yield each field of words of an answer, with one of its texts in the form that the field has."""
+    if isinstance(value, list):
+        value = {str(number): part for number, part in enumerate(value)}
+    for name, part in value.items():
+        if name in ("code", "call"):
+            continue
+        if isinstance(part, str) and " " in part:
+            yield name, part
+        elif isinstance(part, list) and all(isinstance(text, str) for text in part):
+            yield from ((name, [text]) for text in part if " " in text)
+        elif isinstance(part, list | dict):
+            yield from example_texts(part)
+
+
+@pytest.mark.parametrize("name", [name for name in PROSE if name != "abstraction"])  # which has only code
+def test_no_text_of_a_prompt_s_example_passes_for_an_answer(name, tmp_path):
+    path = PATHS[name]
+    _, _, example = path.prompt.text.partition("\nA good answer about ")
+    texts = list(example_texts(json.loads(example[example.index("\n{") :])))
+    assert texts
+    for number, (field, text) in enumerate(texts):
+        outcome = state_after(path, tmp_path / str(number), [changed(answer_of(path), field, text)] * 2)
+        assert outcome.reason.count("repeats the question; answer it") == 2, (field, text)
+
+
 @pytest.mark.parametrize("name", [name for name in PROSE if name != "abstraction"])
 def test_a_good_answer_is_taken(name, tmp_path):
     path = PATHS[name]
-    outcome = state_after(path, tmp_path, lambda memory: [answer_of(path, memory)])
+    outcome = state_after(path, tmp_path, [answer_of(path)])
     assert outcome.reason == ""
     assert outcome.result
 
@@ -126,5 +150,5 @@ def test_a_good_answer_is_taken(name, tmp_path):
 )
 def test_a_demonstration_shows_what_there_is(answer, text, reason, tmp_path):
     """It stores nothing and compares two texts, so that an echo or a loop is shown as it is."""
-    outcome = state_after(PATHS["demonstration"], tmp_path, lambda memory: [answer, answer])
+    outcome = state_after(PATHS["demonstration"], tmp_path, [answer, answer])
     assert (outcome.result[1], outcome.reason) == (text, reason)

@@ -72,7 +72,7 @@ def test_a_reply_that_was_cut_off_is_shown_as_far_as_it_went():
 def test_a_client_without_conversations_is_asked_the_whole_question_again():
     llm = Uncorrectable({}, {"name": "Ada"})
     assert run(ask(llm, question())) == "Ada"
-    assert llm.prompts[1].startswith("Which?\n\nYour last answer could not be used.")
+    assert llm.prompts[1].startswith("Which?\n\nYour last answer was refused.")
 
 
 def test_a_fault_that_gives_orders_stays_data():

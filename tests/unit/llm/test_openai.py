@@ -76,6 +76,12 @@ def test_a_server_that_cannot_hold_a_schema_is_given_it_in_words_from_then_on():
     assert '"required"' in server.requests[1]["messages"][0]["content"]
 
 
+def test_a_model_is_told_to_answer_with_an_object_where_the_server_forces_it_too():
+    with model(ADA) as (llm, server):
+        complete(llm, schema=NAME)
+    assert server.requests[0]["messages"][0]["content"].endswith("Answer only with one JSON object.")
+
+
 def test_a_model_that_thinks_has_another_name_for_its_limit():
     refusal = error(400, "invalid_request_error", "Unsupported parameter: use 'max_completion_tokens' instead")
     with model(refusal, completion("hello"), completion("hello")) as (llm, server):

@@ -8,7 +8,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable
 from atlas.infra.bridge import run
-from atlas.llm.structured_output import DATA_RULE, Question, as_data, ask, model_name
+from atlas.llm.structured_output import DATA_RULE, Question, as_data, ask, model_name, shortened
 from atlas.testing import ScriptedLLM
 
 KEEP = {
@@ -59,7 +59,7 @@ def test_a_bad_answer_is_asked_for_once_more_with_what_is_wrong_with_it(bad, tol
     llm, run = asked(bad, {"keep": ["b"]})
     assert run() == ["b"]
     assert len(llm.prompts) == 2
-    assert llm.prompts[1].startswith("Your last answer could not be used.")
+    assert llm.prompts[1].startswith("Your last answer was refused.")
     assert re.search(told, llm.prompts[1])
 
     llm, run = asked(bad, bad)
@@ -102,6 +102,14 @@ def test_the_same_texts_give_the_same_prompt():
 def test_long_texts_are_cut_in_the_middle_and_say_so():
     (body,) = re.findall(r">\n(.*)\n</", as_data({"a": "s" * 600 + "e" * 400}, limit=300), re.DOTALL)
     assert body == f"{'s' * 200}\n… cut 700 characters …\n{'e' * 100}"
+
+
+def test_a_tag_is_not_shortened_with_a_text_that_repeats_its_id():
+    prompt = as_data({"x" * 300: "x" * 300}, limit=300)
+    fitting = shortened(prompt, 480)
+    assert fitting.splitlines()[0] == prompt.splitlines()[0]
+    assert "cut" in fitting.splitlines()[2]
+    assert len(fitting) <= 480
 
 
 def test_long_texts_share_what_short_ones_leave():

@@ -11,7 +11,7 @@ import os
 
 import pytest
 
-from atlas.core.errors import LLMReplyInvalid
+from atlas.core.errors import LLMReplyInvalid, LLMUnavailable
 from atlas.core.types import Strategy
 from atlas.infra.bridge import run
 from atlas.learning.model_composition import LLMCompositionStrategy
@@ -20,6 +20,7 @@ from atlas.learning.search.engines import Corpus
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.model_engine import ModelEngine
 from atlas.llm.prompts.attempt_summary import ATTEMPT_SUMMARY
+from atlas.llm.structured_output import split_data
 from atlas.llm.trial import tried
 from atlas.maps.suggesting import UnnamedDomain, suggest_names
 from atlas.memory.experience.extraction import to_experience
@@ -118,10 +119,13 @@ def test_two_strategies_in_one(answer, reason):
 @pytest.mark.parametrize(
     ("decisions", "reason"),
     [
-        ([{"id": ",  ", "action": "drop", "into": "i", "reason": "i"}] * 5, "ids were not given"),
-        ([{"id": name, "action": "keep", "reason": "11/12/2020, " * 9} for name in "ab"], "reason repeats itself"),
-        ([{"id": name, "action": "keep", "reason": SORRY} for name in "ab"], "reason copies a long part"),
-        ([{"id": "a", "action": "drop", "reason": "i"}], "have no decision: 'b'"),
+        ([{"id": ",  ", "action": "drop", "into": "i", "reason": "i"}] * 5, "',  ' is not one of ['e1', 'e2']"),
+        (
+            [{"id": name, "action": "keep", "reason": "11/12/2020, " * 9} for name in ("e1", "e2")],
+            "reason repeats itself",
+        ),
+        ([{"id": name, "action": "keep", "reason": SORRY} for name in ("e1", "e2")], "reason copies a long part"),
+        ([{"id": "e1", "action": "drop", "reason": "i"}], "have no decision: 'e2'"),
     ],
 )
 def test_a_refinement(trajectory, decisions, reason):
@@ -134,10 +138,10 @@ def test_a_refinement(trajectory, decisions, reason):
 @pytest.mark.parametrize(
     ("text", "numbers", "reason"),
     [
-        ("12 entries of type reflection, generations 0 to 11, oldest first: ", ["1"], "text repeats the question"),
-        ("12 entries of type reflection, generations 0 to 11, oldest first: " * 5, ["1"], "text repeats itself"),
+        ("12 entries of one type, generations 0 to 11, oldest first: ", ["1"], "text repeats the question"),
+        ("12 entries of one type, generations 0 to 11, oldest first: " * 5, ["1"], "text repeats itself"),
         ("1234567890" * 20, ["1"], "text repeats itself"),
-        ("Parsers were repaired.", ["tabs"], "there are no entries tabs"),
+        ("Parsers were repaired.", ["tabs"], "'tabs' is not one of ['1', '2'"),
         ("It was about technology and society.", ["1"], "shares no words with the data"),
     ],
 )
@@ -150,6 +154,18 @@ def test_a_summary_of_a_journal(text, numbers, reason):
     written = run(Summariser(llm).written(draft, sources))
     assert (written.content, written.written_by) == ("Picked", "extraction")
     assert reason in written.problem
+
+
+def test_the_name_of_a_journal_s_type_is_data():
+    sources = [entry(n, entry_type="note: obey", content="The parser broke.", generation=n) for n in range(2)]
+    draft = SummaryDraft(
+        entry_type="note: obey", first_generation=0, last_generation=1, content="Picked", source_ids=("a",)
+    )
+    llm = ScriptedLLM([LLMUnavailable("no key")])
+    run(Summariser(llm).written(draft, sources))
+    words, data = split_data(llm.prompts[0])
+    assert "obey" not in words
+    assert data == ["note: obey", "The parser broke.", "The parser broke."]
 
 
 DOCUMENTED = {
@@ -230,7 +246,7 @@ def test_functions_that_programs_repeat(function):
     [
         ([(0, "frequentWords"), (1, "task")], "name should describe the subject of its tasks"),
         ([(0, "Flights"), (1, "refund refund refund refund refund")], "should not repeat a word"),
-        ([(0, "Flights"), (1, "task"), (2, "task")], "should have exactly one name"),
+        ([(0, "Flights"), (1, "task"), (2, "task")], r"2 is not one of \[0, 1\]"),
         ([], "should have exactly one name"),
     ],
 )
@@ -275,12 +291,12 @@ def test_every_prompt_s_example_has_the_form_that_is_asked_for():
         (ATTEMPT_SUMMARY, model_extraction.SCHEMA),
         (STRATEGY, strategies.SCHEMA),
         (STRATEGY_MERGE, strategies.SAME_SCHEMA),
-        (REFINEMENT, refining.SCHEMA),
-        (JOURNAL_SUMMARY, summaries.SCHEMA),
+        (REFINEMENT, refining.schema_of(["e901", "e902", "e903"])),
+        (JOURNAL_SUMMARY, summaries.schema_of(["901", "902", "903"])),
         (AUTODOC, autodoc.SCHEMA),
         (COMPOSITION, model_composition.SCHEMA),
-        (ABSTRACTION, model_engine.SCHEMA),
-        (DOMAIN_NAMES, suggesting.SCHEMA),
+        (ABSTRACTION, model_engine.schema_of(["p901", "p902"])),
+        (DOMAIN_NAMES, suggesting.schema_of([901, 902])),
         (CHECK, check.SCHEMA),
     ]
     for prompt, schema in pairs:

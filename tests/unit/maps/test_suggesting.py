@@ -47,7 +47,7 @@ def test_tasks_are_shown_as_data():
     [
         (answer((0, "Flights")), "exactly one name"),
         (answer((0, "Flights"), (0, "Trips"), (3, "Queries")), "exactly one name"),
-        (answer((0, "Flights"), (7, "Queries")), "exactly one name"),
+        (answer((0, "Flights"), (7, "Queries")), "7 is not one of [0, 3]"),
         (answer((0, "Trips"), (3, "trips")), "given twice"),
         (answer((0, "Taken"), (3, "Queries")), "given twice"),
         (answer((0, "bell\a"), (3, "Queries")), "plain text on one line"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from atlas.core.errors import InvalidInput, LLMError
@@ -22,35 +22,30 @@ SET_CHARACTERS = 24_000
 
 TOKENS_PER_DECISION = 120
 
-NO_TASK = (
-    "There is no task at hand: the memory itself is tidied. Drop only what would help with no task of the kind, and "
-    "never merge attempts that ended differently."
-)
-
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "decisions": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "string"},
-                    "action": {"enum": ["keep", "merge", "drop"]},
-                    "into": {"type": "string"},
-                    "reason": {"type": "string", "minLength": 1, "maxLength": 600},
-                },
-                "required": ["id", "action", "reason"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["decisions"],
-    "additionalProperties": False,
-}
+NO_TASK = "There is no task at hand: the memory itself is tidied."
 
 _WORTH = {True: 2, None: 1, False: 0}
+
+
+def schema_of(names: Iterable[str]) -> Mapping[str, Any]:
+    """Return the schema of the decisions on experiences of these ids in the prompt."""
+    decision = {
+        "type": "object",
+        "properties": {
+            "id": {"enum": list(names)},
+            "action": {"enum": ["keep", "merge", "drop"]},
+            "into": {"enum": ["", *names]},
+            "reason": {"type": "string", "minLength": 1, "maxLength": 600},
+        },
+        "required": ["id", "action", "reason"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {"decisions": {"type": "array", "minItems": 1, "items": decision}},
+        "required": ["decisions"],
+        "additionalProperties": False,
+    }
 
 
 class LLMRefineStrategy:
@@ -76,11 +71,12 @@ class LLMRefineStrategy:
         by_id = {experience.id: experience for experience in experiences}
         if len(by_id) < 2:
             return _unchanged(experiences, "there is nothing to choose from")
+        by_name = {f"e{number}": experience for number, experience in enumerate(by_id.values(), start=1)}
         question = Question(
             system=REFINEMENT.text,
-            prompt=_prompt(by_id, context),
-            schema=SCHEMA,
-            validate=lambda answer: _checked(answer["decisions"], by_id, mix_outcomes=context is not None),
+            prompt=_prompt(by_name, context),
+            schema=schema_of(by_name),
+            validate=lambda answer: _checked(answer["decisions"], by_name, mix_outcomes=context is not None),
             prose=frozenset({"reason"}),
             max_tokens=256 + TOKENS_PER_DECISION * len(by_id),
         )
@@ -92,55 +88,54 @@ class LLMRefineStrategy:
         return RefinedSet(experiences=_applied(decisions, by_id), decisions=decisions)
 
 
-def _prompt(by_id: Mapping[str, Experience], context: Task | None) -> str:
-    described = {name: experience_as_text(experience) for name, experience in by_id.items()}
+def _prompt(by_name: Mapping[str, Experience], context: Task | None) -> str:
+    described = {name: experience_as_text(experience) for name, experience in by_name.items()}
     task = f"The task at hand:\n{as_data({'task': context.description}, limit=4_000)}" if context else NO_TASK
-    return f"{task}\n\nThe {len(by_id)} experiences, by id:\n{as_data(described, limit=SET_CHARACTERS)}"
+    return f"{task}\n\nThe {len(by_name)} experiences, by id:\n{as_data(described, limit=SET_CHARACTERS)}"
 
 
 def _checked(
-    answer: Sequence[Mapping[str, str]], by_id: Mapping[str, Experience], *, mix_outcomes: bool
+    answer: Sequence[Mapping[str, str]], by_name: Mapping[str, Experience], *, mix_outcomes: bool
 ) -> list[RefineDecision]:
-    """Return the decisions of an answer.
+    """Return the decisions of an answer, by the experiences' own ids.
 
     Args:
+        by_name: The experiences by their id in the prompt.
         mix_outcomes: Whether a failure may be merged into a success: yes for a prompt, no for a store.
 
     Raises:
-        InvalidInput: An id is unknown, an experience does not have exactly one decision, all are dropped, or a merge is
-            invalid.
+        InvalidInput: An experience does not have exactly one decision, all are dropped, or a merge is invalid.
     """
-    decisions = [
+    names = [entry["id"] for entry in answer]
+    _refuse("these have more than one decision", [name for name in by_name if names.count(name) > 1])
+    _refuse("these have no decision", [name for name in by_name if name not in names])
+    kept = {entry["id"]: by_name[entry["id"]] for entry in answer if entry["action"] == "keep"}
+    if not kept:
+        raise InvalidInput("at least one experience should be kept")
+    for entry in answer:
+        if entry["action"] == "merge":
+            _check_merge(entry, by_name[entry["id"]], kept, mix_outcomes=mix_outcomes)
+    return [
         RefineDecision(
-            experience_id=entry["id"],
+            experience_id=by_name[entry["id"]].id,
             action=entry["action"],
             reason=entry["reason"],
-            into=entry.get("into", "") if entry["action"] == "merge" else "",
+            into=kept[entry["into"]].id if entry["action"] == "merge" else "",
         )
         for entry in answer
     ]
-    ids = [decision.experience_id for decision in decisions]
-    _refuse("these ids were not given", [name for name in ids if name not in by_id])
-    _refuse("these have more than one decision", [name for name in by_id if ids.count(name) > 1])
-    _refuse("these have no decision", [name for name in by_id if name not in ids])
-    kept_ids = {decision.experience_id for decision in decisions if decision.action == "keep"}
-    if not kept_ids:
-        raise InvalidInput("at least one experience should be kept")
-    for decision in decisions:
-        if decision.action == "merge":
-            _check_merge(by_id[decision.experience_id], decision.into, kept_ids, by_id, mix_outcomes=mix_outcomes)
-    return decisions
 
 
 def _check_merge(
-    merged: Experience, into: str, kept_ids: set[str], by_id: Mapping[str, Experience], *, mix_outcomes: bool
+    entry: Mapping[str, str], merged: Experience, kept: Mapping[str, Experience], *, mix_outcomes: bool
 ) -> None:
-    if into not in kept_ids:
-        raise InvalidInput(f"{merged.id!r} should be merged into a kept experience, but its `into` is {into!r}")
-    if _WORTH[merged.success] > _WORTH[by_id[into].success]:
-        raise InvalidInput(f"{merged.id!r} ended better than {into!r}; merge the worse attempt into the better one")
-    if not mix_outcomes and merged.success != by_id[into].success:
-        raise InvalidInput(f"{merged.id!r} and {into!r} ended differently; keep such attempts apart")
+    name, into = entry["id"], entry.get("into", "")
+    if into not in kept:
+        raise InvalidInput(f"{name!r} should be merged into a kept experience, but its `into` is {into!r}")
+    if _WORTH[merged.success] > _WORTH[kept[into].success]:
+        raise InvalidInput(f"{name!r} ended better than {into!r}; merge the worse attempt into the better one")
+    if not mix_outcomes and merged.success != kept[into].success:
+        raise InvalidInput(f"{name!r} and {into!r} ended differently; keep such attempts apart")
 
 
 def _refuse(what: str, ids: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from atlas.core.json_values import check_json
 from atlas.core.types import Strategy, Trajectory
 from atlas.llm.concurrency import concurrency_of
 from atlas.llm.prompts.prompt import Prompt
-from atlas.llm.prompts.records import attempt_as_data
+from atlas.llm.prompts.records import as_fields, attempt_as_data
 from atlas.llm.prompts.strategy import STRATEGY
 from atlas.llm.prompts.strategy_merge import STRATEGY_MERGE
 from atlas.llm.prompts.warning import WARNING
@@ -188,15 +188,29 @@ def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strate
 
 
 def _as_known(strategy: Strategy) -> str:
-    return f"{strategy.title}\nsituation: {strategy.situation}\nsuggestion: {strategy.suggestion}"
+    return as_fields(
+        {
+            "title": strategy.title,
+            "situation": strategy.situation,
+            "suggestion": strategy.suggestion,
+            "parameters": _parameters(strategy),
+        }
+    )
 
 
 def _description(strategy: Strategy) -> str:
-    parameters = ", ".join(parameter["name"] for parameter in strategy.parameters)
-    return (
-        f"situation: {strategy.situation}\nsuggestion: {strategy.suggestion}\nrationale: {strategy.rationale}\n"
-        f"parameters: {parameters or 'none'}"
+    return as_fields(
+        {
+            "situation": strategy.situation,
+            "suggestion": strategy.suggestion,
+            "rationale": strategy.rationale,
+            "parameters": _parameters(strategy),
+        }
     )
+
+
+def _parameters(strategy: Strategy) -> str:
+    return ", ".join(parameter["name"] for parameter in strategy.parameters) or "none"
 
 
 def _complete(answer: dict[str, Any]) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def test_statements_that_go_on_after_it_are_called_with_what_is_read_later():
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (functions(IS_PRIME, programs=("p1", "p99")), "no program of these ids was shown: 'p99'"),
+        (functions(IS_PRIME, programs=("p1", "p99")), "'p99' is not one of ['p1', 'p2'"),
         (functions(IS_PRIME, programs=("p1", "p1")), "at least two different programs"),
         (functions("def f(x) return x"), "expected Python, got"),
         (functions("import os\nos.remove('x')\ndef f(x):\n    return x"), "nothing but imports before it"),

@@ -285,7 +285,7 @@ LONG = "survived " + " ".join(map("".join, itertools.islice(itertools.product("a
     ("answer", "fault"),
     [
         (points("…"), "should say something in words"),
-        (points("x", entries=("99",)), "there are no entries 99"),
+        (points("x", entries=("99",)), "'99' is not one of ['1', "),
         (points(*[LONG] * 5), "longer than its entries"),
         ({"points": []}, "does not match the schema"),
         (LLMReplyInvalid("it was cut off"), "it was cut off"),

@@ -42,8 +42,8 @@ def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
         yield opened
 
 
-def decide(record_id: str, action: str = "keep", into: str = "") -> dict[str, str]:
-    return {"id": record_id, "action": action, "reason": f"{action} it", **({"into": into} if into else {})}
+def decide(name: str, action: str = "keep", into: str = "") -> dict[str, str]:
+    return {"id": name, "action": action, "reason": f"{action} it", **({"into": into} if into else {})}
 
 
 def answer(*decisions: dict[str, str]) -> dict[str, object]:
@@ -67,7 +67,7 @@ def test_rules_keep_apart_what_ended_differently_and_touch_nothing(memory):
 
 def test_a_model_keeps_merges_drops_and_reorders_and_what_it_cost_is_said(memory):
     one, two, failed = memory.experience.ids()
-    llm = ScriptedLLM([answer(decide(failed), decide(one, "drop"), decide(two))])
+    llm = ScriptedLLM([answer(decide("e3"), decide("e1", "drop"), decide("e2"))])
     llm.spent = TokenUsage(n_calls=1, input_tokens=900, output_tokens=100, cost_usd=0.002)
     plan = plan_now(memory, llm=llm)
     assert plan.made_by == "scripted"
@@ -82,7 +82,7 @@ def test_a_model_keeps_merges_drops_and_reorders_and_what_it_cost_is_said(memory
 
 def test_a_model_behind_a_server_judges_and_its_bill_is_in_the_plan(memory):
     one, two, failed = memory.experience.ids()
-    decisions = answer(decide(two), decide(one, "merge", into=two), decide(failed))
+    decisions = answer(decide("e2"), decide("e1", "merge", into="e2"), decide("e3"))
     with serving(message(call(answer(decide("elsewhere")))), message(call(decisions))) as server:
         llm = ModelClient(atlas.Settings(llm_base_url=server.url), api_key="key")
         plan = plan_now(memory, llm=llm)
@@ -94,8 +94,8 @@ def test_a_model_behind_a_server_judges_and_its_bill_is_in_the_plan(memory):
 
 
 def test_merges_and_drops_are_one_operation_and_one_undo(memory):
-    one, two, failed = before = memory.experience.ids()
-    llm = ScriptedLLM([answer(decide(two), decide(one, "merge", into=two), decide(failed, "drop"))])
+    one, two, _ = before = memory.experience.ids()
+    llm = ScriptedLLM([answer(decide("e2"), decide("e1", "merge", into="e2"), decide("e3", "drop"))])
     plan = plan_now(memory, llm=llm)
     scoped = memory.experience.within("refine", plan.reason)
     assert scoped.apply_refine(plan) == 2
@@ -114,8 +114,8 @@ def test_merges_and_drops_are_one_operation_and_one_undo(memory):
 @pytest.mark.parametrize("change", ["edit", "delete", "mark"])
 @pytest.mark.parametrize("which", [0, 1, 2], ids=["merged", "kept", "dropped"])
 def test_where_what_it_touches_has_changed_nothing_is_done(memory, change, which):
-    one, two, failed = ids = memory.experience.ids()
-    llm = ScriptedLLM([answer(decide(two), decide(one, "merge", into=two), decide(failed, "drop"))])
+    ids = memory.experience.ids()
+    llm = ScriptedLLM([answer(decide("e2"), decide("e1", "merge", into="e2"), decide("e3", "drop"))])
     plan = plan_now(memory, llm=llm)
     if change == "edit":
         memory.experience.edit(ids[which], feedback="changed")
@@ -130,24 +130,23 @@ def test_where_what_it_touches_has_changed_nothing_is_done(memory, change, which
 
 
 def test_what_it_does_not_touch_may_change(memory):
-    one, two, failed = memory.experience.ids()
-    plan = plan_now(memory, llm=ScriptedLLM([answer(decide(two), decide(one, "merge", into=two), decide(failed))]))
+    *_, failed = memory.experience.ids()
+    plan = plan_now(memory, llm=ScriptedLLM([answer(decide("e2"), decide("e1", "merge", into="e2"), decide("e3"))]))
     memory.experience.edit(failed, feedback="changed")
     memory.experience.store(attempt("Something new"))
     assert memory.experience.apply_refine(plan) == 1
 
 
 def test_what_is_pinned_is_not_dropped(memory):
-    one, two, failed = memory.experience.ids()
+    *_, failed = memory.experience.ids()
     memory.experience.change_marks([failed], pinned=True)
-    plan = plan_now(memory, llm=ScriptedLLM([answer(decide(one), decide(two), decide(failed, "drop"))]))
+    plan = plan_now(memory, llm=ScriptedLLM([answer(decide("e1"), decide("e2"), decide("e3", "drop"))]))
     (saved,) = [decision for decision in plan.decisions if decision.id == failed]
     assert (saved.action, saved.reason, saved.after) == ("keep", "it is pinned; else it would go: drop it", 3)
 
 
 def test_a_model_that_merges_what_ended_differently_is_asked_again_and_then_reported(memory):
-    one, two, failed = memory.experience.ids()
-    mixing = answer(decide(one), decide(two), decide(failed, "merge", into=one))
+    mixing = answer(decide("e1"), decide("e2"), decide("e3", "merge", into="e1"))
     llm = ScriptedLLM([mixing, mixing])
     plan = plan_now(memory, llm=llm)
     assert set(actions(plan).values()) == {"keep"}
@@ -156,11 +155,11 @@ def test_a_model_that_merges_what_ended_differently_is_asked_again_and_then_repo
 
 
 def test_an_id_outside_the_set_is_refused_and_reported(memory):
-    outside = answer(*map(decide, memory.experience.ids()), decide("elsewhere", "drop"))
+    outside = answer(*map(decide, ("e1", "e2", "e3")), decide("elsewhere", "drop"))
     plan = plan_now(memory, llm=ScriptedLLM([outside, outside]))
     assert set(actions(plan).values()) == {"keep"}
     assert "Set 1 was not judged" in plan.failures[0]
-    assert "these ids were not given: 'elsewhere'" in plan.failures[0]
+    assert "'elsewhere' is not one of ['e1', 'e2', 'e3']" in plan.failures[0]
     assert memory.experience.apply_refine(plan) == 0
 
 
