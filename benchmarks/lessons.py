@@ -1,7 +1,7 @@
-"""Abstract lessons retrieval_task for by the tasks that they serve, as a strategy or a reflection is.
+"""Retrieval of abstract lessons by the text of a task that they serve, as of strategies and reflections.
 
-`lessons.json` has the lessons, which were written for this and say nothing of a task's words, each with its tasks. The
-tasks' texts are read from a directory with two public repositories:
+`lessons.json` has the lessons, each with its tasks. They were written for this benchmark and avoid the words of the
+tasks. The tasks' texts are read from a directory with two public repositories:
 
     git clone --depth 1 https://github.com/sierra-research/tau-bench public/tau-bench
     git clone --depth 1 https://github.com/noahshinn/reflexion public/reflexion
