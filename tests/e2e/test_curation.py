@@ -291,6 +291,7 @@ def test_a_preview_names_what_tasks_would_lose_and_keeps_it_by_one_click(page: P
     before = contents(store)
     page.goto(f"{address}/experiences")
     first, second = ticked(page, 1), ticked(page, 3)
+    expect(page.get_by_text("2 selected from rows on Experiences")).to_be_visible()
     page.get_by_role("button", name="Prune …").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("2 of 2 tasks lose their best record:")).to_be_visible()
