@@ -10,17 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import atlas
-from atlas.core.schema import encode
-from atlas.evaluation.trial.agents import RunResult
-from atlas.evaluation.trial.design import Cell
-from atlas.evaluation.trial.figures import report_of
-from atlas.evaluation.trial.journal import FinishedCell
-from atlas.evaluation.trial.report import as_json
 from tests.support.browser.page import settle, shoot, tall
 from tests.support.browser.server import Serve, run_atlas
-from tests.support.records import attempts
 from tests.support.repository import REPOSITORY
-from tests.support.stores import make_store
 
 PATIENCE_MILLISECONDS = 600_000
 """How long measuring may take on a busy machine."""
@@ -120,42 +112,3 @@ def test_strictness_is_moved_with_a_preview_of_queries_and_taken_back(page: Page
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Strictness is 1 (as calibrated).")).to_be_visible()
     assert strictness_of(store) == 1
-
-
-def finished(number: int, arm: str, *, success: bool) -> FinishedCell:
-    step = {"action": f"cancel_order({number}, {arm})", "observation": "cancelled" if success else "no such order"}
-    return FinishedCell(
-        cell=Cell(task=number, repeat=0, arm=arm),
-        is_seen=False,
-        block_tokens=120 if arm == "memory" else 0,
-        shown={"experience": ("e1",)} if arm == "memory" else {},
-        result=RunResult(success=success, seconds=1.0, steps=(step,)),
-    )
-
-
-def test_the_report_of_a_trial_is_read_with_both_conversations_of_a_task(
-    page: Page, serve: Serve, store: Path, tmp_path
-):
-    tasks = [atlas.Task(f"t{number}", "", f"Cancel order {number}") for number in range(8)]
-    cells = [finished(n, arm, success=arm == "memory" or n > 5) for n in range(8) for arm in ("nothing", "memory")]
-    hashes = {"store_hash": "5" * 64, "code_hash": "c" * 64, "embedding_model": "m", "atlas": "1", "seed": 0}
-    design = {"command": ["agent"], "arms": ["nothing", "memory"], "tasks": [encode(t) for t in tasks]}
-    report = report_of(design | hashes, ["nothing", "memory"], tasks, cells, 16)
-    file = tmp_path / "report.json"
-    file.write_text(as_json(report))
-    make_store(tmp_path / "store", attempts(2))
-    page.goto(f"{serve(tmp_path / 'store')}/evaluation?evaluation_tab=Trials")
-    page.get_by_label("Report of a trial (JSON)").set_input_files(file)
-    expect(page.get_by_text("16 of 16 runs of agent at 8 tasks")).to_be_visible()
-    expect(page.get_by_text("cancel_order(0, memory)")).to_be_visible()
-    expect(page.get_by_text("cancel_order(0, nothing)")).to_be_visible()
-    expect(page.get_by_text("memory · 1 record shown, 120 tokens")).to_be_visible()
-    page.get_by_role("combobox", name="Task").click()
-    page.get_by_role("option", name="won: Cancel order 4").click()
-    expect(page.get_by_text("cancel_order(4, memory)")).to_be_visible()
-    settle(page)
-    with tall(page, 2200):
-        shoot(page, "evaluation-trial")
-    file.write_text("{}")
-    page.get_by_label("Report of a trial (JSON)").set_input_files(file)
-    expect(page.get_by_text("This is not the report of a trial.")).to_be_visible()

@@ -40,7 +40,7 @@ class RunTrace:
     block: str
     output: str
     errors: str
-    """What it wrote to standard error."""
+    """Standard error of the command."""
 
 
 class TrialJournal:

@@ -31,7 +31,7 @@ def as_json(report: TrialReport) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Design:
-    """What a report shows of a trial's design."""
+    """The part of a trial's design that a report shows."""
 
     command: tuple[str, ...]
     arms: tuple[str, ...]
