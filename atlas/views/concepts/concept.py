@@ -105,7 +105,7 @@ class ConceptDetail:
     marks: Marks
     editable: EditableConcept
     story: str
-    """What it saves and how its uses went, in trusted sentences."""
+    """Trusted sentences on what it saves and how its uses went."""
 
     facts: tuple[Fact, ...]
     background: tuple[Fact, ...]
