@@ -123,6 +123,15 @@ def test_a_concept_tells_what_it_saves_and_how_its_uses_went(memory, found_in, m
     assert concept_detail(memory, crop).story == story
 
 
+def test_steps_of_a_workflow_are_those_of_its_code_by_now(memory):
+    code = "def refund_late(order):\n    result = get_order(order)\n    return refund(result)"
+    workflow = memory.concepts.add(concept("refund_late", code, "refund an order", metadata={"workflow": True}))
+    assert concept_detail(memory, workflow).steps.whole == "1. result = get_order(order)\n2. refund(result)"
+    memory.concepts.edit(workflow, code="refund_late = refund")
+    assert concept_detail(memory, workflow).steps is None
+    assert concept_detail(memory, memory.concepts.add(concept())).steps is None
+
+
 def test_examples_that_were_run_say_so_until_the_concept_is_edited(memory):
     example = {"examples": (("crop(1)", "1"),)}
     composed = memory.concepts.add(concept(**example, metadata={"composed_by": "types"}))
