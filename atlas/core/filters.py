@@ -1,4 +1,4 @@
-"""Filters (`where`): the parser, evaluation in Python, and checks of names.
+"""Filters (`where`): the parser, evaluation in Python, checks of names, and the scope that records are filtered by.
 
 `atlas.storage.sql.filters` compiles them to SQL, and a contract test checks that both agree.
 """
@@ -14,7 +14,6 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_text
 from atlas.core.operations import Marks, Usage
-from atlas.core.scope import PREFIX as SCOPE
 
 MAX_DEPTH = 20
 """Maximum nesting of a filter, a little below the limit of SQLite's parser."""
@@ -25,6 +24,14 @@ _HOLDS = {"$eq": operator.eq, "$gt": operator.gt, "$gte": operator.ge, "$lt": op
 
 METADATA = "meta."
 """Prefix for the names of a record's own metadata, in memories with such a namespace."""
+
+SCOPE = "scope."
+"""Prefix for the names of a record's scope: the user, project, session or other group that it belongs to."""
+
+MAX_SCOPE_CHARACTERS = 200
+"""Maximum length of a value. Longer strings of an experience's metadata are not indexed."""
+
+_SCOPE_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 OF_EVERY_MEMORY = frozenset(
     [
@@ -197,3 +204,43 @@ def _parts(name: str) -> tuple[str, str]:
 
 def _without_digits(name: str) -> str:
     return re.sub(r"\d", "", name)
+
+
+def scope_metadata(scope: Mapping[str, str]) -> dict[str, str]:
+    """Return a scope, such as `{"project": "shop"}`, as metadata or as a filter: `{"scope.project": "shop"}`.
+
+    Raises:
+        InvalidInput: A name or a value is malformed.
+    """
+    for name, value in scope.items():
+        if not _SCOPE_NAME.fullmatch(name):
+            raise InvalidInput(
+                f"a scope's name should be up to 40 of a-z, 0-9 and _, such as project, but is {name!r:.80}"
+            )
+        if not isinstance(value, str) or not value.strip() or len(value) > MAX_SCOPE_CHARACTERS:
+            raise InvalidInput(
+                f"the scope {name!r} should be a string of 1 to {MAX_SCOPE_CHARACTERS} characters, but is {value!r:.80}"
+            )
+    return {f"{SCOPE}{name}": value for name, value in scope.items()}
+
+
+def scope_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a record's metadata that is its scope. Empty for metadata that a check is still to refuse."""
+    if not isinstance(metadata, Mapping):
+        return {}
+    return {name: value for name, value in metadata.items() if isinstance(name, str) and name.startswith(SCOPE)}
+
+
+def shared_scope(metadatas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the scope that all of some records share, as metadata. What is derived from them has it."""
+    scopes = [scope_of(metadata) for metadata in metadatas]
+    if not scopes:
+        return {}
+    first, *others = scopes
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
+
+
+def with_shared_scope(metadata: Mapping[str, Any], sources: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return metadata whose scope is replaced by the one that its sources share."""
+    unscoped = {name: value for name, value in metadata.items() if name not in scope_of(metadata)}
+    return {**unscoped, **shared_scope(sources)}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import Cancelled, InvalidInput
-from atlas.core.scope import shared_scope
+from atlas.core.filters import shared_scope
 from atlas.core.types import CodeConcept, Experience, Trajectory
 from atlas.infra.bridge import call, in_thread
 from atlas.learning.compression import Abstraction, Compression, compress

@@ -10,8 +10,8 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.exchange import ExportedExperience
+from atlas.core.filters import shared_scope
 from atlas.core.operations import NO_MARKS, NO_USAGE
-from atlas.core.scope import shared_scope
 from atlas.core.types import Experience, JournalEntry, Outcome, Step, Strategy, Task, Trajectory, VerificationSpec
 from atlas.memory.base.marks import check_own_under_review
 from atlas.memory.base.records import METADATA

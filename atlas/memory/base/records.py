@@ -10,9 +10,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from atlas.core.errors import InvalidInput, PlanOutdated, RecordChanged
-from atlas.core.filters import filter_notes
+from atlas.core.filters import SCOPE, filter_notes
 from atlas.core.operations import Marks, TrashedRecord, Usage
-from atlas.core.scope import PREFIX as SCOPE
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import EncodedText, encode_texts
 from atlas.infra.secrets import without_secrets

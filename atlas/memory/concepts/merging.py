@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from atlas.core.errors import InvalidInput
+from atlas.core.filters import with_shared_scope
 from atlas.core.operations import Marks
-from atlas.core.scope import with_shared_scope
 from atlas.core.types import CodeConcept
 from atlas.memory.base.merging import GroupsPlan, joined, lineage, merged_marks, merged_row
 from atlas.memory.concepts.records import PYTHON, called_names, defined_names, merged_hashes, to_entry

@@ -13,9 +13,9 @@ from typing import Any
 
 from atlas.core.codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput
+from atlas.core.filters import scope_of
 from atlas.core.json_values import check_text, dump
 from atlas.core.operations import Usage
-from atlas.core.scope import scope_of
 from atlas.core.types import BY_RULES, CodeConcept
 from atlas.learning.rewrite import normal_forms
 from atlas.learning.terms.names import bound_names

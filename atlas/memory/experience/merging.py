@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from atlas.core.errors import InvalidInput
+from atlas.core.filters import with_shared_scope
 from atlas.core.operations import Marks
-from atlas.core.scope import with_shared_scope
 from atlas.core.types import OUTCOMES as OUTCOMES
 from atlas.core.types import Experience
 from atlas.memory.base.merging import GroupsPlan, joined, lineage, merged_marks, merged_row

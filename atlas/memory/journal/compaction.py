@@ -13,9 +13,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from atlas.core.errors import PlanOutdated
+from atlas.core.filters import scope_of, shared_scope
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.json_values import dump
-from atlas.core.scope import scope_of, shared_scope
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.bridge import run
 from atlas.llm.prompts.journal_summary import JOURNAL_SUMMARY

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.scope import scope_of
+from atlas.core.filters import scope_of
 from atlas.core.types import JournalEntry
 from atlas.infra.secrets import scrub_text
 from atlas.memory.base.marks import check_own_under_review

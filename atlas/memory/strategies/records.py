@@ -10,9 +10,9 @@ from typing import Any
 
 from atlas.core.codec import check_parameters, decode_strategy, encode_strategy
 from atlas.core.errors import InvalidInput
+from atlas.core.filters import scope_of, with_shared_scope
 from atlas.core.json_values import check_text, dump
 from atlas.core.operations import Use
-from atlas.core.scope import scope_of, with_shared_scope
 from atlas.core.types import Strategy
 from atlas.memory.base.merging import joined, lineage
 from atlas.memory.base.records import Entry, filterable

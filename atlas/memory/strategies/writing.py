@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import AtlasError, InvalidInput, LLMError, PlanOutdated
-from atlas.core.scope import scope_of
+from atlas.core.filters import scope_of
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Strategy, Trajectory, Vectors
 from atlas.infra.bridge import call

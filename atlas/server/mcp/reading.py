@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from atlas.core.errors import InvalidInput
+from atlas.core.filters import scope_metadata
 from atlas.core.hits import Hit, Retrieval
 from atlas.core.operations import ANY_OPERATION, Operation, Operations
-from atlas.core.scope import scope_metadata
 from atlas.core.types import Experience
 from atlas.core.unseen import shown_id
 from atlas.memory.context import omission_line, task_to_ask

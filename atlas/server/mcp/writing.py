@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid5
 
+from atlas.core.filters import scope_metadata
 from atlas.core.operations import Operations
-from atlas.core.scope import scope_metadata
 from atlas.core.types import Outcome, Step, Strategy, Task, Trajectory, new_id
 from atlas.core.unseen import shown_id
 from atlas.infra.actor import actor_name, is_under_review

@@ -8,7 +8,7 @@ import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput
-from atlas.core.scope import scope_metadata
+from atlas.core.filters import scope_metadata
 from atlas.core.types import CodeConcept, Strategy
 from atlas.learning.strategies import StitchCompressionStrategy
 from atlas.memory.open import open_memory
