@@ -10,8 +10,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import atlas
+from atlas.core.schema import encode
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.evaluation.job import EvaluationFile, evaluate_now
+from atlas.evaluation.trial.agents import RunResult
+from atlas.evaluation.trial.design import Cell
+from atlas.evaluation.trial.figures import report_of
+from atlas.evaluation.trial.journal import FinishedCell
+from atlas.evaluation.trial.report import as_json
 from atlas.jobs.artefact import CACHE
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.profiles import DEFAULT
@@ -384,3 +390,35 @@ def test_strictness_is_previewed_applied_undone_and_one_click_from_the_calibrate
     app.button(key="evaluation_strictness_calibrated").click().run()
     assert strictness_of(tmp_path) == 1
     assert_no_problem(app)
+
+
+def trial_report() -> str:
+    cells = [
+        FinishedCell(
+            cell=Cell(task=number, repeat=0, arm=arm),
+            is_seen=False,
+            block_tokens=0,
+            shown={},
+            result=RunResult(success=arm == "memory", seconds=1.0, solution="pay first"),
+        )
+        for number in range(8)
+        for arm in ("nothing", "memory")
+    ]
+    tasks = [atlas.Task(f"t{number}", "", f"{HOSTILE} {number}") for number in range(8)]
+    hashes = {"store_hash": "5" * 64, "code_hash": "c" * 64, "embedding_model": "m", "atlas": "1", "seed": 0}
+    arms = ["nothing", "memory"]
+    design = {"command": ["agent"], "arms": arms, "tasks": [encode(task) for task in tasks], **hashes}
+    return as_json(report_of(design, arms, tasks, cells, 16))
+
+
+def test_the_report_of_a_trial_is_drawn_from_its_file(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(2))
+    app = dashboard(tmp_path, "evaluation", evaluation_tab="Trials")
+    app.file_uploader(key="evaluation_trial").upload("report.json", trial_report().encode(), "application/json").run()
+    assert "16 of 16 runs of agent at 8 tasks" in texts(app)
+    assert list(app.dataframe[0].value["arm"]) == ["nothing", "memory"]
+    assert app.dataframe[1].value["difference"][0].startswith("+100")
+    assert app.selectbox[1].options[0] == f"won: {HOSTILE} 0"
+    assert_no_problem(app)
+    app.file_uploader(key="evaluation_trial").set_value(("report.json", b"{}", "application/json")).run()
+    assert "This is not the report of a trial." in texts(app)
