@@ -91,5 +91,7 @@ class _Socket:
             self._is_running = True
             if not message.metadata.run.fragment_ids:
                 self._page = message.new_session.page_script_hash
+        elif kind == "navigation":  # names the page of an address, which the run did not know when it began
+            self._page = message.navigation.page_script_hash
         elif kind == "script_finished":
             self._is_running = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN

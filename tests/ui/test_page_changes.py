@@ -91,3 +91,10 @@ def test_a_click_on_a_part_of_the_page_that_was_left_counts_on_the_new_one():
 def test_it_runs_again_where_a_requested_run_never_began():
     drawn = [draw("a"), begun("a"), DONE, click("a")]
     assert passed_on(*drawn, *[tick("a")] * (MAX_SKIPPED + 1)) == [draw("a"), click("a"), tick("a")]
+
+
+def test_the_page_of_an_address_is_known_by_the_navigation():
+    found = ForwardMsg(navigation={"page_script_hash": "curate"})
+    assert passed_on(draw(""), begun("main"), found, DONE, click("curate"), DONE_PART, tick("curate")) == [
+        draw(""), click("curate"), tick("curate"),
+    ]  # fmt: skip
