@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from tests.support.browser.curation import record_curation
 from tests.support.browser.page import REST, settle
@@ -39,8 +39,8 @@ IN_DARK = ("map",)
 
 SIZE: ViewportSize = {"width": 1440, "height": 900}
 RECORDED_SIZE: ViewportSize = {"width": 1200, "height": 780}
-PATIENCE = 120_000
-"""Milliseconds that a page may take to come to rest."""
+PATIENCE = 300_000
+"""Milliseconds that a page may take to come to rest, and to measure what it shows."""
 
 
 def main() -> None:
@@ -49,6 +49,7 @@ def main() -> None:
     if chromium is None:
         sys.exit("expected Chromium on this machine; install it: apt-get install chromium")
     PICTURES.mkdir(parents=True, exist_ok=True)
+    expect.set_options(timeout=PATIENCE)
     with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
         store = Path(directory) / "sample"
         run_atlas(store, "init", "--sample", str(REPOSITORY / "sample_data"))
@@ -96,6 +97,7 @@ def _take(page: Page, address: str, name: str) -> None:
     if name.startswith("map"):  # it is laid out in a process of its own
         page.wait_for_function("() => globalThis.atlasMap?.look().view.scale > 0")
         settle(page)
+    expect(page.get_by_text("You can leave this page.")).to_have_count(0)  # its figures are measured
     page.screenshot(path=PICTURES / f"{name}.png")
 
 
