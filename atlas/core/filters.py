@@ -231,6 +231,15 @@ def scope_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in metadata.items() if isinstance(name, str) and name.startswith(SCOPE)}
 
 
+def checked_scope(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Return the scope of a new record's metadata.
+
+    Raises:
+        InvalidInput: A name or a value of the scope is malformed.
+    """
+    return scope_metadata({name.removeprefix(SCOPE): value for name, value in scope_of(metadata).items()})
+
+
 def shared_scope(metadatas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the scope that all of some records share, as metadata. What is derived from them has it."""
     scopes = [scope_of(metadata) for metadata in metadatas]

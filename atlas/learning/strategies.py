@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import Cancelled, InvalidInput
-from atlas.core.filters import shared_scope
+from atlas.core.filters import scope_of, shared_scope
+from atlas.core.json_values import dump
 from atlas.core.types import CodeConcept, Experience, Trajectory
 from atlas.infra.bridge import call, in_thread
 from atlas.learning.compression import Abstraction, Compression, compress
@@ -178,7 +179,8 @@ class ProvenCompression:
                 progress=progress,
                 cancelled=cancelled,
             )
-            concepts, existing = await self._name_concepts(compression, programs, library, cancelled)
+            metadatas = {attempt.id: attempt.metadata for attempt in attempts}
+            concepts, existing = await self._name_concepts(compression, programs, metadatas, library, cancelled)
             rewritings = await asyncio.to_thread(
                 rewritten_programs, compression, programs, concepts, verifier, verifying
             )
@@ -191,9 +193,8 @@ class ProvenCompression:
             workflows = await asyncio.to_thread(workflows_of, attempts, taken)
             replayed = await asyncio.to_thread(_replayed, workflows, library, sandbox, cancelled)
         learned = [*(_describe(item, concepts, existing, rewritings) for item in compression.abstractions), *replayed]
-        scopes = {attempt.id: attempt.metadata for attempt in attempts}
         return Proposal(
-            learned=tuple(_with_scope(_record_proof(item), scopes) for item in learned),
+            learned=tuple(map(_record_proof, learned)),
             rewritings=tuple(rewritings),
             compression=compression,
             dropped=extraction.dropped,
@@ -203,6 +204,7 @@ class ProvenCompression:
         self,
         compression: Compression,
         programs: Mapping[str, Program],
+        metadatas: Mapping[str, Mapping[str, Any]],
         library: Sequence[CodeConcept],
         cancelled: IsCancelled | None,
     ) -> tuple[dict[str, CodeConcept], set[str]]:
@@ -213,14 +215,15 @@ class ProvenCompression:
         placeholders = {abstraction.name for abstraction in compression.abstractions}
         tasks = {program.description for program in programs.values()}
         documenter = self.documenter or HeuristicDocumenter(reserved, tasks, placeholders)
-        by_shape = {shape(concept.code): concept for concept in library if concept.language == "python"}
+        by_shape = _by_shape(library)
         concepts: dict[str, CodeConcept] = {}
         existing: set[str] = set()
         for abstraction in compression.abstractions:
             if cancelled is not None and cancelled():
                 raise Cancelled("naming the concepts was cancelled; nothing was changed")
-            unnamed = _concept(abstraction, concepts)
-            match = by_shape.get(shape(unnamed.code))
+            scope = shared_scope(metadatas.get(attempt_id, {}) for attempt_id in abstraction.uses)
+            unnamed = _concept(abstraction, concepts, scope)
+            match = by_shape.get(_shape(unnamed))
             if match is not None:
                 existing.add(abstraction.name)
                 concepts[abstraction.name] = match
@@ -274,16 +277,13 @@ class LLMCompressionStrategy(ProvenCompression):
         )
 
 
-def _with_scope(learned: LearnedConcept, metadatas: Mapping[str, Mapping[str, Any]]) -> LearnedConcept:
-    """Return a new concept with the scope that all attempts it was found in share.
+def _by_shape(library: Sequence[CodeConcept]) -> dict[tuple[str, str], CodeConcept]:
+    return {_shape(concept): concept for concept in library if concept.language == "python"}
 
-    Args:
-        metadatas: The attempts' metadata, by id.
-    """
-    scope = shared_scope(metadatas.get(attempt_id, {}) for attempt_id in learned.concept.found_in)
-    if learned.is_known or not scope:
-        return learned
-    return replace(learned, concept=replace(learned.concept, metadata={**learned.concept.metadata, **scope}))
+
+def _shape(concept: CodeConcept) -> tuple[str, str]:
+    """Return the shape of a concept's code, and its scope: each scope has concepts of its own."""
+    return shape(concept.code), dump(scope_of(concept.metadata))
 
 
 def _verification_progress(progress: StageProgress | None) -> Progress | None:
@@ -299,7 +299,7 @@ def _call_by_name(code: str, names: Mapping[str, str]) -> str:
         return "\n".join([*(f"{old} = {new}" for old, new in names.items() if old != new), "", "", code])
 
 
-def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:
+def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept], scope: Mapping[str, Any]) -> CodeConcept:
     """Return an abstraction as a concept under its placeholder, which calls the others by their names."""
     earlier = [placeholder for placeholder in abstraction.calls if placeholder in concepts]
     names = {placeholder: function_name(concepts[placeholder]) for placeholder in earlier}
@@ -314,6 +314,7 @@ def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> C
             "n_tasks": abstraction.n_tasks,
             "saving": abstraction.saving,
             **({"tools": list(abstraction.needs)} if abstraction.needs else {}),
+            **scope,
         },
     )
 
@@ -381,16 +382,17 @@ def _replayed(
     workflows: Sequence[Workflow], library: Sequence[CodeConcept], sandbox: Sandbox, cancelled: IsCancelled | None
 ) -> list[LearnedConcept]:
     """Return workflows as concepts, each proven by the calls of its runs that it makes again."""
-    by_shape = {shape(concept.code): concept for concept in library if concept.language == "python"}
+    by_shape = _by_shape(library)
     tests = [(each.code, each.test(number)) for each in workflows for number in range(len(each.runs))]
     results = iter(sandbox.run_all(tests, is_cancelled=cancelled))
     learned = []
     for workflow in workflows:
         outcomes = [next(results).outcome for _ in workflow.runs]
-        match = by_shape.get(shape(workflow.code))
+        concept = workflow.concept()
+        match = by_shape.get(_shape(concept))
         learned.append(
             LearnedConcept(
-                concept=match or workflow.concept(),
+                concept=match or concept,
                 saving=workflow.saving,
                 arity=len(workflow.arguments[0]),
                 n_tasks=workflow.n_tasks,

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from atlas.core.filters import shared_scope
 from atlas.core.types import BY_RULES, CodeConcept, Experience, Strategy, Trajectory
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.names import unused_name
@@ -124,6 +125,7 @@ class Workflow:
                 "n_tasks": self.n_tasks,
                 "saving": self.saving,
                 "tools": list(self.tools),
+                **shared_scope(run.attempt.metadata for run in self.runs),
                 "documented_by": BY_RULES,
                 WORKFLOW: True,
             },

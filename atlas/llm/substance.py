@@ -78,8 +78,9 @@ class Basis:
     @cached_property
     def examples(self) -> set[tuple[str, ...]]:
         """The words of each text in the example of an answer that only the instructions have, however short it is."""
-        texts = (text for text in _QUOTED.findall(self.instructions) if not any(text in one for one in self.sources))
-        return {tuple(_words(text)) for text in texts}
+        sources = [f" {' '.join(_words(source))} " for source in self.sources]
+        texts = {tuple(_words(text)) for text in _QUOTED.findall(self.instructions)}
+        return {words for words in texts if words and not any(f" {' '.join(words)} " in source for source in sources)}
 
     @cached_property
     def copies(self) -> set[tuple[str, ...]]:

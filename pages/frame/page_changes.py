@@ -6,6 +6,8 @@ more change of page, and clears the page that it has just drawn. A part that run
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -15,7 +17,10 @@ MAX_BYTES = 50_000
 """Messages to the browser that are longer hold contents of a page. They neither begin nor end a run."""
 
 MAX_SKIPPED = 30
-"""Runs by the clock that are skipped in a row, in case a requested run never began."""
+"""Runs by the clock that are skipped in a row at most."""
+
+MAX_AWAITED = 3
+"""Those that are skipped at most for a requested run of a part, as Streamlit drops the request if the part is gone."""
 
 
 class PageChangeMiddleware:
@@ -42,7 +47,8 @@ class _Socket:
         """Streamlit's hash of the page that was drawn last, or is being drawn."""
 
         self._is_running = False
-        """True from the request of a run to its end."""
+        self._n_awaited = 0
+        """Runs by the clock that are still skipped for a requested run that has not begun."""
 
         self._n_skipped = 0
 
@@ -61,7 +67,8 @@ class _Socket:
         """Send a message to the browser, and note which run it begins or ends."""
         content = message.get("bytes")
         if content is not None and len(content) <= MAX_BYTES:
-            self._follow(ForwardMsg.FromString(content))
+            with suppress(DecodeError):
+                self._follow(ForwardMsg.FromString(content))
         await self._send(message)
 
     def _passed_on(self, content: bytes) -> bytes | None:
@@ -74,11 +81,13 @@ class _Socket:
             return content
         request = message.rerun_script
         is_stale = bool(request.fragment_id and self._page and request.page_script_hash != self._page)
-        if request.is_auto_rerun and (is_stale or self._is_running) and self._n_skipped < MAX_SKIPPED:
+        is_busy = is_stale or self._is_running or self._n_awaited > 0
+        if request.is_auto_rerun and is_busy and self._n_skipped < MAX_SKIPPED:
             self._n_skipped += 1
+            self._n_awaited = max(0, self._n_awaited - 1)
             return None
         self._n_skipped = 0
-        self._is_running = True
+        self._n_awaited = MAX_AWAITED if request.fragment_id else MAX_SKIPPED
         if not is_stale:
             return content
         request.page_script_hash = self._page
@@ -88,7 +97,7 @@ class _Socket:
     def _follow(self, message: ForwardMsg) -> None:
         kind = message.WhichOneof("type")
         if kind == "new_session":
-            self._is_running = True
+            self._is_running, self._n_awaited = True, 0
             if not message.metadata.run.fragment_ids:
                 self._page = message.new_session.page_script_hash
         elif kind == "navigation":  # names the page of an address, which the run did not know when it began

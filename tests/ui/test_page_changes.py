@@ -7,7 +7,7 @@ import asyncio
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.frame.page_changes import MAX_SKIPPED, PageChangeMiddleware
+from pages.frame.page_changes import MAX_AWAITED, PageChangeMiddleware
 
 DONE = ForwardMsg(script_finished=ForwardMsg.FINISHED_SUCCESSFULLY)
 DONE_EARLY = ForwardMsg(script_finished=ForwardMsg.FINISHED_EARLY_FOR_RERUN)
@@ -88,13 +88,33 @@ def test_a_click_on_a_part_of_the_page_that_was_left_counts_on_the_new_one():
     ]  # fmt: skip
 
 
-def test_it_runs_again_where_a_requested_run_never_began():
+def test_the_end_of_an_earlier_run_does_not_let_it_run_before_a_requested_page_is_drawn():
+    drawn = [draw("a"), begun("a"), DONE, click("a"), begun("a", "palette")]
+    assert passed_on(*drawn, draw("b"), DONE_PART, tick("a"), begun("b"), DONE, tick("b")) == [
+        draw("a"), click("a"), draw("b"), tick("b"),
+    ]  # fmt: skip
+
+
+def test_it_runs_again_after_a_click_on_a_part_that_is_gone():
     drawn = [draw("a"), begun("a"), DONE, click("a")]
-    assert passed_on(*drawn, *[tick("a")] * (MAX_SKIPPED + 1)) == [draw("a"), click("a"), tick("a")]
+    assert passed_on(*drawn, *[tick("a")] * (MAX_AWAITED + 1)) == [draw("a"), click("a"), tick("a")]
+
+
+def test_a_frame_that_is_no_message_is_sent_all_the_same():
+    shown = []
+
+    async def app(scope, receive, send) -> None:
+        await send({"type": "websocket.send", "bytes": b"\xff\xff"})
+
+    async def send(message) -> None:
+        shown.append(message["bytes"])
+
+    asyncio.run(PageChangeMiddleware(app)({"type": "websocket"}, None, send))
+    assert shown == [b"\xff\xff"]
 
 
 def test_the_page_of_an_address_is_known_by_the_navigation():
     found = ForwardMsg(navigation={"page_script_hash": "curate"})
-    assert passed_on(draw(""), begun("main"), found, DONE, click("curate"), DONE_PART, tick("curate")) == [
+    assert passed_on(draw(""), begun("main"), found, DONE, click("curate"), begun("curate", "palette"), DONE_PART, tick("curate")) == [
         draw(""), click("curate"), tick("curate"),
     ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from atlas.core.errors import InvalidInput, PlanOutdated, RecordChanged
-from atlas.core.filters import SCOPE, filter_notes
+from atlas.core.filters import SCOPE, checked_scope, filter_notes
 from atlas.core.operations import Marks, TrashedRecord, Usage
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import EncodedText, encode_texts
@@ -338,7 +338,11 @@ def filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the filterable part of a record's metadata: strings, numbers, booleans and lists of these.
 
     Names get the prefix `meta.`, except those of a scope, which every memory filters by.
+
+    Raises:
+        InvalidInput: The scope is malformed.
     """
+    checked_scope(metadata)
     return {
         name if name.startswith(SCOPE) else f"{METADATA}{name}": value
         for name, value in metadata.items()

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from atlas.core.codec import encode_experience
+from atlas.core.filters import checked_scope
 from atlas.core.json_values import Json, dump, to_text
 from atlas.core.types import Experience, Task, Trajectory
 from atlas.memory.base.merging import lineage
@@ -119,7 +120,12 @@ FIELDS = frozenset(
 
 
 def to_metadata(experience: Experience) -> dict[str, Any]:
-    """Return the stored metadata of an experience: keys to filter and sort by, and the whole as `content`."""
+    """Return the stored metadata of an experience: keys to filter and sort by, and the whole as `content`.
+
+    Raises:
+        InvalidInput: The scope in its metadata is malformed.
+    """
+    checked_scope(experience.metadata)
     outcome, encoded = experience.outcome, encode_experience(experience)
     derived = {
         "title": title_of(experience.task),

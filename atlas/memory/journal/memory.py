@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from atlas.core.filters import checked_scope
 from atlas.core.journal_codec import TIERS, check_given
 from atlas.core.settings import RankingWeights
 from atlas.core.types import JournalEntry, Link
@@ -142,6 +143,7 @@ class Journal(Memory[JournalEntry]):
         Raises `InvalidInput` for an invalid value, and `NotFound` if a linked entry does not exist.
         """
         check_given(entry_type, content, metadata, links)
+        checked_scope(metadata or {})
         texts = self.types.recall(self._store.notes())
         kind, now = self.types[entry_type], self._clock.now()
         place = place_after_all(self._store, instant(now))

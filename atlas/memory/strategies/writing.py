@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import AtlasError, InvalidInput, LLMError, PlanOutdated
-from atlas.core.filters import scope_of
+from atlas.core.filters import checked_scope, scope_of
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Strategy, Trajectory, Vectors
 from atlas.infra.bridge import call
@@ -290,10 +290,9 @@ class StrategyWriter:
         with self.store.reading():
             if not self.store.count():
                 return []
-            vector = encode(trajectory.task.description)
-            return self.read(
-                self.store.get(self.store.query(vector, MAX_SHOWN, scope_of(trajectory.metadata) or None).ids)
-            )
+            vector, scope = encode(trajectory.task.description), checked_scope(trajectory.metadata)
+            near = self.read(self.store.get(self.store.query(vector, MAX_SHOWN, scope or None).ids))
+            return [strategy for strategy in near if scope_of(strategy.metadata) == scope]
 
     def _known_sources(self) -> set[str]:
         """Return the ids of attempts that are sources of strategies."""

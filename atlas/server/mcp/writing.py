@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid5
 
 from atlas.core.filters import scope_metadata
+from atlas.core.json_values import dump
 from atlas.core.operations import Operations
 from atlas.core.types import Outcome, Step, Strategy, Task, Trajectory, new_id
 from atlas.core.unseen import shown_id
@@ -39,8 +40,10 @@ def store_attempt(
     `scope`, such as {"project": "shop"}, says what it belongs to.
     """
     actor = actor_name(memory.storage.settings.actor)
-    trajectory_id = uuid5(_ATTEMPTS, f"{actor}\n{attempt_id}").hex if attempt_id else new_id()
-    metadata: dict[str, Any] = {**scope_metadata(scope or {}), **({"solution": solution} if solution else {})}
+    scoped = scope_metadata(scope or {})
+    named = "\n".join([actor, attempt_id, *([dump(scoped)] if scoped else [])])
+    trajectory_id = uuid5(_ATTEMPTS, named).hex if attempt_id else new_id()
+    metadata: dict[str, Any] = {**scoped, **({"solution": solution} if solution else {})}
     if used is not None:
         metadata["used"] = by_memory([place_of(memory, record_id) for record_id in used])
     stored = memory.store_once(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -57,6 +58,13 @@ def test_an_answer_without_substance_is_refused(answer, fault):
 def test_words_of_the_question_that_the_data_hold_as_well_are_no_echo():
     words = "what was to be done, in one or two sentences, with the words"
     check({"title": f"They asked {words}"}, Basis(instructions=BASIS.instructions, sources=[f"Tell me {words}."]))
+
+
+def test_a_text_of_the_example_is_refused_unless_the_data_have_its_words():
+    basis = replace(BASIS, instructions='A good answer: {"title": "Broken exports"}')
+    with pytest.raises(InvalidInput, match="title repeats the question"):
+        check({"title": "broken exports"}, basis)
+    check({"title": "Broken exports"}, replace(basis, sources=["repair broken exports of the shop"]))
 
 
 def test_a_fault_may_be_repeated_only_where_it_quotes_the_answer():

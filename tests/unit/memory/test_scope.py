@@ -10,6 +10,7 @@ import atlas
 from atlas.core.errors import InvalidInput
 from atlas.core.filters import scope_metadata
 from atlas.core.types import CodeConcept, Strategy
+from atlas.infra.bridge import run
 from atlas.learning.strategies import StitchCompressionStrategy
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystemImpl
@@ -96,6 +97,57 @@ def test_the_strategy_of_an_attempt_has_its_scope_and_joins_no_other(memory):
     written = memory.strategies.get_many(memory.strategies.ids())
     assert sorted(str(s.metadata.get("scope.project")) for s in written) == ["None", "bank", "shop"]
     assert sorted(len(strategy.sources) for strategy in written) == [1, 1, 2]
+
+
+def test_a_model_sees_the_strategies_of_an_attempt_s_own_scope(memory):
+    ann = SHOP | scope_metadata({"user": "ann"})
+    for scope in (ann, BANK, {}):
+        memory.strategies.add(Strategy(situation=TASK, suggestion="Ask first.", title=str(scope), metadata=scope))
+    shown: list[list[str]] = []
+
+    class Informed(Describing):
+        def abstract_beside(self, trajectory, known):
+            shown.append([strategy.title for strategy in known])
+            return Strategy(situation=trajectory.task.description, suggestion="Look it up.")
+
+    memory.strategies.abstractor = Informed()
+    for scope in (SHOP, BANK, {}):
+        memory.strategies.write(attempt(TASK, task_id=str(scope), solution="refund()", **scope))
+    assert shown == [[], [str(BANK)], [str({})]]
+
+
+def test_each_project_learns_a_concept_of_its_own(memory):
+    def learned(scope: dict[str, str]) -> list[str]:
+        solved = [
+            attempt(f"Sum the rows above {n}", solution=PROGRAM.format(least=n, tail=f" + {n}"), **scope)
+            for n in range(4)
+        ]
+        library = memory.concepts.get_many(memory.concepts.ids())
+        proposal = run(StitchCompressionStrategy().propose(solved, library))
+        return memory.concepts.add_many(proposal.concepts)
+
+    assert learned(SHOP)
+    assert learned(BANK)
+    assert not learned(SHOP)
+
+
+def test_an_attempt_of_one_name_in_two_projects_is_two_over_mcp(memory):
+    for project in ("shop", "bank", "shop"):
+        store_attempt(memory, TASK, ["refund()"], True, attempt_id="run-1", scope={"project": project})
+    assert memory.experience.count(SHOP) == memory.experience.count(BANK) == 1
+
+
+@pytest.mark.parametrize("value", [["a", "b"], {"$ne": "shop"}, None, 7, "x" * 300])
+def test_no_memory_stores_a_malformed_scope(memory, value):
+    scope = {"scope.project": value}
+    for store in (
+        lambda: memory.store(attempt(TASK, **scope)),
+        lambda: memory.strategies.add(Strategy(situation=TASK, suggestion="Ask.", metadata=scope)),
+        lambda: memory.concepts.add_many([CodeConcept(name="refund", description=TASK, code=CODE, metadata=scope)]),
+        lambda: memory.journal.add("observation", TASK, generation=1, metadata=scope),
+    ):
+        with pytest.raises(InvalidInput, match="the scope 'project' should be a string of 1 to 200 characters"):
+            store()
 
 
 def test_a_merged_record_has_the_scope_that_all_its_sources_share(memory):
