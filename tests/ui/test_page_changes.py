@@ -115,6 +115,7 @@ def test_a_frame_that_is_no_message_is_sent_all_the_same():
 
 def test_the_page_of_an_address_is_known_by_the_navigation():
     found = ForwardMsg(navigation={"page_script_hash": "curate"})
-    assert passed_on(draw(""), begun("main"), found, DONE, click("curate"), begun("curate", "palette"), DONE_PART, tick("curate")) == [
+    opened = [draw(""), begun("main"), found, DONE]
+    assert passed_on(*opened, click("curate"), begun("curate", "palette"), DONE_PART, tick("curate")) == [
         draw(""), click("curate"), tick("curate"),
     ]  # fmt: skip
