@@ -73,29 +73,40 @@ class TrajectoryAttribution:
 
     def __init__(self, most_tasks: int = MAX_TASKS) -> None:
         self._most_tasks = most_tasks
-        self._deliveries: OrderedDict[tuple[str, str], _Delivery] = OrderedDict()
+        self._deliveries: OrderedDict[tuple[str, str, str], _Delivery] = OrderedDict()
         self._lock = threading.Lock()
 
-    def note(self, task: Task, retrieved: Ids, coin: Coin | None = None) -> None:
-        """Remember the records given to an agent for a task, replacing earlier ones, and the coin that was tossed."""
+    def note(
+        self, task: Task, retrieved: Ids, coin: Coin | None = None, *, attempt: str = "", keeps_coin: bool = False
+    ) -> None:
+        """Remember the records given to an agent for an attempt at a task, replacing earlier ones, and its coin.
+
+        Args:
+            attempt: Id of the attempt, if it is known before it is stored.
+            keeps_coin: Whether the coin that was tossed for an earlier search stays.
+        """
+        key = (*_key(task), attempt)
         with self._lock:
-            before = self._deliveries.pop(_key(task), _NO_DELIVERY)
-            self._deliveries[_key(task)] = _Delivery(retrieved, coin or before.coin)
+            before = self._deliveries.pop(key, _NO_DELIVERY)
+            self._deliveries[key] = _Delivery(retrieved, before.coin if keeps_coin else coin)
             while len(self._deliveries) > self._most_tasks:
                 self._deliveries.popitem(last=False)
 
     def marked(self, trajectory: Trajectory) -> Trajectory:
         """Return an attempt with the mark of the coin that was tossed for it, unless it has one."""
         with self._lock:
-            coin = self._deliveries.get(self._found(trajectory.task), _NO_DELIVERY).coin
+            coin = self._deliveries.get(self._found(trajectory), _NO_DELIVERY).coin
         if coin is None:
             return trajectory
         return replace(trajectory, metadata={**coin.metadata, **trajectory.metadata})
 
-    def _found(self, task: Task) -> tuple[str, str]:
-        """Return the key of a task, or that of its description where that alone was asked for."""
-        key, nameless = _key(task), _key(replace(task, id=""))
-        return nameless if key not in self._deliveries and nameless in self._deliveries else key
+    def _found(self, trajectory: Trajectory) -> tuple[str, str, str]:
+        """Return the key of what was given for an attempt: by its id, else the latest for its task or description."""
+        task = trajectory.task
+        of_task = (_key(task), _key(replace(task, id="")))
+        named = [(*key, trajectory.id) for key in of_task]
+        latest = [key for wanted in of_task for key in reversed(self._deliveries) if key[:2] == wanted]
+        return next((key for key in (*named, *latest) if key in self._deliveries), named[0])
 
     def take(self, trajectory: Trajectory) -> Attribution:
         """Return the records that an attempt used, and forget the searches for its task.
@@ -105,7 +116,7 @@ class TrajectoryAttribution:
         is a full id or a prefix at least as long as a context block shows. An empty list means that no record was used.
         """
         with self._lock:
-            retrieved = self._deliveries.pop(self._found(trajectory.task), _NO_DELIVERY).retrieved
+            retrieved = self._deliveries.pop(self._found(trajectory), _NO_DELIVERY).retrieved
         stated = trajectory.metadata.get("used")
         if stated is None:
             return Attribution(used=named_or_all(retrieved, trajectory.steps, trajectory.metadata.get("solution")))
@@ -133,7 +144,8 @@ def _is_in(record_id: str, words: str) -> bool:
         return False
     shown = shown_id(record_id)
     is_telling = len(shown) >= SHORT_ID and any(map(str.isdigit, shown))
-    return is_telling and re.search(rf"(?<!\w){re.escape(shown.removesuffix('…'))}", words) is not None
+    end = r"(?![\w-])" if shown == record_id else ""  # a shortened id is the beginning of one
+    return is_telling and re.search(rf"(?<!\w){re.escape(shown.removesuffix('…'))}{end}", words) is not None
 
 
 @dataclass(slots=True)

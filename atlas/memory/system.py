@@ -347,8 +347,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             by_words: Whether words alone are looked for, so that no embedding model is needed.
             holdout: Share of attempts, from 0 to below 1, that a coin gives an empty block. The attempt is marked when
                 it is stored, and `memory_effect` compares both sides. None for `Settings.holdout`, which is 0.
-            attempt: Name of the attempt that the coin is tossed for. By default the number of stored attempts at the
-                task, so that the coin is tossed once between two of them.
+            attempt: Id that the attempt will be stored with, for which the coin is tossed. By default the coin is
+                tossed for the number of stored attempts at the task, so once between two of them.
 
         Raises:
             InvalidInput: k is below 1, the budget is negative, `holdout` is no such share, or what `query` refuses.
@@ -359,11 +359,11 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         counter = counter_of(None) if by_words else self.token_counter
         coin = self._coin(task, holdout, attempt)
         if coin is not None and coin.is_held_out:
-            self._attribution.note(task, {}, coin)
+            self._attribution.note(task, {}, coin, attempt=attempt)
             return held_out(coin, counter, budget_tokens)
         result = result_of(search(self._memories, self._storage, task, k))
         block = build_context(result, counter, budget_tokens, by_words=by_words, tools=tools_of(task))
-        self._attribution.note(task, block.credited, coin)
+        self._attribution.note(task, block.credited, coin, attempt=attempt)
         return replace(block, coin=coin)
 
     abuild_context = twin(build_context)
@@ -513,7 +513,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
     ) -> MemoryQueryResult:
         result = result_of(outcomes)
         if count_retrieval:
-            self._attribution.note(task, result.ids)
+            self._attribution.note(task, result.ids, keeps_coin=True)
         return result
 
     def close(self) -> None:

@@ -59,7 +59,7 @@ def run_command(
     `cost`, `model`, `solution` and `steps`. A judge's exit code decides over both.
 
     Args:
-        directory: Of this run alone: for the task, the block and what the command and the judge write.
+        directory: Of this run alone: for the task, the block and the outputs of the command and the judge.
 
     Raises:
         InvalidInput: The command or the judge cannot be started.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -164,3 +165,18 @@ def test_the_effect_survives_a_merge(memory):
     assert memory.experience.get(kept) is not None
     assert (after.shown, after.held_out, after.interval) == (before.shown, before.held_out, before.interval)
     assert before.shown.n + before.held_out.n == 20
+
+
+def test_two_attempts_at_one_task_get_their_own_coins_by_their_ids(memory):
+    names = names_by_side(memory)
+    held_out, shown = (replace(attempt(), id=names[side]) for side in (True, False))
+    for each in (held_out, shown):
+        memory.build_context(TASK, holdout=0.5, attempt=each.id)
+    sides = [memory.experience.get(memory.store(each)["experience"]).metadata["holdout"] for each in (held_out, shown)]
+    assert sides == ["held out", "shown"]
+
+
+def test_a_block_without_a_holdout_takes_back_the_coin_of_an_earlier_one(memory):
+    memory.build_context(TASK, holdout=0.5)
+    memory.build_context(TASK)
+    assert "holdout" not in memory.experience.get(memory.store(attempt())["experience"]).metadata
