@@ -10,8 +10,7 @@ STEPS_SHOWN = 40
 """Steps that a page draws one by one. A longer suggestion is shown as one text."""
 
 _NUMBERED = re.compile(r"(?:\d{1,3}[.)]|[-*•])\s+(?=\S)")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
-_CALL = re.compile(r"Call `(?P<name>\w+)")
+_CALL = re.compile(r"Call `(?P<name>\w+)|(?:\w+ = )?(?P<code>\w+)\(|(?P<word>\w+):")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,18 +25,19 @@ class Steps:
 
     @property
     def summary(self) -> str:
-        """`ask → get_user_details → say`, or the whole text where no step is a call."""
-        if not any(_CALL.match(step) for step in self.steps):
+        """`ask → get_user_details → say` if each step is a call or begins with a word and a colon, else the whole text."""
+        calls = [_CALL.match(step) for step in self.steps]
+        if self.introduction or not all(calls):
             return " ".join((self.introduction, *self.steps)).strip()
-        return " → ".join(name for name, _ in groupby(map(_step_name, self.steps)))
+        return " → ".join(name for name, _ in groupby(map(_call_name, filter(None, calls))))
 
 
 def steps_of(suggestion: str) -> Steps:
-    """Return the steps of a suggestion: its numbered lines, or else its sentences."""
-    lines = [line.strip() for line in suggestion.splitlines() if line.strip()]
+    """Return the steps of a suggestion: its numbered lines, each with the indented ones below it, or else its lines."""
+    lines = [line.rstrip() for line in suggestion.splitlines() if line.strip()]
     first = next((place for place, line in enumerate(lines) if _NUMBERED.match(line)), None)
     if first is None:
-        return Steps(introduction="", steps=tuple(step for line in lines for step in _SENTENCE_END.split(line)))
+        return Steps(introduction="", steps=tuple(lines))
     steps: list[str] = []
     for line in lines[first:]:
         if match := _NUMBERED.match(line):
@@ -47,6 +47,5 @@ def steps_of(suggestion: str) -> Steps:
     return Steps(introduction="\n".join(lines[:first]), steps=tuple(steps))
 
 
-def _step_name(step: str) -> str:
-    call = _CALL.match(step)
-    return call["name"] if call else step.split(maxsplit=1)[0].rstrip(":").lower()
+def _call_name(call: re.Match[str]) -> str:
+    return call["name"] or call["code"] or call["word"].lower()
