@@ -34,11 +34,11 @@ from atlas.storage.store import LABEL, LEDGER
 from atlas.views.settings.copies import SOURCES, Export
 from atlas.views.settings.skills import (
     OVERVIEW,
-    OVERVIEW_HEADING,
     RECORD,
     SKILL,
     decode_skill,
     files_of,
+    is_overview,
     overview,
     read_skills,
 )
@@ -258,7 +258,7 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
     before = {path.parent.name: path for path in directory.glob(f"*/{RECORD}")}
     edited = [f"{name}/{SKILL}" for name in sorted(skills) if _is_edited(directory / name)]
     agents = directory / OVERVIEW
-    if agents.exists() and not agents.read_bytes().startswith(OVERVIEW_HEADING.encode()):
+    if agents.exists() and not is_overview(agents.read_bytes()):
         edited.append(OVERVIEW)
     if edited:
         raise InvalidInput(

@@ -15,7 +15,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from atlas.core.filters import shared_scope
+from atlas.core.filters import scope_of, shared_scope
+from atlas.core.json_values import dump
 from atlas.core.types import BY_RULES, CodeConcept, Experience, Strategy, Trajectory
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.names import unused_name
@@ -103,7 +104,8 @@ class Workflow:
                 "def _replay(tool):",
                 "    def call(**arguments):",
                 "        expected, given, result = _recorded.pop(0)",
-                "        assert (tool, arguments) == (expected, given), (tool, arguments)",
+                "        assert tool == expected, (tool, expected)",
+                "        assert json.dumps(arguments, sort_keys=True) == json.dumps(given, sort_keys=True), arguments",
                 "        return result",
                 "    return call",
                 *(f"{tool} = _replay({tool!r})" for tool in self.tools),
@@ -154,6 +156,7 @@ def strategy_of_workflow(workflow: CodeConcept) -> Strategy:
         situation=f"A task for which {_listed(workflow.tools)} are needed.",
         suggestion=numbered_steps(workflow),
         sources=workflow.found_in,
+        metadata=scope_of(workflow.metadata),
     )
 
 
@@ -257,7 +260,8 @@ def _workflow(name: str, runs: Sequence[Run]) -> Workflow:
         passed = []
         for argument in call.arguments:
             values = [run.calls[number].arguments[argument] for run in runs]
-            origin = None if values in parameters.values() else _origin(number, values, runs)
+            is_passed = dump(values) in map(dump, parameters.values())  # 1 is not true, as it is in Python
+            origin = None if is_passed else _origin(number, values, runs)
             if origin is None:
                 n_passed += 1
                 passed.append(f"{argument}={_parameter(argument, values, parameters, taken)}")
@@ -316,7 +320,7 @@ def _places(result: Any, value: Any, path: Path = ()) -> Iterator[Path]:
 
 def _parameter(name: str, values: list[Any], parameters: dict[str, list[Any]], taken: Collection[str]) -> str:
     """Return the parameter that has these values, a new one where none has them."""
-    existing = next((each for each, others in parameters.items() if others == values), None)
+    existing = next((each for each, others in parameters.items() if dump(others) == dump(values)), None)
     if existing is not None:
         return existing
     free = unused_name(name, {*taken, *parameters})

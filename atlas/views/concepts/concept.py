@@ -192,13 +192,13 @@ def _code(text: str, language: str) -> Text:
 
 def _story(concept: CodeConcept, usage: Usage) -> str:
     """Return `Found in 12 programs of 5 tasks. It makes them 340 tokens shorter, itself counted. …`."""
-    n_programs, n_tasks = len(concept.found_in), concept.metadata.get("n_tasks")
+    n_sources, n_tasks = len(concept.found_in), concept.metadata.get("n_tasks")
     places = [
-        *([counted(n_programs, "program")] if n_programs else []),
+        *([counted(n_sources, "attempt" if is_workflow(concept) else "program")] if n_sources else []),
         *([counted(n_tasks, "task")] if isinstance(n_tasks, int) else []),
     ]
     found, saved, saving = (f"Found in {' of '.join(places)}" if places else ""), "", concept.metadata.get("saving")
-    if found and isinstance(saving, int) and saving > 0:
+    if found and isinstance(saving, int) and saving > 0 and not is_workflow(concept):
         saved = f"It makes them {counted(saving, 'token')} shorter, itself counted"
     return " ".join(f"{sentence}." for sentence in (found, saved, _uses_sentence(usage)) if sentence)
 

@@ -28,6 +28,8 @@ from atlas.views.shared.wording import counted
 
 SKILL, RECORD, OVERVIEW = "SKILL.md", "atlas.jsonl", "AGENTS.md"
 OVERVIEW_HEADING = "## Learned skills\n"
+_INTRODUCTION = "Skills learned from earlier work. Read the one that fits before you begin a task.\n"
+_ENTRY = re.compile(r"- \[([^]]+)\]\(\1/SKILL\.md\): .*")
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1_024
 """Longest name and description, in characters, that the specification allows."""
@@ -37,8 +39,8 @@ SUFFIXES = {"python": "py", "javascript": "js", "typescript": "ts", "bash": "sh"
 
 Skill = ExportedStrategy | ExportedConcept
 
-_IS_RANDOM = re.compile("[0-9a-f]{32}")
-"""Ids that differ in their first characters. Those of other programs may all begin alike."""
+_IS_RANDOM = re.compile("[0-9a-f]{12}4[0-9a-f]{19}")
+"""UUIDs of version 4, which differ in their first characters. Other ids may all begin alike."""
 
 
 def read_skills(memory: MemorySystem) -> dict[str, Skill]:
@@ -93,8 +95,14 @@ def overview(skills: Mapping[str, Skill]) -> str:
     lines = [
         f"- [{name}]({name}/{SKILL}): {_one_line(_description(skill), 200)}" for name, skill in sorted(skills.items())
     ]
-    intro = "Skills learned from earlier work. Read the one that fits before you begin a task.\n"
-    return "\n".join([OVERVIEW_HEADING, intro, *lines, ""])
+    return "\n".join([OVERVIEW_HEADING, _INTRODUCTION, *lines, ""])
+
+
+def is_overview(content: bytes) -> bool:
+    """Return whether a file has only lines that `overview` writes."""
+    text = content.decode("utf-8", "replace")
+    lines = text.removeprefix(OVERVIEW_HEADING).replace(_INTRODUCTION, "", 1).splitlines()
+    return text.startswith(OVERVIEW_HEADING) and all(_ENTRY.fullmatch(line) for line in lines if line)
 
 
 def _description(skill: Skill) -> str:

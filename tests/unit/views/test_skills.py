@@ -105,6 +105,16 @@ def test_an_edited_skill_is_not_overwritten(filled, tmp_path):
     assert contents(tmp_path) == before
 
 
+def test_a_text_of_a_person_in_the_overview_is_not_overwritten(filled, tmp_path):
+    export_skills(filled, tmp_path)
+    overview = tmp_path / "AGENTS.md"
+    overview.write_text(overview.read_text() + "\n## House rules\n\nNever deploy on Friday.\n")
+    before = contents(tmp_path)
+    with pytest.raises(InvalidInput, match=r"AGENTS\.md should be as exported"):
+        export_skills(filled, tmp_path)
+    assert contents(tmp_path) == before
+
+
 @pytest.mark.parametrize("name", ["double-cccccccc/SKILL.md", "AGENTS.md"])
 def test_a_file_of_another_program_is_not_overwritten(filled, tmp_path, name):
     own = tmp_path / name
