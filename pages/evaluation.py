@@ -20,19 +20,18 @@ OWN, STRICTNESS, JUDGED, COMPARE, TRIALS = "This store", "Strictness", "Judged q
 
 memory = page_memory()
 draw_heading("Evaluation", "How well searches find the right memories, compared with simpler search methods.")
-if not n_experiences(memory):
+part = choose_part([OWN, STRICTNESS, JUDGED, COMPARE, TRIALS], key="evaluation_tab")
+if part == TRIALS:  # a report needs no experiences
+    draw_trials()
+elif not n_experiences(memory):
     draw_empty(memory, "Here you can measure how well searches find related attempts.")
+elif part == COMPARE:
+    draw_comparison(memory)
+elif part == STRICTNESS:
+    draw_strictness(memory)
+elif part == JUDGED:
+    draw_judged(memory)
 else:
-    part = choose_part([OWN, STRICTNESS, JUDGED, COMPARE, TRIALS], key="evaluation_tab")
-    if part == COMPARE:
-        draw_comparison(memory)
-    elif part == TRIALS:
-        draw_trials()
-    elif part == STRICTNESS:
-        draw_strictness(memory)
-    elif part == JUDGED:
-        draw_judged(memory)
-    else:
-        draw_own(memory)
-        st.caption("On runs whose answers are known from their source, or on queries that people judged:")
-        st.code(evaluate_command(), language=None, wrap_lines=True)
+    draw_own(memory)
+    st.caption("On runs whose answers are known from their source, or on queries that people judged:")
+    st.code(evaluate_command(), language=None, wrap_lines=True)

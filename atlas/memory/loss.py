@@ -41,6 +41,9 @@ class CurationLoss(Tabular):
     n_tasks: int
     """Tasks among them that were replayed."""
 
+    n_losing: int
+    """Tasks among these that lose their best record."""
+
     lost: tuple[LostRecord, ...]
     """Records to keep: successes first, then those that most tasks lose."""
 
@@ -54,18 +57,13 @@ class CurationLoss(Tabular):
     n_lost_from_blocks: int
 
     words: tuple[str, ...]
-    """Words in the blocks of these tasks now that their blocks would not have."""
+    """Words in the full texts of the records in the blocks of these tasks now that the texts of later blocks lack."""
 
     conditions: tuple[str, ...]
     """Sentences lost like them that state a condition: with *if*, *unless*, *only*, *never* and the like."""
 
     unproven: tuple[str, ...] = ()
     """Names of proven concepts that would leave, or of whose attempts none would stay to prove them again."""
-
-    @property
-    def n_losing(self) -> int:
-        """Number of tasks that lose their best record."""
-        return len({task for record in self.lost for task in record.tasks})
 
     @property
     def ids_to_keep(self) -> tuple[str, ...]:
@@ -118,6 +116,7 @@ class CurationLoss(Tabular):
 
 
 NO_LOSS = CurationLoss(
+    n_losing=0,
     n_leaving=0,
     n_sampled=0,
     n_known=0,

@@ -88,7 +88,8 @@ class LedgerCollection(Collection):
         """Return this collection, whose searches find none of these records. Words weigh as much as with them."""
         masked = LedgerCollection(self.parts, self._operation)
         seqs = self._ledger.matching(self._name, {"id": {"$in": list(ids)}})
-        masked._searched = replace(self._searched, masked=seqs)
+        before = self._searched.masked
+        masked._searched = replace(self._searched, masked=seqs if before is None else hybrid_search.union(before, seqs))
         return masked
 
     @property

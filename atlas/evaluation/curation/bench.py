@@ -82,7 +82,7 @@ def bench_curation(
     ordered, remembering = in_order(attempts), CachedEmbedder(embedder)
     right = _successes(ordered)
     if not right:
-        raise InvalidInput(f"expected attempts of which some succeeded, got {len(ordered)} without a success")
+        raise InvalidInput(f"none of {len(ordered):,} attempts succeeded, so there is no task to look for")
     vectors = remembering.encode_batch([attempt.task.description for attempt in ordered])
     rows = list[CurationRow]()
     for name, policy in policies.items():

@@ -91,14 +91,17 @@ def block_of(memory: MemorySystem, arm: Arm, task: Task, seed: str) -> ContextBl
 
 
 def store_hash(memory: MemorySystem) -> str:
-    """Return a hash of the content of all records. Equal stores have equal hashes."""
+    """Return a hash of the content and the marks of all records. Equal stores have equal hashes."""
     digest = hashlib.sha256()
     for name, kind in sorted(searchable_kinds().items()):
         records = kind.records(memory)
         ids = sorted(records.ids())
         for start in range(0, len(ids), N_HASHED):
-            for record in records.get_many(ids[start : start + N_HASHED]):
-                content = json.dumps(asdict(record), default=str, sort_keys=True)
+            batch = ids[start : start + N_HASHED]
+            marks = records.marks(batch)
+            for record in records.get_many(batch):
+                parts = [asdict(record), asdict(marks[record.id])]
+                content = json.dumps(parts, default=str, sort_keys=True)
                 digest.update(f"{name}\x1f{content}\n".encode())
     return digest.hexdigest()
 

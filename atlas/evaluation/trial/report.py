@@ -69,6 +69,10 @@ def read_report(text: str) -> TrialReport:
     for run in saved.cells:
         if run.cell.arm not in design.arms or not 0 <= run.cell.task < len(design.tasks):
             raise InvalidInput(f"the trial's report has a run of another task or arm: {run.cell.key!r:.80}")
+    if len({run.cell.key for run in saved.cells}) < len(saved.cells) or len(saved.cells) > saved.n_cells:
+        raise InvalidInput("a trial's report should have each of its runs once, but this one has more")
+    if any(min(r.result.tokens, r.result.cost, r.result.seconds, r.block_tokens) < 0 for r in saved.cells):
+        raise InvalidInput("a trial's report should have no negative amounts, but this one has some")
     return report_of(
         encoded["design"], list(dict.fromkeys(design.arms)), design.tasks, saved.cells, saved.n_cells, saved.stopped_by
     )

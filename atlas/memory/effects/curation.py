@@ -200,6 +200,7 @@ def _loss(
         n_sampled=len(leaving),
         n_known=len(replays),
         n_tasks=len(replays),
+        n_losing=sum(map(len, lost.values())),
         lost=tuple(
             LostRecord(id=i, title=_title(best_records[i]), tasks=tuple(dict.fromkeys(lost[i]))) for i in by_need
         ),
