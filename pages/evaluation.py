@@ -11,7 +11,6 @@ from pages.components.evaluation.strictness import draw_strictness
 from pages.components.evaluation.trials import draw_trials
 from pages.components.lists.empty import draw_empty
 from pages.components.lists.heading import draw_heading
-from pages.components.shared.commands import evaluate_command
 from pages.components.shared.scope import n_experiences
 from pages.components.shared.snapshot import page_memory
 from pages.components.shared.tabs import choose_part
@@ -34,4 +33,4 @@ elif part == JUDGED:
 else:
     draw_own(memory)
     st.caption("On runs whose answers are known from their source, or on queries that people judged:")
-    st.code(evaluate_command(), language=None, wrap_lines=True)
+    st.code("atlas evaluate PATH", language=None)

@@ -71,7 +71,7 @@ def test_it_says_what_can_be_measured_and_offers_it(dashboard: Dashboard, tmp_pa
     app = dashboard(tmp_path, "evaluation")
     assert "12 attempts at 6 tasks that were tried more than once, and 12 known outcomes." in texts(app)
     assert app.button(key="evaluation_run").label == "Measure"
-    assert any("evaluate PATH" in code.value for code in app.code)
+    assert "atlas evaluate PATH" in [code.value for code in app.code]
     assert_no_problem(app)
 
 

@@ -60,6 +60,7 @@ def test_a_store_is_drawn_with_its_domains_worst_first(dashboard: Dashboard, tmp
     assert sum(entry["n"] for entry in layer(app, "map_colours")["entries"]) == 60
     assert len(layer(app, "map_colours")["labels"]) == len(table)
     assert_no_problem(app)
+    assert any("by the upper end of the 95 % interval" in caption.value for caption in app.caption)
 
 
 def test_a_read_only_store_is_drawn_and_nothing_is_written_into_it(dashboard: Dashboard, tmp_path):

@@ -149,3 +149,11 @@ def test_it_names_the_tasks_that_go_worst_as_long_as_there_are_no_domains(dashbo
     weak = next(frame.value for frame in app.dataframe if "percent_succeeded" in frame.value)
     assert list(weak["name"]) == ["Bake bread", "Plant a tree"]
     assert list(weak["percent_succeeded"]) == [0.0, 50.0]
+
+
+def test_a_weak_task_that_is_too_long_for_its_column_ends_after_a_whole_word(dashboard: Dashboard, tmp_path):
+    task = "Cancel the upcoming flight from Oslo to Bergen and refund the whole price"
+    make_store(tmp_path, [attempt(task, success=False, task_id="flight") for _ in range(2)])
+    app = dashboard(tmp_path, "overview")
+    weak = next(frame.value for frame in app.dataframe if "percent_succeeded" in frame.value and "name" in frame.value)
+    assert list(weak["name"]) == ["Cancel the upcoming flight…"]

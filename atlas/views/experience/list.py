@@ -101,13 +101,13 @@ def _outcomes(experience: Experience, hit: Hit[str] | None) -> list[str]:
 
 
 def outcome_labels(outcomes: Sequence[str]) -> tuple[str, ...]:
-    """Return `✓ succeeded` of one attempt, `✓`, `✗`, `✓` of a few, and `✓ 30`, `✗ 12` of many."""
+    """Return `✓ succeeded` of one attempt, `✓`, `✗`, `✓` of a few, and `✓ ×30`, `✗ ×12` of many."""
     if len(outcomes) == 1:
         return (signed(outcomes[0]),)
     if len(outcomes) <= SIGNS_SHOWN:
         return tuple(SIGNS[outcome] for outcome in outcomes)
     counts = Counter(outcomes)
-    return tuple(f"{SIGNS[name]} {counts[name]:,}" for name in OUTCOMES if counts[name])
+    return tuple(f"{SIGNS[name]} ×{counts[name]:,}" for name in OUTCOMES if counts[name])
 
 
 def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[ExperienceRow, ...]:

@@ -10,7 +10,13 @@ from atlas.views.kinds.fields import ChoiceField, Field
 from atlas.views.kinds.filters import TAGS, Choices, Day, Number, Switch
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
 
-OUTCOME = Column("outcomes", "Outcome", 120, "outcomes")
+OUTCOME = Column(
+    "outcomes",
+    "Outcome",
+    120,
+    "outcomes",
+    help_text="✓ succeeded, ✗ failed, ? unknown: one sign an attempt, or `✗ ×6` for six attempts that failed",
+)
 TASK = Column("task", "Task", 400)
 DOMAIN = Column("domain", "Domain", 160, is_optional=True)
 N_STEPS = Column("n_steps", "Steps", 50, "number")

@@ -25,7 +25,7 @@ class Steps:
 
     @property
     def summary(self) -> str:
-        """`ask → get_user_details → say` if each step is a call or begins with a word and a colon, else the whole text."""
+        """`ask → get_user_details → say` if each step is a call or begins with a word and a colon, else the text."""
         calls = [_CALL.match(step) for step in self.steps]
         if self.introduction or not all(calls):
             return " ".join((self.introduction, *self.steps)).strip()

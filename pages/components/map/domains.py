@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem
+from atlas.views.curate.health import DOMAIN_ORDER
 from atlas.views.lists.fitting import fitted
 from atlas.views.map.domains import (
     DomainRow,
@@ -37,8 +38,7 @@ COLUMNS = {
     "succeeded": st.column_config.TextColumn(
         "Succeeded",
         width=155,
-        help="Of the n attempts whose outcome is known, with the 95 % interval (Wilson). "
-        "The domains are ordered by its upper end",
+        help="Of the n attempts whose outcome is known, with the 95 % interval (Wilson)",
     ),
 }
 TYPICAL = {
@@ -53,6 +53,7 @@ def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
     if not sheet.domains:
         st.caption(no_domains_sentence(sheet.map))
     else:
+        st.caption(DOMAIN_ORDER)
         domain = sheet.domain(st.session_state.get(OPEN_DOMAIN))
         if domain is None:
             st.caption("Click a domain, here, in the legend or on the map, to see what is typical of it.")

@@ -12,13 +12,14 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.charts.trend import trend_caption, trend_chart
 from atlas.views.curate.health import Health
+from atlas.views.lists.fitting import fitted
 from atlas.views.overview.effect import COMPARED, NOT_CAUSED, EffectView, TaskRow, effect_view
 from atlas.views.overview.randomised import BY_COIN, RandomisedView
 from atlas.views.overview.weak_tasks import WeakTask, weak_tasks
 from atlas.views.shared.state import StoreState, all_uses_seen
 from atlas.views.shared.wording import counted
 from pages.components.evaluation.own import draw_verdict
-from pages.components.lists.record_table import clicked_row, table_height
+from pages.components.lists.record_table import PADDING_PIXELS, clicked_row, table_height
 from pages.components.overview.parts import CHART, RATE_COLUMNS, draw_domains
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
@@ -34,6 +35,9 @@ STEPS = {
     "pages/curate.py": ("Review and clean up", ":material/cleaning_services:"),
 }
 """Next steps, by page."""
+
+TASK_PIXELS = 220
+"""Width of the names of weak tasks."""
 
 TASK_COLUMNS = {  # as wide together as half a page of 1440 pixels
     "task": st.column_config.TextColumn("Task", width=205),
@@ -128,11 +132,10 @@ def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:
         return
     caption = "Success rate by task, lowest first. Click a row to see its attempts."
     st.caption(f"{caption} Domains are listed once there is a map.")
-    columns = {"name": st.column_config.TextColumn("Task", width=220), **RATE_COLUMNS}
+    columns = {"name": st.column_config.TextColumn("Task", width=TASK_PIXELS), **RATE_COLUMNS}
     ids = tuple(task.experience_id for task in tasks)
-    _draw_rows(
-        [asdict(task) for task in tasks], columns, ids, key="overview_weak", alt="Tasks with the lowest success rate"
-    )
+    rows = [asdict(task) | {"name": fitted(task.name, TASK_PIXELS - PADDING_PIXELS)} for task in tasks]
+    _draw_rows(rows, columns, ids, key="overview_weak", alt="Tasks with the lowest success rate")
 
 
 def _draw_tasks(rows: Sequence[TaskRow]) -> None:

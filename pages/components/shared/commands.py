@@ -1,4 +1,4 @@
-"""Commands for a terminal, as a page shows them."""
+"""The command that fills a store, as a page shows it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,6 @@ from atlas.views.shared.state import may_name_paths
 def import_command(memory: MemorySystem) -> str:
     """Return the command that fills this store."""
     return f"{_atlas()} --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"
-
-
-def evaluate_command() -> str:
-    """Return the command that measures on runs whose answers are known."""
-    return f"{_atlas()} evaluate PATH"
 
 
 def _atlas() -> str:

@@ -87,7 +87,7 @@ def test_pages_hold_tasks_not_attempts(memory):
 
 
 def test_many_attempts_are_counted_by_outcome():
-    assert outcome_labels(["failed"] * 2 + ["succeeded"] * 4) == ("✓ 4", "✗ 2")
+    assert outcome_labels(["failed"] * 2 + ["succeeded"] * 4) == ("✓ ×4", "✗ ×2")
 
 
 def test_an_outcome_of_another_library_counts_as_unknown(memory, monkeypatch):
