@@ -87,8 +87,11 @@ class TrajectoryAttribution:
         """
         key = (*_key(task), attempt)
         with self._lock:
-            before = self._deliveries.pop(key, _NO_DELIVERY)
-            self._deliveries[key] = _Delivery(retrieved, before.coin if keeps_coin else coin)
+            if keeps_coin:
+                earlier = (self._deliveries[each] for each in reversed(self._deliveries) if each[:2] == key[:2])
+                coin = next(earlier, _NO_DELIVERY).coin
+            self._deliveries.pop(key, None)
+            self._deliveries[key] = _Delivery(retrieved, coin)
             while len(self._deliveries) > self._most_tasks:
                 self._deliveries.popitem(last=False)
 

@@ -17,10 +17,10 @@ MAX_BYTES = 50_000
 """Messages to the browser that are longer hold contents of a page. They neither begin nor end a run."""
 
 MAX_SKIPPED = 30
-"""Runs by the clock that are skipped in a row at most."""
+"""Maximum of runs by the clock that are skipped in a row."""
 
 MAX_AWAITED = 3
-"""Those that are skipped at most for a requested run of a part, as Streamlit drops the request if the part is gone."""
+"""Maximum of these for a requested run of a part. Streamlit drops the request if the part is gone."""
 
 
 class PageChangeMiddleware:

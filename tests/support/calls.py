@@ -188,6 +188,7 @@ READS: dict[str, Call] = {
     "memory.actors": lambda memory, _: memory.actors(),
     "memory.build_context": lambda memory, _: memory.build_context(TASK),
     "memory.changes": lambda memory, _: memory.changes(memory.history(1)[0].id),
+    "memory.with_loss": lambda memory, ids: memory.with_loss(memory.experience.plan_prune({"max_count": 1})),
     "memory.curation_loss": lambda memory, ids: memory.curation_loss("experience", {ids["experience"]: ""}),
     "memory.compression_status": lambda memory, _: memory.compression_status(),
     "memory.count_operations": lambda memory, _: memory.count_operations(),

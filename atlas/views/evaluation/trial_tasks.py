@@ -8,9 +8,14 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step
 from atlas.evaluation.report import Grid
-from atlas.evaluation.trial.figures import ArmComparison, TrialReport, differing_runs
+from atlas.evaluation.trial.figures import ArmComparison as ArmComparison
+from atlas.evaluation.trial.figures import TrialReport as TrialReport
+from atlas.evaluation.trial.figures import differing_runs
 from atlas.evaluation.trial.journal import FinishedCell
-from atlas.evaluation.trial.report import read_report
+from atlas.evaluation.trial.report import NOTES as NOTES
+from atlas.evaluation.trial.report import arms_grid, comparisons_grid, read_report
+from atlas.evaluation.trial.report import failure_lines as failure_lines
+from atlas.evaluation.trial.report import head as head
 from atlas.views.shared.wording import counted, shortened, signed
 from atlas.views.trace.conversation import Reading, conversation_as_json
 from atlas.views.trace.terminal import readable
@@ -44,8 +49,17 @@ def trial_of(content: bytes) -> TrialReport:
         raise InvalidInput("expected a trial's report as JSON in UTF-8, but the file has other bytes") from error
 
 
-def rows_of(grid: Grid) -> list[dict[str, str]]:
-    """Return the rows of a table by the names of its columns."""
+def arm_rows(report: TrialReport) -> list[dict[str, str]]:
+    """Return the rows of the table of arms, by the names of its columns."""
+    return _rows(arms_grid(report))
+
+
+def comparison_rows(report: TrialReport) -> list[dict[str, str]]:
+    """Return the rows of the table of comparisons, by the names of its columns."""
+    return _rows(comparisons_grid(report))
+
+
+def _rows(grid: Grid) -> list[dict[str, str]]:
     heads, *rows = grid
     return [dict(zip(heads, row, strict=True)) for row in rows]
 

@@ -39,8 +39,8 @@ SUFFIXES = {"python": "py", "javascript": "js", "typescript": "ts", "bash": "sh"
 
 Skill = ExportedStrategy | ExportedConcept
 
-_IS_RANDOM = re.compile("[0-9a-f]{12}4[0-9a-f]{19}")
-"""UUIDs of version 4, which differ in their first characters. Other ids may all begin alike."""
+_IS_RANDOM = re.compile("[0-9a-f]{12}[^167][0-9a-f]{19}")
+"""Ids that differ in their first characters. UUIDs of versions 1, 6 and 7 begin with a time, others may begin alike."""
 
 
 def read_skills(memory: MemorySystem) -> dict[str, Skill]:

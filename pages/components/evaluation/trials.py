@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from atlas.core.errors import AtlasError
-from atlas.evaluation.trial.figures import ArmComparison, TrialReport
-from atlas.evaluation.trial.report import NOTES, arms_grid, comparisons_grid, failure_lines, head
-from atlas.views.evaluation.trial_tasks import TRIAL_COMMAND, differing_tasks, rows_of, traces_as_json, trial_of
+from atlas import AtlasError
+from atlas.views.evaluation.trial_tasks import (
+    NOTES,
+    TRIAL_COMMAND,
+    ArmComparison,
+    TrialReport,
+    arm_rows,
+    comparison_rows,
+    differing_tasks,
+    failure_lines,
+    head,
+    traces_as_json,
+    trial_of,
+)
 from pages.components.experience.trace import current_reading, draw_trace
 
 _TRACES = "evaluation_trial_traces"
@@ -31,9 +41,9 @@ def draw_trials() -> None:
         st.warning("Every run ended with an error.", icon=":material/warning:")
         st.text(line)
     st.subheader("Arms", anchor=False)
-    st.dataframe(rows_of(arms_grid(report)), hide_index=True, alt="Success rate of each arm")
+    st.dataframe(arm_rows(report), hide_index=True, alt="Success rate of each arm")
     st.subheader("Comparisons on the same tasks", anchor=False)
-    st.dataframe(rows_of(comparisons_grid(report)), hide_index=True, alt="Differences between arms on the same tasks")
+    st.dataframe(comparison_rows(report), hide_index=True, alt="Differences between arms on the same tasks")
     for note in NOTES:
         st.caption(note)
     _draw_tasks(report)

@@ -96,5 +96,5 @@ def test_figures_are_of_what_is_left():
 
 
 def test_attempts_without_a_success_are_refused():
-    with pytest.raises(InvalidInput, match="of which some succeeded, got 1 without a success"):
+    with pytest.raises(InvalidInput, match="none of 1 attempts succeeded"):
         bench_curation(ATTEMPTS[-1:], HashEmbedder(), settings=Settings())
