@@ -69,7 +69,7 @@ FOCUS = """() => {
     let one = document.activeElement
     while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement
     const before = globalThis.atlasFocused, isSame = before && before.one !== one && before.look === look(before.one)
-    globalThis.atlasFocused = one && one !== document.body && one.tagName !== 'CANVAS' ? { one, look: look(one) } : null
+    globalThis.atlasFocused = one && one !== document.body && !one.closest('canvas') ? { one, look: look(one) } : null
     return isSame ? before.one.cloneNode().outerHTML : ''
 }"""
 """The control that had the keyboard until now, if it looked as it does without: a canvas draws the focus itself."""

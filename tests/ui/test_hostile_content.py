@@ -25,7 +25,7 @@ SAFE_OF_CONCEPTS = SAFE | {"text_input", "graphviz_chart"}
 """The picture's labels are quoted; see the test of `quoted`."""
 
 
-SAFE_OF_JOURNAL = SAFE | {"plotly_chart", "graphviz_chart"}
+SAFE_OF_JOURNAL = SAFE | {"plotly_chart"}
 """The timeline's names are escaped; see its test."""
 
 
