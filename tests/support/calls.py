@@ -143,6 +143,7 @@ def reads_of_each(name: str) -> dict[str, Call]:
         return lambda memory, ids: call(getattr(memory, name), ids[name])
 
     calls: dict[str, Callable[[Any, str], object]] = {
+        "without": lambda of, one: of.without([one]).count(),
         "browse": lambda of, _: of.browse(),
         "calibrate": lambda of, _: of.calibrate(),
         "column": lambda of, _: of.column("created_at"),

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from atlas.core.errors import InvalidInput, PlanOutdated, RecordChanged
-from atlas.core.filters import SCOPE, checked_scope, filter_notes
+from atlas.core.filters import checked_scope, filter_notes, scope_of
 from atlas.core.operations import Marks, TrashedRecord, Usage
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import EncodedText, encode_texts
@@ -343,8 +343,9 @@ def filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
         InvalidInput: The scope is malformed.
     """
     checked_scope(metadata)
+    scope = scope_of(metadata)
     return {
-        name if name.startswith(SCOPE) else f"{METADATA}{name}": value
+        name if name in scope else f"{METADATA}{name}": value
         for name, value in metadata.items()
         if _is_comparable(value)
     }
