@@ -251,5 +251,5 @@ def shared_scope(metadatas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def with_shared_scope(metadata: Mapping[str, Any], sources: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return metadata whose scope is replaced by the one that its sources share."""
-    unscoped = {name: value for name, value in metadata.items() if name not in scope_of(metadata)}
-    return {**unscoped, **shared_scope(sources)}
+    scope = scope_of(metadata)
+    return {**{name: value for name, value in metadata.items() if name not in scope}, **shared_scope(sources)}
