@@ -11,6 +11,7 @@ from contextlib import suppress
 from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 MAX_BYTES = 50_000
@@ -18,6 +19,9 @@ MAX_BYTES = 50_000
 
 MAX_SKIPPED = 30
 """Maximum of runs by the clock that are skipped in a row."""
+
+TRIGGERS = ("trigger_value", "string_trigger_value", "json_trigger_value", "chat_input_value")
+"""Values of widgets that the browser sends only once. A state is sent again with each request."""
 
 MAX_AWAITED = 3
 """Maximum of these for a requested run of a part. Streamlit drops the request if the part is gone."""
@@ -82,7 +86,7 @@ class _Socket:
         request = message.rerun_script
         is_stale = bool(request.fragment_id and self._page and request.page_script_hash != self._page)
         is_busy = is_stale or self._is_running or self._n_awaited > 0
-        if request.is_auto_rerun and is_busy and self._n_skipped < MAX_SKIPPED:
+        if request.is_auto_rerun and is_busy and self._n_skipped < MAX_SKIPPED and not _has_trigger(request):
             self._n_skipped += 1
             self._n_awaited = max(0, self._n_awaited - 1)
             return None
@@ -104,3 +108,8 @@ class _Socket:
             self._page = message.navigation.page_script_hash
         elif kind == "script_finished":
             self._is_running = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+
+
+def _has_trigger(request: ClientState) -> bool:
+    """Return whether a request brings a click that no later request would bring again."""
+    return any(state.WhichOneof("value") in TRIGGERS for state in request.widget_states.widgets)

@@ -124,7 +124,8 @@ def domain_numbers(app: AppTest) -> list[int]:
 
 def counted_on(app: AppTest) -> int:
     """How many experiences a page and the bar beside it say there are, which must be the same."""
-    words = [element.value.strip("*").split()[0] for element in app.sidebar.markdown if " experience" in element.value]
+    sentences = [element.value for element in app.sidebar.markdown if element.value.startswith("**")]
+    words = [sentence.strip("*").split()[0] for sentence in sentences if " experience" in sentence]
     words += [metric.value for metric in app.metric if metric.label == "Experiences"]
     words += [caption.value.split()[0] for caption in app.caption if " experiences · " in caption.value]
     (counted,) = {int(word.replace(",", "")) for word in words}

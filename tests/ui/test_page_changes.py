@@ -82,6 +82,15 @@ def test_it_does_not_run_while_a_part_leads_to_another_page():
     assert passed_on(*drawn, *left, tick("a"), tick("b")) == [draw("a"), click("a"), tick("b")]
 
 
+def test_a_click_that_comes_with_the_run_of_each_second_is_not_skipped():
+    busy = [draw("a"), begun("a")]
+    clicked = tick("a")
+    clicked.rerun_script.widget_states.widgets.add(id="button", trigger_value=True)
+    ticked = tick("a")
+    ticked.rerun_script.widget_states.widgets.add(id="field", string_value="words")
+    assert passed_on(*busy, ticked, clicked) == [draw("a"), clicked]
+
+
 def test_a_click_on_a_part_of_the_page_that_was_left_counts_on_the_new_one():
     assert passed_on(draw("a"), begun("a"), DONE, draw("b"), begun("b"), click("a")) == [
         draw("a"), draw("b"), click("b"),
