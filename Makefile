@@ -45,8 +45,9 @@ unit-tests:
 	@$(PYTEST) -n auto --maxprocesses 4 --dist worksteal -m "not slow" --ignore tests/e2e tests
 
 # Two processes, each with a dashboard and a browser of its own. What they print comes at their end, in one piece.
+# A failed test has a second try, since a browser on a busy machine may lose a click. Each such test is listed (-rR).
 browser-tests:
-	@output=$$(mktemp); $(PYTEST) -n 2 --dist loadfile -m "not slow" tests/e2e >$$output 2>&1; result=$$?; \
+	@output=$$(mktemp); $(PYTEST) -n 2 --dist loadfile -m "not slow" --reruns 1 -rR tests/e2e >$$output 2>&1; result=$$?; \
 	echo; echo "==> browser tests"; cat $$output; rm $$output; exit $$result
 
 test-slow: $(VENV)/.dev browser ## set up if needed, then the tests that count in full, which `make test` leaves out
