@@ -10,6 +10,7 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import TypeVar
 
+from atlas.access.failed_entries import FailedEntries
 from atlas.access.keys import Key, KeyRing
 from atlas.access.links import Link, Links
 from atlas.access.people import Identity, People
@@ -126,6 +127,7 @@ class Stores:
         }
         self._logged: set[str] = set()
         self.first = next(iter(self._stores.values()))
+        self.failures = FailedEntries()
 
     def __iter__(self) -> Iterator[ServedStore]:
         """Yield the stores, the first one first."""
@@ -226,17 +228,22 @@ class Stores:
         found = self._answers(lambda store: store.people.find(person_id))
         return {store.name: replace(guest.actor, store=store.directory) for store, guest in found if guest}
 
-    def log_refusal(self, who: str, reason: str, error: Exception | None = None) -> None:
-        """Add to the audit log that somebody was refused: of the stores that know them, or else of the first one.
+    def refuse(self, address: str, reason: str, error: Exception | None = None) -> float:
+        """Count a refusal, and return the seconds for which its address has to wait. 0 if it may be answered.
+
+        It is added to the audit log of the stores that know the visitor, or else of the first one. During a wait
+        nothing is added, so that nobody can fill the log.
 
         Args:
-            who: Address that they came from.
             reason: Why they were refused.
             error: The error that was raised, with the stores that know them.
         """
+        if wait := self.failures.add(address):
+            return wait
         stores = error.stores if isinstance(error, AccessRefused) else ()
         for store in stores or (self.first,):
-            store.audit.refuse(who, reason)
+            store.audit.refuse(address, reason)
+        return 0.0
 
     def _answers(self, ask: Callable[[ServedStore], Answer]) -> list[tuple[ServedStore, Answer]]:
         """Return the answers of the stores that have one. Stores that cannot be read are skipped, and logged.

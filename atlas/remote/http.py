@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,11 @@ _ERRORS: Mapping[int, type[AtlasError]] = {
     422: InvalidInput,
 }
 """Errors by the status of answers without an error's name, such as those of the doors in front of the API."""
+
+
+MAX_WAITS = 5
+MAX_WAIT = 10
+"""Most seconds that a call waits at once for a busy server. A longer wait is an error."""
 
 
 class Server:
@@ -58,7 +64,7 @@ class Server:
         there = endpoint(self.address, self._key)  # a server that was started again has another token
         url = f"{there.address.rstrip('/')}/api/v1/verbs/{path}"
         try:
-            answer = self._client.post(
+            answer = self._post(
                 url,
                 content=json.dumps(arguments).encode("ascii"),  # which lone surrogates survive
                 headers={**there.headers, "Content-Type": "application/json"},
@@ -72,6 +78,16 @@ class Server:
             raise _error(answer, self.address)
         report(_scrubbed(answer))
         return answer.json()
+
+    def _post(self, url: str, content: bytes, headers: Mapping[str, str]) -> httpx.Response:
+        """Send a request, again after the time that a busy server asks to wait: it has not worked on it."""
+        for _ in range(MAX_WAITS):
+            answer = self._client.post(url, content=content, headers=headers)
+            wait = answer.headers.get("Retry-After", "")
+            if answer.status_code != httpx.codes.TOO_MANY_REQUESTS or not wait.isdecimal() or int(wait) > MAX_WAIT:
+                return answer
+            time.sleep(int(wait))
+        return self._client.post(url, content=content, headers=headers)
 
     def close(self) -> None:
         """Close the connections."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -14,10 +14,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from atlas.access.stores import Stores
 from atlas.core.errors import AtlasError, NotAllowed
 from atlas.infra.actor import Actor, acting
-from atlas.server.problems import Problem, TooLarge, problem_of
+from atlas.server.operations.limits import RequestRate
+from atlas.server.operations.requests import record_of
+from atlas.server.problems import Problem, TooLarge, TooManyRequests, problem_of
 
 MAX_BODY_BYTES = 16 * 2**20
 """Size of the largest body that is taken."""
+
+WRONG_KEYS = "too many wrong keys came from your address"
 
 PASSED_ON = frozenset(
     {
@@ -38,6 +42,8 @@ class Doors:
     is_open: bool
     """True for a server without a token: as long as there is no key, every client may do everything."""
 
+    rate: RequestRate = field(default_factory=RequestRate)
+
     def enter(self, authorization: str) -> Actor:
         """Return the actor of a request, in the store of its key. The token is for the first store.
 
@@ -56,6 +62,26 @@ class Doors:
         if self.is_open and not self.stores.has_key():
             return self.stores.owner_in(self.stores.first)
         raise NotAllowed(f"this needs {self.stores.secret_name}; send it as the header `Authorization: Bearer KEY`")
+
+    def admit(self, scope: Scope) -> Actor:
+        """Return the actor of a request, and count it.
+
+        Raises:
+            NotAllowed: As `enter` does.
+            TooManyRequests: The actor, or an address after wrong keys, has to wait.
+        """
+        address = peer(scope)
+        try:
+            actor = self.enter(header(scope, b"authorization"))
+        except NotAllowed as error:
+            if wait := self.stores.refuse(address, str(error), error):
+                raise TooManyRequests(WRONG_KEYS, wait) from error
+            raise
+        if wait := self.rate.take(f"{actor.store}\n{actor.name}" if actor.store else address):
+            raise TooManyRequests("this key has used up its requests of this minute", wait)
+        if (record := record_of(scope)) is not None:
+            record.actor = actor
+        return actor
 
 
 class ApiKeyMiddleware:
@@ -85,14 +111,11 @@ class ApiKeyMiddleware:
             await self._app(scope, receive, send)
             return
         try:
-            actor = self._doors.enter(header(scope, b"authorization"))
+            actor = self._doors.admit(scope)
         except AtlasError as error:
-            if isinstance(error, NotAllowed):
-                self._doors.stores.log_refusal(peer(scope), str(error), error)
-            problem = problem_of(error)
-            refused = Problem(401, "No valid key", problem.detail) if isinstance(error, NotAllowed) else problem
-            answer = self._refusal(refused)
+            answer = self._refusal(entry_problem(error))
             answer.headers["WWW-Authenticate"] = "Bearer"
+            answer.headers.update(getattr(error, "headers", {}))
             await answer(scope, receive, send)
             return
         with acting(actor):
@@ -191,6 +214,8 @@ class PathDispatcher:
             await self._app(scope, receive, send)
         else:
             root = scope.get("root_path", "")
+            if (record := record_of(scope)) is not None:
+                record.route = found
             await self._below[found]({**scope, "app_root_path": root, "root_path": root + found}, receive, send)
 
 
@@ -219,6 +244,12 @@ class BodyLimitMiddleware:
 
         with suppress(ClientDisconnect):  # nobody is left to be answered, and a part of a body says nothing
             await self._app(scope, bounded, send)
+
+
+def entry_problem(error: AtlasError) -> Problem:
+    """Return the problem of somebody who is not let in: 401 for a wrong key, which another key would mend."""
+    problem = problem_of(error)
+    return Problem(401, "No valid key", problem.detail) if isinstance(error, NotAllowed) else problem
 
 
 async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:

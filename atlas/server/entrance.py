@@ -5,7 +5,7 @@ It stands before everything that Streamlit serves, so that pages, uploads and me
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.cookies import CookieError, SimpleCookie
 from typing import TypedDict
 from urllib.parse import parse_qs
@@ -22,7 +22,8 @@ from atlas.access.stores import OTHER_TOKEN
 from atlas.core.errors import AtlasError, NotAllowed, StoreUnavailable
 from atlas.infra.actor import Actor, Role
 from atlas.server import forms, forwarding
-from atlas.server.access import header, peer
+from atlas.server.access import WRONG_KEYS, header, peer
+from atlas.server.problems import TooManyRequests
 from atlas.server.sessions import Sessions
 from atlas.server.signin import SIGN_IN, make_sign_in
 
@@ -122,7 +123,8 @@ class Entrance:
                 return forms.opening(name)
             return self._with_session(request, self._sessions.follow(secret, **browser))
         except NotAllowed as error:
-            self._sessions.stores.log_refusal(peer(request.scope), str(error), error)
+            if wait := self._sessions.stores.refuse(peer(request.scope), str(error), error):
+                return _waiting(forms.refused_link, wait)
             return forms.refused_link(str(error))
 
     def _leave(self, scope: Scope) -> Response:
@@ -145,7 +147,8 @@ class Entrance:
         return self._with_session(request, token, lead_to)
 
     def _refused(self, request: Request, problem: str, error: Exception | None = None) -> Response:
-        self._sessions.stores.log_refusal(peer(request.scope), problem, error)
+        if wait := self._sessions.stores.refuse(peer(request.scope), problem, error):
+            return _waiting(lambda sentence: self._form(request, sentence), wait)
         return self._form(request, problem, 401)
 
     def _may_write(self, scope: Scope) -> bool:
@@ -202,6 +205,15 @@ def rights(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
         return sessions.actors_of(browser["token"]) if sessions.is_let_in(**browser) else {}
     except StoreUnavailable:  # whatever asks next is told so
         return {}
+
+
+def _waiting(form: Callable[[str], Response], seconds: float) -> Response:
+    """Return a form for somebody who has to wait after too many wrong keys."""
+    error = TooManyRequests(WRONG_KEYS, seconds)
+    answer = form(f"{error}.")
+    answer.status_code = 429
+    answer.headers.update(error.headers)
+    return answer
 
 
 def _unavailable(scope: Scope, error: AtlasError) -> ASGIApp:

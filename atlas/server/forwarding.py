@@ -7,6 +7,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from atlas.access.people import Identity
 from atlas.access.proxy import Proxy
 from atlas.server.access import header, peer
+from atlas.server.operations.requests import record_of
 
 _IDENTITY = "atlas.identity"
 
@@ -28,6 +29,8 @@ class TrustedProxyMiddleware:
                     scope["scheme"] = "https" if scope["type"] == "http" else "wss"
                 if client := header(scope, b"x-forwarded-for").rpartition(",")[2].strip():
                     scope["client"] = (client, 0)
+                    if (record := record_of(scope)) is not None:
+                        record.client = client
         await self._app(scope, receive, send)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -35,6 +36,15 @@ class TooLarge(AtlasError):
         super().__init__(f"a body should have at most {max_bytes:,} bytes, but this one has more; send it in parts")
 
 
+class TooManyRequests(AtlasError):
+    """A request that the server refuses to work on now."""
+
+    def __init__(self, message: str, wait_seconds: float) -> None:
+        seconds = math.ceil(wait_seconds)
+        super().__init__(f"{message}; try again in {seconds} second{'' if seconds == 1 else 's'}")
+        self.headers = {"Retry-After": str(seconds)}
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """An error of a request."""
@@ -58,6 +68,7 @@ class Problem:
 
 _KINDS: tuple[tuple[type[AtlasError], int, str], ...] = (
     (TooLarge, 413, "Body too large"),
+    (TooManyRequests, 429, "Too many requests"),
     (InvalidInput, 422, "Invalid input"),
     (NotFound, 404, "Not found"),
     (NotAllowed, 403, "Not allowed"),

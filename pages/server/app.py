@@ -33,6 +33,8 @@ from atlas.server.entrance import TOKEN, Entrance, rights
 from atlas.server.forwarding import TrustedProxyMiddleware
 from atlas.server.hardening import SecurityHeadersMiddleware
 from atlas.server.mcp.server import make_server
+from atlas.server.operations.limits import RequestRate, WaitingLimitMiddleware
+from atlas.server.operations.requests import RequestMiddleware
 from atlas.server.problems import Problem
 from atlas.server.rounds import repeating
 from atlas.server.sessions import Sessions
@@ -40,6 +42,7 @@ from atlas.server.spool import PAUSE_SECONDS, Spool
 from pages.components.shared.memory import opened_now, warmed
 from pages.frame.messages import MessageMiddleware
 from pages.frame.page_changes import PageChangeMiddleware
+from pages.server.monitoring import NO_OPERATIONS, Operations, make_monitoring
 from pages.server.viewers import page_actor, page_choices
 
 logger = logging.getLogger(__name__)
@@ -70,6 +73,7 @@ def make_app(
     is_open: bool,
     sessions: Sessions,
     public_hosts: Collection[str] = (),
+    operations: Operations = NO_OPERATIONS,
 ) -> st.App:
     """Return the dashboard with the API and MCP beside it.
 
@@ -81,17 +85,22 @@ def make_app(
         host: Address that the server listens on.
         is_open: Whether pages, the API and MCP need no key as long as there is none.
         sessions: Browsers that were let in.
+        operations: What the operator asks for: metrics, traces, and a limit of requests.
     """
-    doors = Doors(stores, is_open=is_open)
+    doors = Doors(stores, is_open=is_open, rate=RequestRate(operations.requests_per_minute))
     tools = make_server(served, is_warm)
     # Its own check of hosts is for loopback alone. Ours stands before everything.
     over_http = tools.streamable_http_app(
         streamable_http_path="/", stateless_http=True, json_response=True, host="0.0.0.0"
     )
     below: dict[str, ASGIApp] = {
-        API: make_api(served, doors, is_warm),
-        MCP: ApiKeyMiddleware(BodyLimitMiddleware(over_http), doors, refusal=Problem.rpc_response),
+        API: WaitingLimitMiddleware(make_api(served, doors, is_warm)),
+        MCP: WaitingLimitMiddleware(
+            ApiKeyMiddleware(BodyLimitMiddleware(over_http), doors, refusal=Problem.rpc_response)
+        ),
     }
+    monitoring = make_monitoring(operations, doors)
+    below |= monitoring.below
     middleware = [
         Middleware(HostMiddleware, hosts=hosts, public_hosts=public_hosts),
         Middleware(TrustedProxyMiddleware, proxy=proxy or Proxy()),
@@ -106,12 +115,14 @@ def make_app(
         middleware.append(Middleware(Entrance, sessions=sessions, provider=provider))
         middleware.append(Middleware(MessageMiddleware, rights=partial(rights, sessions)))
 
+    middleware.insert(0, Middleware(RequestMiddleware, observers=monitoring.observers))
     middleware.insert(0, Middleware(SecurityHeadersMiddleware))
     middleware.append(Middleware(PageChangeMiddleware))
 
     @asynccontextmanager
     async def lifespan(server: st.App) -> AsyncIterator[None]:
         with ExitStack() as stack:
+            stack.callback(monitoring.close)
             stack.enter_context(_announcing(stores, host))
             for store in stores:
                 closing = partial(Spool(store.directory).close_quiet_of, partial(_served_to, stores.owner_in(store)))

@@ -15,8 +15,10 @@ from atlas.access.roles import roles_from_environment
 from atlas.access.server_token import LOOPBACK, make_token
 from atlas.access.stores import Stores, named_stores
 from atlas.server.access import host_name
+from atlas.server.operations.logs import configure_logs
 from atlas.server.sessions import COOKIE, Sessions, session_seconds
 from pages.server.app import DASHBOARD, make_app
+from pages.server.monitoring import Operations
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +52,8 @@ def serve() -> None:
         stores = Stores(directories, roles_from_environment(), owner=owner, token=token)
         can_enter = is_alone or provider or proxy.user or stores.has_key()
         seconds = session_seconds(os.environ.get("ATLAS_SESSION_HOURS", ""))
+        operations = Operations.from_environment()
+        configure_logs(os.environ.get("ATLAS_LOG", ""))
     except AtlasError as error:
         sys.exit(f"atlas: {error}")
     if options.no_token and not is_alone:
@@ -63,16 +67,20 @@ def serve() -> None:
     os.environ["FORWARDED_ALLOW_IPS"] = "none"  # ATLAS_PROXY alone says which proxies are believed
     host = "127.0.0.1" if options.host == "localhost" else options.host
     sessions = Sessions(stores, seconds, cookie=f"{COOKIE}_{options.port}")
-    app = make_app(
-        stores,
-        hosts,
-        provider,
-        proxy,
-        host=host,
-        is_open=options.no_token,
-        sessions=sessions,
-        public_hosts=public_hosts,
-    )
+    try:
+        app = make_app(
+            stores,
+            hosts,
+            provider,
+            proxy,
+            host=host,
+            is_open=options.no_token,
+            sessions=sessions,
+            public_hosts=public_hosts,
+            operations=operations,
+        )
+    except AtlasError as error:
+        sys.exit(f"atlas: {error}")
     app.run(
         config={
             "server.address": host,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 
 import uvicorn
@@ -14,15 +14,28 @@ from starlette.middleware import Middleware
 import atlas
 from atlas.access.server_token import publishing
 from atlas.access.stores import Stores
+from atlas.llm.budget import TokenUsage
 from atlas.server.access import ApiKeyMiddleware, BodyLimitMiddleware, Doors, PathDispatcher
 from atlas.server.api.app import make_api
+from atlas.server.api.metrics import MetricsEndpoint
 from atlas.server.mcp.server import make_server
+from atlas.server.operations.limits import RequestRate
+from atlas.server.operations.metrics import Metrics, OpenedStore
+from atlas.server.operations.requests import Observer, RequestMiddleware
 from atlas.server.problems import Problem
 
 
 @contextmanager
 def serving(
-    memory: atlas.MemorySystem, *, token: str = "", is_open: bool = True, is_warm: bool = True, port: int = 0
+    memory: atlas.MemorySystem,
+    *,
+    token: str = "",
+    is_open: bool = True,
+    is_warm: bool = True,
+    port: int = 0,
+    observers: Sequence[Observer] = (),
+    requests_per_minute: int = 0,
+    has_metrics: bool = False,
 ) -> Iterator[str]:
     """Serve a memory as `atlas serve` does, without the dashboard; its address.
 
@@ -30,7 +43,7 @@ def serving(
         token: The server's, which this user's programs find. Empty for a server that asks for none.
     """
     stores = Stores({"store": memory.storage.path}, {}, owner="owner", token=token)
-    doors = Doors(stores, is_open=is_open and not token)
+    doors = Doors(stores, is_open=is_open and not token, rate=RequestRate(requests_per_minute))
     tools = make_server(lambda: memory, lambda: is_warm)
     over_http = tools.streamable_http_app(
         streamable_http_path="/", stateless_http=True, json_response=True, host="0.0.0.0"
@@ -45,7 +58,12 @@ def serving(
         "/api/v1": make_api(lambda: memory, doors, lambda: is_warm),
         "/mcp": ApiKeyMiddleware(BodyLimitMiddleware(over_http), doors, refusal=Problem.rpc_response),
     }
-    app = Starlette(middleware=[Middleware(PathDispatcher, below=below)], lifespan=lifespan)
+    if has_metrics:
+        metrics = Metrics({"store": lambda: OpenedStore(memory, TokenUsage(), is_warm)})
+        below["/metrics"] = MetricsEndpoint(metrics.text, doors)
+        observers = [*observers, metrics.observe]
+    middleware = [Middleware(RequestMiddleware, observers=observers), Middleware(PathDispatcher, below=below)]
+    app = Starlette(middleware=middleware, lifespan=lifespan)
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -36,6 +36,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "llm": ("anthropic", "jsonschema"),
     "map": _MAP,
     "mcp": _MCP,
+    "metrics": ("prometheus_client", "opentelemetry"),
     "models": ("sentence_transformers", "torch", "onnx", "huggingface_hub"),
     "pinecone": ("pinecone",),
     "postgres": ("psycopg",),

@@ -18,7 +18,7 @@ from atlas.core.errors import AtlasError
 from atlas.memory.system import MemorySystem
 from atlas.server.access import ApiKeyMiddleware, BodyLimitMiddleware, Doors
 from atlas.server.api import attempts, changes, context, health, history, records, traces, verbs
-from atlas.server.api.parts import check_query
+from atlas.server.api.parts import check_query, name_route
 from atlas.server.problems import ERROR, MEDIA_TYPE, Problem, problem_of
 
 Open = Callable[[], MemorySystem]
@@ -52,15 +52,16 @@ def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> AS
         responses=PROBLEMS,
     )
     api.state.open_memory, api.state.is_warm, api.state.doors = open_memory, is_warm, doors
-    checked = Depends(check_query)
-    api.include_router(health.router, dependencies=[checked])
+    checked = [Depends(name_route), Depends(check_query)]
+    api.include_router(health.router, dependencies=checked)
     key = Depends(HTTPBearer(auto_error=False, description="A key: atlas keys add NAME"))
     for routes in (context, attempts, traces, history, changes, verbs, records):
-        api.include_router(routes.router, dependencies=[key, checked])
+        api.include_router(routes.router, dependencies=[key, *checked])
     api.add_exception_handler(AtlasError, _problem_response)
     api.add_exception_handler(RequestValidationError, _invalid)
     api.add_exception_handler(HTTPException, _plain)
-    return ApiKeyMiddleware(BodyLimitMiddleware(api), doors, open_paths=("/health", "/openapi.json"))
+    open_paths = ("/health", "/health/live", "/health/ready", "/openapi.json")
+    return ApiKeyMiddleware(BodyLimitMiddleware(api), doors, open_paths=open_paths)
 
 
 async def _problem_response(request: Request, error: Exception) -> Response:

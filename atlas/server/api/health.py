@@ -26,14 +26,31 @@ def health(request: Request, is_warm: Warm, response: Response) -> HealthDetails
         try:
             actor = request.app.state.doors.enter(request.headers.get("authorization", ""))
         except NotAllowed:
-            served(request).revision()
-            return Health(status="ready")
+            return ready(request, response)
         with acting(actor):
             return _details(served(request), is_warm)
     except AtlasError as error:
         logger.warning("the store cannot be read: %s", error)
         response.status_code = 503
         return Health(status="unavailable")
+
+
+@router.get("/health/live")
+def live() -> Health:
+    """Return that the server answers. An orchestrator starts it again if it does not."""
+    return Health(status="ready")
+
+
+@router.get("/health/ready", responses={503: {"model": Health, "description": "The store cannot be read now"}})
+def ready(request: Request, response: Response) -> Health:
+    """Return whether the store can be read. A balancer sends no requests while it cannot."""
+    try:
+        served(request).revision()
+    except AtlasError as error:
+        logger.warning("the store cannot be read: %s", error)
+        response.status_code = 503
+        return Health(status="unavailable")
+    return Health(status="ready")
 
 
 def _details(memory: MemorySystem, is_warm: bool) -> HealthDetails:

@@ -15,6 +15,7 @@ from atlas.memory.base.memory import Memory
 from atlas.memory.kinds.table import known_kinds
 from atlas.memory.system import MemorySystem
 from atlas.server.names import MemoryName
+from atlas.server.operations.requests import record_of
 from atlas.server.problems import unknown_names
 
 SCRUBBED = "Atlas-Scrubbed"
@@ -43,6 +44,12 @@ def check_query(request: Request) -> None:
     names = [parameter.alias for parameter in route.dependant.query_params]
     if unknown := [name for name in dict(request.query_params) if name not in names]:
         raise InvalidInput(unknown_names(unknown, names, kind="parameter", of="this address"))
+
+
+def name_route(request: Request) -> None:
+    """Note the route in the record of the request, with names in place of ids."""
+    if (record := record_of(request.scope)) is not None:
+        record.route = request.scope["root_path"] + request.scope["route"].path
 
 
 def memory_named(memory: MemorySystem, name: MemoryName) -> Memory[Any]:

@@ -1,0 +1,61 @@
+"""Wrong keys, links and tokens by the address that they came from, and the wait after too many of them."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+FREE_ENTRIES = 10
+"""Wrong keys of an address that are answered at once."""
+
+MAX_WAIT_SECONDS = 60.0
+FORGET_SECONDS = 900.0
+"""Time without a wrong key after which the count of an address is reset."""
+
+MAX_ADDRESSES = 10_000
+"""Addresses that are remembered. Beyond it the least recent ones are forgotten."""
+
+
+@dataclass(slots=True)
+class _Failures:
+    n: int = 0
+    last: float = -math.inf
+    until: float = -math.inf
+    """Time until which further failures are refused unheard."""
+
+
+class FailedEntries:
+    """Wrong keys by address. After the tenth one the address waits 1, 2, 4 … seconds for the answer to the next.
+
+    A right key is let in all the same: keys have 256 random bits, so the wait protects the server's time and its audit
+    log, not the keys. An agent that shares its address with a guesser goes on working.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._by_address: OrderedDict[str, _Failures] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def add(self, address: str) -> float:
+        """Count a wrong key, and return the seconds to wait before the next. 0 if this one may be answered.
+
+        What comes during a wait is not counted.
+        """
+        now = self._monotonic()
+        with self._lock:
+            failures = self._by_address.setdefault(address, _Failures())
+            self._by_address.move_to_end(address)
+            if len(self._by_address) > MAX_ADDRESSES:
+                self._by_address.popitem(last=False)
+            if now < failures.until:
+                return failures.until - now
+            if now - failures.last > FORGET_SECONDS:
+                failures.n = 0
+            failures.n, failures.last = failures.n + 1, now
+            if failures.n >= FREE_ENTRIES:
+                failures.until = now + min(MAX_WAIT_SECONDS, 2.0 ** (failures.n - FREE_ENTRIES))
+            return 0.0

@@ -1,0 +1,1 @@
+"""Operation of a server: logs, metrics, traces and limits of its requests."""

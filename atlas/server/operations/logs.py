@@ -1,0 +1,99 @@
+"""Log of a server on the standard error: a line a request, as text or JSON. It has no contents of memories."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from typing import Any, Final
+
+from atlas.core.errors import InvalidInput
+from atlas.server.operations.requests import PAGES, RequestRecord, request_id
+
+FORMS: Final = ("text", "json", "off")
+LOGGERS: Final = ("atlas", "pages")
+"""Roots of our loggers."""
+
+_FIELDS = "atlas_fields"
+logger = logging.getLogger("atlas.requests")
+
+
+def configure_logs(form: str) -> None:
+    """Write the records of our loggers to the standard error.
+
+    Args:
+        form: `text`, `json`, or `off` for warnings as text and no requests. An empty string is `text`.
+
+    Raises:
+        InvalidInput: It is none of these.
+    """
+    if (form or "text") not in FORMS:
+        raise InvalidInput(f"ATLAS_LOG should be one of {', '.join(FORMS)}, but is {form!r:.100}")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonFormatter() if form == "json" else _TextFormatter())
+    for name in LOGGERS:
+        root = logging.getLogger(name)
+        root.handlers, root.propagate = [handler], False
+        root.setLevel(logging.WARNING if form == "off" else logging.INFO)
+
+
+def log_request(record: RequestRecord) -> None:
+    """Log a request. Files of the dashboard are logged only if they fail."""
+    if record.route == PAGES and record.path.count("/") > 1 and 0 < record.status < 400:
+        return
+    milliseconds = round(1_000 * record.seconds, 1)
+    who = f"{record.actor.name or 'owner'} ({record.role})" if record.actor else record.client or "unknown"
+    store = str(record.actor.store.name) if record.actor and record.actor.store else ""
+    fields = {
+        "request_id": record.id,
+        "method": record.method,
+        "path": record.path,
+        "route": record.route,
+        "status": record.status,
+        "milliseconds": milliseconds,
+        "actor": record.actor.name if record.actor else "",
+        "role": record.role,
+        "store": store,
+        "client": record.client,
+    }
+    line = f"{record.method} {record.path} {record.status or 'closed'} {milliseconds:,} ms {who} {store}".rstrip()
+    logger.info("%s", line, extra={_FIELDS: fields})
+
+
+class _TextFormatter(logging.Formatter):
+    """`2026-01-31T12:00:00Z INFO GET /api/v1/health 200 1.2 ms 127.0.0.1 [4f2a…]`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a record as a line, and its traceback below it."""
+        found = request_id.get() or getattr(record, _FIELDS, {}).get("request_id", "")
+        line = f"{_time(record)} {record.levelname} {_on_one_line(record.getMessage())}{f' [{found}]' if found else ''}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+class _JsonFormatter(logging.Formatter):
+    """An object a line: time, level, logger, message, and the fields of the request."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a record as one line of JSON."""
+        entry: dict[str, Any] = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if found := request_id.get():
+            entry["request_id"] = found
+        entry |= getattr(record, _FIELDS, {})
+        if record.exc_info:
+            entry["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(entry, ensure_ascii=False)
+
+
+def _on_one_line(text: str) -> str:
+    """Return a text with its control characters escaped, so that no path can forge a line."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def _time(record: logging.LogRecord) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z"

@@ -1,0 +1,137 @@
+"""Metrics of a server in the format of Prometheus."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from atlas.core.errors import AtlasError
+from atlas.llm.budget import TokenUsage
+from atlas.memory.kinds.table import searchable_kinds
+from atlas.memory.system import MemorySystem
+from atlas.server.operations.requests import RequestRecord
+from atlas.server.spool import Spool
+
+logger = logging.getLogger(__name__)
+
+LATENCIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+"""Upper bounds of the histogram's buckets, in seconds."""
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedStore:
+    """A store that is served."""
+
+    memory: MemorySystem
+    spent: TokenUsage
+    """Tokens that the server has spent on its language model since it began."""
+
+    is_model_ready: bool
+    """True once the embedding model is loaded. Until then searches go by words."""
+
+
+Stores = Mapping[str, Callable[[], OpenedStore]]
+"""Functions that open a store of a server, by its name. They are called at each request for the metrics."""
+
+
+class Metrics:
+    """Counts of requests and the state of each store. May be used from any thread."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "atlas_requests",
+            "Requests by route, method, status and role.",
+            ("route", "method", "status", "role"),
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "atlas_request_seconds",
+            "Seconds until the response began.",
+            ("route", "method"),
+            buckets=LATENCIES,
+            registry=self._registry,
+        )
+        ProcessCollector(registry=self._registry)
+        self._registry.register(_StoreCollector(stores))
+
+    def observe(self, record: RequestRecord) -> None:
+        """Count a request."""
+        method = record.method if record.method in _METHODS else "other"
+        self._requests.labels(record.route, method, str(record.status), record.role).inc()
+        if record.status:
+            self._seconds.labels(record.route, method).observe(record.seconds)
+
+    def text(self) -> bytes:
+        """Return all metrics in the text format of Prometheus."""
+        return generate_latest(self._registry)
+
+
+class _StoreCollector(Collector):
+    """The state of the stores at the time of the request."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+
+    def describe(self) -> Iterator[Metric]:
+        """Return no metric, so that registering reads no store."""
+        return iter(())
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics of all stores. A store that cannot be read has `atlas_store_up` 0 and no other metric."""
+        up = GaugeMetricFamily("atlas_store_up", "1 if the store can be read.", labels=("store",))
+        families = {
+            name: kind(name, text, labels=("store", *labels)) for name, (kind, text, labels) in _METRICS.items()
+        }
+        for store_name, opened in self._stores.items():
+            try:
+                values = list(_values(opened()))
+            except AtlasError as error:
+                logger.warning("the metrics of the store %s cannot be read: %s", store_name, error)
+                up.add_metric((store_name,), 0)
+                continue
+            up.add_metric((store_name,), 1)
+            for name, labels, value in values:
+                families[name].add_metric((store_name, *labels), value)
+        yield from (up, *families.values())
+
+
+_METRICS: dict[str, tuple[type[GaugeMetricFamily | CounterMetricFamily], str, tuple[str, ...]]] = {
+    "atlas_store_revision": (GaugeMetricFamily, "Revision of the store. It grows with each change.", ()),
+    "atlas_records": (GaugeMetricFamily, "Records in a memory.", ("kind",)),
+    "atlas_index_behind": (GaugeMetricFamily, "Changes that the index of a memory does not have yet.", ("kind",)),
+    "atlas_index_up": (GaugeMetricFamily, "1 if the index can be reached.", ()),
+    "atlas_embedding_model_ready": (GaugeMetricFamily, "1 if the embedding model is loaded.", ()),
+    "atlas_traces_waiting": (GaugeMetricFamily, "Traces whose spans are still awaited.", ()),
+    "atlas_traces_refused": (GaugeMetricFamily, "Traces that could not be stored.", ()),
+    "atlas_language_model_calls": (CounterMetricFamily, "Calls of the language model.", ()),
+    "atlas_language_model_tokens": (CounterMetricFamily, "Tokens of the language model.", ("direction",)),
+}
+"""Kind, description and labels beside the store, by name."""
+
+
+def _values(store: OpenedStore) -> Iterator[tuple[str, tuple[str, ...], float]]:
+    """Yield the metrics of a store: name, labels beside the store, and value."""
+    storage, spent = store.memory.storage, store.spent
+    spool = Spool(storage.path)
+    yield "atlas_store_revision", (), store.memory.revision()
+    for name, kind in searchable_kinds().items():
+        memory = kind.records(store.memory)
+        yield "atlas_records", (name,), memory.count()
+        if storage.model is not None:
+            upkeep = storage.collection(memory.collection_name).parts.nearest.upkeep
+            yield "atlas_index_behind", (name,), upkeep.n_behind()
+    yield "atlas_index_up", (), not storage.indexes.fault
+    yield "atlas_embedding_model_ready", (), store.is_model_ready
+    yield "atlas_traces_waiting", (), spool.n_waiting()
+    yield "atlas_traces_refused", (), spool.n_refused()
+    yield "atlas_language_model_calls", (), spent.n_calls
+    yield "atlas_language_model_tokens", ("read",), spent.tokens - spent.output_tokens
+    yield "atlas_language_model_tokens", ("written",), spent.output_tokens

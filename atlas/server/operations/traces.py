@@ -1,0 +1,58 @@
+"""Spans of requests for OpenTelemetry, set up by its own variables (`OTEL_EXPORTER_OTLP_ENDPOINT`)."""
+
+from __future__ import annotations
+
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.trace import SpanKind, Status, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from atlas.core.imports.distribution import __version__
+from atlas.server.operations.requests import PAGES, RequestRecord
+
+_NANOSECONDS = 1_000_000_000
+
+
+class RequestTraces:
+    """One span for each request of the API and MCP, below the span of its sender if that sends one."""
+
+    def __init__(self, exporter: SpanExporter | None = None) -> None:
+        """Start the exporter.
+
+        Args:
+            exporter: Another exporter than OTLP over HTTP.
+        """
+        resource = Resource.create({"service.name": "atlas", "service.version": __version__})
+        self._provider = TracerProvider(resource=resource)
+        self._provider.add_span_processor(BatchSpanProcessor(exporter or OTLPSpanExporter()))
+        self._tracer = self._provider.get_tracer("atlas.server", __version__)
+
+    def observe(self, record: RequestRecord) -> None:
+        """Record the span of a request. It has no query and no body."""
+        if record.route == PAGES:
+            return
+        context = TraceContextTextMapPropagator().extract({"traceparent": record.traceparent})
+        began = int(record.started_at * _NANOSECONDS)
+        span = self._tracer.start_span(
+            f"{record.method} {record.route}",
+            context,
+            SpanKind.SERVER,
+            {
+                "http.request.method": record.method,
+                "http.route": record.route,
+                "http.response.status_code": record.status,
+                "atlas.request_id": record.id,
+                "atlas.actor": record.actor.name if record.actor else "",
+                "atlas.role": record.role,
+            },
+            start_time=began,
+        )
+        if record.status >= 500 or not record.status:
+            span.set_status(Status(StatusCode.ERROR))
+        span.end(began + int(record.seconds * _NANOSECONDS))
+
+    def close(self) -> None:
+        """Send the spans that wait."""
+        self._provider.shutdown()

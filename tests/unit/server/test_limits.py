@@ -1,0 +1,164 @@
+"""Limits of a server: wrong keys, requests of one key, and requests at once."""
+
+from __future__ import annotations
+
+import anyio
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+import atlas
+from atlas.access.failed_entries import FORGET_SECONDS, FREE_ENTRIES, MAX_ADDRESSES, FailedEntries
+from atlas.access.keys import KeyRing
+from atlas.access.stores import Stores
+from atlas.core.errors import InvalidInput
+from atlas.infra.actor import Role
+from atlas.server.operations.limits import RequestRate, WaitingLimitMiddleware, requests_per_minute
+from tests.support.serving import serving
+
+
+class Time:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+def test_wrong_keys_wait_twice_as_long_each_time(time):
+    entries = FailedEntries(time)
+    for _ in range(FREE_ENTRIES - 1):
+        assert entries.add("10.0.0.1") == 0
+    waits = []
+    for _ in range(8):
+        assert entries.add("10.0.0.1") == 0
+        waits.append(entries.add("10.0.0.1"))
+        time.now += waits[-1]
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60]
+
+
+def test_an_address_does_not_wait_for_another(time):
+    entries = FailedEntries(time)
+    for _ in range(FREE_ENTRIES):
+        entries.add("10.0.0.1")
+    assert entries.add("10.0.0.1") > 0
+    assert entries.add("10.0.0.2") == 0
+
+
+def test_a_count_is_reset_after_a_quarter_of_an_hour(time):
+    entries = FailedEntries(time)
+    for _ in range(FREE_ENTRIES):
+        entries.add("10.0.0.1")
+    time.now += FORGET_SECONDS + 1
+    assert [entries.add("10.0.0.1") for _ in range(FREE_ENTRIES)] == [0] * FREE_ENTRIES
+
+
+def test_addresses_are_bounded(time):
+    entries = FailedEntries(time)
+    for number in range(MAX_ADDRESSES + 100):
+        entries.add(str(number))
+    assert len(entries._by_address) == MAX_ADDRESSES
+
+
+def test_forty_wrong_keys_in_a_row_have_to_wait_and_a_right_one_does_not(memory):
+    _, secret = KeyRing(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")
+    with serving(memory) as address:
+        wrong = {"Authorization": "Bearer atlas_wrong"}
+        answers = [
+            httpx.post(f"{address}/api/v1/context", json={"task": {"description": "t"}}, headers=wrong)
+            for _ in range(40)
+        ]
+        right = httpx.post(
+            f"{address}/api/v1/context",
+            json={"task": {"description": "t"}},
+            headers={"Authorization": f"Bearer {secret}"},
+        )
+    statuses = [answer.status_code for answer in answers]
+    assert statuses[:FREE_ENTRIES] == [401] * FREE_ENTRIES
+    assert 429 in statuses[FREE_ENTRIES:]
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert int(refused.headers["Retry-After"]) >= 1
+    assert "too many wrong keys came from your address; try again in" in refused.json()["detail"]
+    assert right.status_code == 200
+
+
+def test_the_audit_log_has_only_what_was_answered(memory):
+    stores = Stores({"store": memory.storage.path}, {})
+    waits = [stores.refuse("10.0.0.1", "this key is unknown") for _ in range(40)]
+    stores.first.audit.flush()
+    assert sum(event.n for event in stores.first.audit.events()) == waits.count(0) < 40
+
+
+def test_a_key_has_its_requests_of_a_minute(memory):
+    ring = KeyRing(memory.storage.path)
+    keys = [ring.add(name, Role.WRITER, created_by="owner")[1] for name in ("crawler", "other")]
+    with serving(memory, requests_per_minute=3) as address:
+
+        def ask(key: str) -> httpx.Response:
+            return httpx.get(f"{address}/api/v1/experience", headers={"Authorization": f"Bearer {key}"})
+
+        answers = [ask(keys[0]) for _ in range(4)]
+        assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+        assert answers[3].headers["Retry-After"] == "20"
+        assert ask(keys[1]).status_code == 200
+
+
+def test_a_bucket_refills_steadily(time):
+    rate = RequestRate(60, time)
+    assert [rate.take("a") for _ in range(60)] == [0] * 60
+    assert rate.take("a") == pytest.approx(1)
+    time.now += 1
+    assert rate.take("a") == 0
+    assert rate.take("a") > 0
+
+
+def test_a_client_in_python_waits_and_tries_again(memory):
+    _, secret = KeyRing(memory.storage.path).add("crawler", Role.WRITER, created_by="owner")
+    with serving(memory, requests_per_minute=60) as address, atlas.connect(address, key=secret) as there:
+        counts = [there.experience.count() for _ in range(62)]
+    assert counts == [30] * 62
+
+
+@pytest.mark.parametrize("text", ["-1", "1.5", "many", "²"])
+def test_a_limit_that_is_no_number_is_refused(text):
+    with pytest.raises(InvalidInput, match="ATLAS_REQUESTS_PER_MINUTE should be a whole number"):
+        requests_per_minute(text)
+
+
+def test_one_request_more_than_wait_is_refused_at_once():
+    async def ask() -> list[int]:
+        released, n_inside = anyio.Event(), 0
+
+        async def slow(request) -> PlainTextResponse:
+            nonlocal n_inside
+            n_inside += 1
+            await released.wait()
+            return PlainTextResponse("done")
+
+        app = WaitingLimitMiddleware(Starlette(routes=[Route("/", slow)]), max_waiting=2)
+        statuses = []
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://memory") as client:
+
+            async def one() -> None:
+                statuses.append((await client.get("/")).status_code)
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(one)
+                group.start_soon(one)
+                while n_inside < 2:
+                    await anyio.sleep(0)
+                await one()
+                released.set()
+            await one()
+        return statuses
+
+    assert anyio.run(ask) == [429, 200, 200, 200]
