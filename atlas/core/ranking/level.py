@@ -31,6 +31,8 @@ class LevelCosts:
     """Costs of a level on either side."""
 
     level: float
+    """The highest one, where queries in each language have their own."""
+
     foreign_shown: float
     """Share of foreign queries that are given a hit, in [0, 1]."""
 
@@ -62,10 +64,21 @@ def level_between(foreign: Relevances, own: Relevances, language: str) -> float:
     return float(np.clip(min(goal, _cheapest(foreign, own)), LOWEST_LEVEL, highest))
 
 
-def costs_of(foreign: Relevances, own: Relevances, level: float) -> LevelCosts:
-    """Return what a level costs on each side."""
+def costs_of(
+    foreign: Relevances, own: Relevances, foreign_levels: Relevances | float, own_levels: Relevances | float
+) -> LevelCosts:
+    """Return the costs of levels on each side.
+
+    Args:
+        foreign: Relevance of the best answer to each foreign query.
+        own: The same of the store's own queries.
+        foreign_levels: The level for each foreign query, shape (n,), or one for all.
+        own_levels: The same for the own queries.
+    """
     return LevelCosts(
-        level=level, foreign_shown=float(np.mean(foreign >= level)), own_hidden=float(np.mean(own < level))
+        level=float(max(np.max(foreign_levels), np.max(own_levels))),
+        foreign_shown=float(np.mean(foreign >= foreign_levels)),
+        own_hidden=float(np.mean(own < own_levels)),
     )
 
 

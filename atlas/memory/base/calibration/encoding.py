@@ -11,7 +11,7 @@ from atlas.memory.base.calibration.measurement import Answers, LevelMeasurement
 from atlas.memory.base.scoring import Calibration
 from atlas.storage.records import Moment
 
-VERSION = 4
+VERSION = 5
 """Of what is kept. Raise it when words or meaning are scored otherwise, or other foreign queries are asked."""
 
 
@@ -25,6 +25,7 @@ def encode_measurement(measured: LevelMeasurement) -> str:
             "answers": _rounded(measured.answers),
             "languages": measured.languages,
             "own_answers": _rounded(measured.own_answers),
+            "own_languages": measured.own_languages,
             "itself": _rounded([measured.itself])[0],
             "model": measured.model,
             "at": [measured.at.ledger_id, measured.at.change],
@@ -55,6 +56,7 @@ def decode_measurement(text: str | None) -> LevelMeasurement | None:
         answers=_read(encoded["answers"]),
         languages=tuple(map(str, encoded["languages"])),
         own_answers=_read(encoded["own_answers"]),
+        own_languages=tuple(map(str, encoded["own_languages"])),
         itself=_read([encoded["itself"]])[0],
         model=str(encoded["model"]),
         at=Moment(str(ledger_id), int(change)),

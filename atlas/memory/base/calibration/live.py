@@ -246,7 +246,8 @@ class LiveCalibration:
         foreign = calibration_queries_in(languages)
         of_queries = tuple(language for language, queries in foreign.items() for _ in queries)
         queries = [query for of_language in foreign.values() for query in of_language]
-        queries += map(first_sentence, texts.values())
+        own_queries = list(map(first_sentence, texts.values()))
+        queries += own_queries
         found: list[dict[str, tuple[float, float]]] = []
         for start in range(0, len(queries), REMEMBERED_QUERIES):
             batch = queries[start : start + REMEMBERED_QUERIES]
@@ -265,6 +266,7 @@ class LiveCalibration:
             "answers": best[: len(of_queries)],
             "languages": of_queries,
             "own_answers": best[len(of_queries) :],
+            "own_languages": tuple(map(language_of, own_queries)),
             "itself": itself,
         }
 

@@ -70,6 +70,9 @@ class LevelMeasurement:
     own_answers: tuple[Answers, ...] = ()
     """The best answers to the first sentence of some records, without the record itself."""
 
+    own_languages: tuple[str, ...] = ()
+    """The language of each of these sentences, or an empty string if it is not recognised. Empty if all are in one."""
+
     itself: Answers = ()
     """Similarity of each of these records to its first sentence, and share of its words."""
 
@@ -95,15 +98,24 @@ class LevelMeasurement:
     def _levels(self, weights: RankingWeights) -> dict[str, float]:
         """Return the level for queries in each language that foreign ones were asked in."""
         foreign, own_values = self._best(self.answers, weights), self._own(weights)
-        languages = np.array(self.languages or [ENGLISH] * len(foreign))
+        languages = np.array(self._foreign_languages)
         return {name: level_between(foreign[languages == name], own_values, name) for name in set(languages.tolist())}
 
+    @property
+    def _foreign_languages(self) -> Sequence[str]:
+        return self.languages or [ENGLISH] * len(self.answers)
+
     def costs(self, weights: RankingWeights) -> LevelCosts | None:
-        """Return the costs of the highest level on each side, or None if no level was measured."""
+        """Return the highest level and the costs on each side, or None if no level was measured.
+
+        Each query counts at the level for its language.
+        """
         if not self.answers or not self.own_answers:
             return None
-        level = weights.strictness * max(self._levels(weights).values())
-        return costs_of(self._best(self.answers, weights), self._own(weights), level)
+        levels = {name: weights.strictness * level for name, level in self._levels(weights).items()}
+        of_foreign = [levels[name] for name in self._foreign_languages]
+        of_own = [levels.get(name, max(levels.values())) for name in self.own_languages or [""] * len(self.own_answers)]
+        return costs_of(self._best(self.answers, weights), self._own(weights), np.array(of_foreign), np.array(of_own))
 
     def _own(self, weights: RankingWeights) -> Values:
         """Return the relevances that the store's own queries reach."""

@@ -308,6 +308,21 @@ def test_what_the_level_costs_is_known_once_it_is_measured(memory):
     assert 0 <= costs.own_hidden <= 0.1
 
 
+def test_what_the_level_costs_is_counted_by_the_level_in_each_language():
+    measured = LevelMeasurement(
+        scale=Calibration(unrelated=0.0, near=1.0),
+        n_records=100,
+        answers=(((0.1, 0.0),),) * 10 + (((0.4, 0.0),),) * 10,
+        languages=("en",) * 10 + ("zh",) * 10,
+        own_answers=(((0.15, 0.0),),) * 2 + (((0.8, 0.0),),) * 38,
+        own_languages=("en", "zh") * 20,
+        itself=((0.15, 0.0),) * 2 + ((0.8, 0.0),) * 38,
+    )
+    costs = measured.costs(RankingWeights(meaning=1.0, words=0.0))
+    assert costs.level == pytest.approx(0.4)
+    assert (costs.own_hidden, costs.foreign_shown) == (1 / 40, 1.0)
+
+
 def test_a_threshold_that_is_named_holds_for_each_hit():
     assert Cut(best=0.5, each=0.5).least(0.9) == 0.5
     assert Cut(best=0.5, each=0.5).least(0.1) == 0.5
