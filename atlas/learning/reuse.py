@@ -20,7 +20,7 @@ from atlas.learning.reading import StarNames, Tools, read_programs, tools_by
 from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import standalone
 from atlas.learning.rewrite.lengths import Lengths
-from atlas.learning.rewrite.sharing import Sharing, apply_definitions
+from atlas.learning.rewrite.sharing import Sharing, apply_definitions, read_sources
 from atlas.learning.rewrite.shelf import Shelf
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.engines import Engine
@@ -146,13 +146,13 @@ def reuse(
 
 def _shared(programs: Sequence[Program], library: Library, tools: Tools, verify: Verify | None) -> tuple[Sharing, int]:
     """Return the programs that have definitions of a library, and how many do something else with these."""
-    allowed = {program.id: tools(program) for program in programs}
+    sources = read_sources(programs, tools) if library.definitions else []
     originals = {program.id: program for program in programs}
     judged = set() if verify is None else set(originals)
     wrong: set[str] = set()
     while True:
-        candidates = [program for program in programs if program.id not in wrong]
-        sharing = apply_definitions(library.definitions, candidates, allowed, judged)
+        candidates = [source for source in sources if source.program.id not in wrong]
+        sharing = apply_definitions(library.definitions, candidates, judged)
         verdicts = verdicts_on(sharing, originals, verify)
         changed = {name for name, same in verdicts.items() if same is False}
         unjudged = {name for name, same in verdicts.items() if same is None} & judged

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Container, Mapping, Sequence
 
 from atlas.learning.reading import Tools
 from atlas.learning.rewrite.executable import raising_stub
-from atlas.learning.rewrite.sharing import SharedDefinition, Sharing, share
+from atlas.learning.rewrite.sharing import SharedDefinition, Sharing, read_sources, share
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.programs import Program
@@ -37,12 +37,11 @@ def verified_sharing(
     programs: Sequence[Program], tools: Tools, limits: Limits, prefix: str, verify: Verify | None
 ) -> tuple[Sharing, int]:
     """Return the definitions that programs share and do the same with, and how many did not."""
-    by_program = {program.id: tools(program) for program in programs}
     originals = {program.id: program for program in programs}
     excluded: set[str] = set()
-    candidates, judged = list(programs), set() if verify is None else {program.id for program in programs}
+    sources, judged = read_sources(programs, tools), set[str]() if verify is None else set(originals)
     while True:
-        sharing = share(candidates, by_program, limits, prefix, excluded, judged)
+        sharing = share(sources, limits, prefix, excluded, judged)
         verdicts = verdicts_on(sharing, originals, verify)
         wrong = {name for name, same in verdicts.items() if same is False}
         unjudged = {name for name, same in verdicts.items() if same is None} & judged
@@ -51,7 +50,7 @@ def verified_sharing(
         judged -= unjudged
         normal = verify([(originals[name], ast.unparse(normalise(originals[name].source))) for name in wrong])
         unreadable = {name for name in wrong if normal.get(name) is False}
-        candidates = [program for program in candidates if program.id not in unreadable]
+        sources = [source for source in sources if source.program.id not in unreadable]
         blamed = wrong - unreadable
         excluded |= {each.form for each in sharing.definitions for name in blamed if each.name in sharing.used[name]}
 

@@ -7,7 +7,7 @@ import builtins
 import copy
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from atlas.core.errors import InvalidInput
@@ -16,7 +16,7 @@ from atlas.learning.rewrite.rename import Renamer
 from atlas.learning.search.forms.canonical import form_of
 from atlas.learning.terms.codec import encode
 from atlas.learning.terms.names import Function, bound_names, names_bound_by
-from atlas.learning.terms.scopes import BUILTIN, IMPORTS, LOCAL, OWN, TOOL, bindings, own_nodes
+from atlas.learning.terms.scopes import BUILTIN, IMPORTS, LOCAL, OWN, TOOL, own_nodes
 from atlas.learning.terms.symbols import number_symbols, with_symbols
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -58,7 +58,7 @@ class _Context:
 
 
 def units_of(
-    module: ast.Module, tools: Container[str] = (), replaced: Collection[str] = frozenset()
+    module: ast.Module, origins: Mapping[int, str], replaced: Collection[str] = frozenset()
 ) -> dict[str, Unit]:
     """Return the definitions of a program that can move, by name.
 
@@ -66,12 +66,11 @@ def units_of(
 
     Args:
         module: The program in normal form.
-        tools: Names that are tools where the program binds them nowhere.
+        origins: The origin of each name, as `bindings` returns it.
         replaced: Names to which what follows the program, such as its tests, may give other values.
     """
     if any(map(_sees_definitions, ast.walk(module))):
         return {}
-    origins = bindings(module, tools)
     counts = Counter(name for node in own_nodes(module) for name in _bound_by(node))
     declared = {name for node in ast.walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     definitions = {node.name: node for node in module.body if isinstance(node, Definition)}
@@ -255,7 +254,10 @@ def simplified(function: Function) -> Function:
     """Return a function in canonical form. What is equal in it mostly does the same, which tests have to decide."""
     form = copy.copy(function)
     form.body = form_of(function) or function.body
-    return form
+    module = ast.Module(body=[form], type_ignores=[])
+    again = ast.parse(ast.unparse(ast.fix_missing_locations(module))).body[0]
+    assert isinstance(again, Function)
+    return again
 
 
 def _shape(node: Definition, names: Mapping[str, str], shape: Callable[[Function], Function]) -> str:
@@ -264,7 +266,7 @@ def _shape(node: Definition, names: Mapping[str, str], shape: Callable[[Function
     Renamer(names).visit(copied)
     if isinstance(copied, ast.ClassDef):
         return ast.dump(copied)
-    module = ast.parse(ast.unparse(ast.fix_missing_locations(shape(copied))))
+    module = ast.Module(body=[shape(copied)], type_ignores=[])
     try:
         term = encode(module)
     except (InvalidInput, RecursionError):

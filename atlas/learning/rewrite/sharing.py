@@ -9,6 +9,7 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from atlas.core.errors import InvalidInput
+from atlas.learning.reading import Tools
 from atlas.learning.rewrite.definitions import Unit, closure, key_of, keywords_in, parameters_in, simplified, units_of
 from atlas.learning.rewrite.gates import Body, Worth, body_problem, use_problem
 from atlas.learning.rewrite.rename import Renamer
@@ -46,8 +47,8 @@ class SharedDefinition:
     """Names of its parameters and of those of all that it needs."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
     """A program whose definitions may be shared."""
 
     program: Program
@@ -60,22 +61,25 @@ class _Source:
     forms: Mapping[str, str]
     """Key of each unit's canonical form, by its name."""
 
+    lengths: Mapping[str, int]
+    """Tokens of each unit, by its name."""
+
+    parameters: Mapping[str, tuple[str, ...]]
+    """Names of the parameters of each unit and of all that it needs, by its name."""
+
     free: Collection[str]
     """Names of its tools."""
 
-    is_judged: bool
+    is_judged: bool = False
     """True if its tests decide on definitions that equal its own in canonical form alone."""
 
     def is_like(self, name: str, key: str) -> bool:
         """Return whether a unit may be replaced by another of the same form that has this key."""
         return self.is_judged or self.keys[name] == key
 
-    def parameters(self, name: str) -> tuple[str, ...]:
-        return parameters_in(name, self.units)
-
     def fits(self, name: str, parameters: tuple[str, ...]) -> bool:
         """Return whether a unit may have parameters of these names."""
-        own = self.parameters(name)
+        own = self.parameters[name]
         return own == parameters or not (set(own) | set(parameters)) & set(self.keywords)
 
 
@@ -104,8 +108,7 @@ class Sharing:
 
 
 def share(
-    programs: Sequence[Program],
-    tools: Mapping[str, Container[str]],
+    sources: Sequence[Source],
     limits: Limits,
     prefix: str,
     excluded: Collection[str] = (),
@@ -114,13 +117,12 @@ def share(
     """Return the definitions that programs of several tasks have in common.
 
     Args:
-        tools: Names that are tools, by program, where that binds them nowhere.
         prefix: Prefix of the names of shared functions. Classes keep their name.
         excluded: Forms of definitions that are not shared.
         judged: Ids of programs that are run with what they share.
     """
-    sources = _read_all(programs, tools, judged)
-    groups: dict[str, list[tuple[_Source, str]]] = defaultdict(list)
+    sources = _judged_by(sources, judged)
+    groups: dict[str, list[tuple[Source, str]]] = defaultdict(list)
     for source in sources:
         for name, form in source.forms.items():
             groups[form].append((source, name))
@@ -144,8 +146,7 @@ def share(
 
 def apply_definitions(
     definitions: Sequence[SharedDefinition],
-    programs: Sequence[Program],
-    tools: Mapping[str, Container[str]],
+    sources: Sequence[Source],
     judged: Collection[str] = (),
 ) -> Sharing:
     """Return programs that use definitions of a library where they have the same ones.
@@ -153,19 +154,32 @@ def apply_definitions(
     Args:
         judged: Ids of programs that are run with what they share.
     """
-    sources = _read_all(programs, tools, judged)
     taken = {each.name for each in definitions}
-    return _rewritten([source for source in sources if not taken & set(source.free)], definitions)
+    fitting = [source for source in sources if not taken & set(source.free)]
+    return _rewritten(_judged_by(fitting, judged), definitions)
 
 
-def _read_all(
-    programs: Sequence[Program], tools: Mapping[str, Container[str]], judged: Collection[str]
-) -> list[_Source]:
-    sources = (_read(program, tools[program.id], is_judged=program.id in judged) for program in programs)
+def read_sources(programs: Sequence[Program], tools: Tools) -> list[Source]:
+    """Return the programs whose definitions may be shared.
+
+    Args:
+        tools: Returns the names that are tools, where a program binds them nowhere.
+    """
+    forms: dict[str, str] = {}
+    sources = (_read(program, tools(program), forms) for program in programs)
     return [source for source in sources if source is not None]
 
 
-def _read(program: Program, tools: Container[str], *, is_judged: bool) -> _Source | None:
+def _judged_by(sources: Sequence[Source], judged: Collection[str]) -> list[Source]:
+    return [replace(source, is_judged=source.program.id in judged) for source in sources]
+
+
+def _read(program: Program, tools: Container[str], forms: dict[str, str]) -> Source | None:
+    """Return a program that can be read, or None.
+
+    Args:
+        forms: Key of the canonical form of each key so far, which is added to: it takes most of the time.
+    """
     try:
         module = normalise(program.source)
     except (InvalidInput, RecursionError):
@@ -173,26 +187,31 @@ def _read(program: Program, tools: Container[str], *, is_judged: bool) -> _Sourc
     if looks_up_names(module) or looks_at_stack(module):
         return None
     tests = try_parse(program.tests) or ast.Module(body=[], type_ignores=[])
-    units = units_of(module, tools, replaced=bound_names(tests))
     origins = bindings(module, tools)
-    return _Source(
+    units = units_of(module, origins, replaced=bound_names(tests))
+    keys = {name: key_of(name, units) for name in units}
+    for name, key in keys.items():
+        if key not in forms:
+            forms[key] = key_of(name, units, simplified)
+    return Source(
         program=program,
         module=module,
         units=units,
         keywords=keywords_in(module, tests),
-        keys={name: key_of(name, units) for name in units},
-        forms={name: key_of(name, units, simplified) for name in units},
-        is_judged=is_judged,
+        keys=keys,
+        forms={name: forms[key] for name, key in keys.items()},
+        lengths={name: n_tokens(ast.unparse(unit.node)) for name, unit in units.items()},
+        parameters={name: parameters_in(name, units) for name in units},
         free={node.id for node in ast.walk(module) if isinstance(node, ast.Name) and origins.get(id(node)) == TOOL},
     )
 
 
 def _choose(
-    groups: Mapping[str, Sequence[tuple[_Source, str]]], free: Collection[str], limits: Limits, excluded: frozenset[str]
-) -> dict[str, tuple[_Source, str]]:
+    groups: Mapping[str, Sequence[tuple[Source, str]]], free: Collection[str], limits: Limits, excluded: frozenset[str]
+) -> dict[str, tuple[Source, str]]:
     """Return the forms of what is worth sharing and of all that it needs, each with the program to take it from."""
     firsts = {form: _representative(members) for form, members in groups.items()}
-    chosen: dict[str, tuple[_Source, str]] = {}
+    chosen: dict[str, tuple[Source, str]] = {}
     taken: dict[str, str] = {}
     for form in sorted(groups, key=lambda form: (-_saving(groups[form]), form)):
         source, name = firsts[form]
@@ -212,58 +231,59 @@ def _choose(
     return chosen
 
 
-def _parameters(firsts: Mapping[str, tuple[_Source, str]], source: _Source, name: str) -> tuple[str, ...]:
+def _parameters(firsts: Mapping[str, tuple[Source, str]], source: Source, name: str) -> tuple[str, ...]:
     first, its_name = firsts[source.forms[name]]
-    return first.parameters(its_name)
+    return first.parameters[its_name]
 
 
-def _representative(members: Sequence[tuple[_Source, str]]) -> tuple[_Source, str]:
+def _representative(members: Sequence[tuple[Source, str]]) -> tuple[Source, str]:
     """Return the member whose code and parameters most programs have."""
-    counts = Counter((source.keys[name], source.parameters(name)) for source, name in members)
-    fixed = [(source, name) for source, name in members if set(source.parameters(name)) & set(source.keywords)]
+    counts = Counter((source.keys[name], source.parameters[name]) for source, name in members)
+    fixed = [(source, name) for source, name in members if set(source.parameters[name]) & set(source.keywords)]
     return max(
         fixed or members,
-        key=lambda member: (counts[member[0].keys[member[1]], member[0].parameters(member[1])], -_length(*member)),
+        key=lambda member: (
+            counts[member[0].keys[member[1]], member[0].parameters[member[1]]],
+            -member[0].lengths[member[1]],
+        ),
     )
 
 
-def _length(source: _Source, name: str) -> int:
-    return n_tokens(ast.unparse(source.units[name].node))
-
-
-def _is_function(source: _Source, name: str) -> bool:
+def _is_function(source: Source, name: str) -> bool:
     return isinstance(source.units[name].node, Function)
 
 
-def _saving(members: Sequence[tuple[_Source, str]]) -> int:
-    lengths = [_length(source, name) for source, name in members]
+def _saving(members: Sequence[tuple[Source, str]]) -> int:
+    lengths = [source.lengths[name] for source, name in members]
     return sum(length - ALIAS_TOKENS for length in lengths) - max(lengths, default=0)
 
 
-def _problem(members: Sequence[tuple[_Source, str]], source: _Source, name: str, limits: Limits) -> str:
+def _problem(members: Sequence[tuple[Source, str]], source: Source, name: str, limits: Limits) -> str:
     """Return why a definition is not worth sharing, or an empty text."""
     tasks = {each.program.task_id for each, _ in members}
+    if problem := use_problem(Worth(n_tasks=len(tasks), saving=_saving(members)), limits):
+        return problem
     node = source.units[name].node
     parameters = {argument.arg for argument in node.args.args} if isinstance(node, Function) else set[str]()
     length = n_tokens(ast.unparse(ast.Module(body=node.body, type_ignores=[])))
     body = Body(statements=node.body, parameters=parameters, n_tokens=length)
-    return use_problem(Worth(n_tasks=len(tasks), saving=_saving(members)), limits) or body_problem(body, limits)
+    return body_problem(body, limits)
 
 
-def _worth(definition: SharedDefinition, members: Sequence[tuple[_Source, str]], sharing: Sharing) -> Worth:
+def _worth(definition: SharedDefinition, members: Sequence[tuple[Source, str]], sharing: Sharing) -> Worth:
     """Return the use that programs make of a definition. Those that need other names of parameters make none."""
     used = [member for member in members if definition.name in sharing.used.get(member[0].program.id, ())]
     return Worth(n_tasks=len({source.program.task_id for source, _ in used}), saving=_saving(used))
 
 
-def _names(chosen: Mapping[str, tuple[_Source, str]], prefix: str) -> dict[str, str]:
+def _names(chosen: Mapping[str, tuple[Source, str]], prefix: str) -> dict[str, str]:
     """Return the name of each shared definition, by its form."""
     functions = [form for form, member in chosen.items() if _is_function(*member)]
     names = {form: f"{prefix}{number}" for number, form in enumerate(functions)}
     return {form: names.get(form, name) for form, (_, name) in chosen.items()}
 
 
-def _definition(form: str, source: _Source, name: str, names: Mapping[str, str]) -> SharedDefinition:
+def _definition(form: str, source: Source, name: str, names: Mapping[str, str]) -> SharedDefinition:
     unit = source.units[name]
     renamed = {each: names[source.forms[each]] for each in (name, *unit.calls)}
     node = copy.deepcopy(unit.node)
@@ -278,7 +298,7 @@ def _definition(form: str, source: _Source, name: str, names: Mapping[str, str])
         arity=len(parameters_of(unit.node)) if isinstance(unit.node, Function) else 0,
         key=source.keys[name],
         form=form,
-        parameters=source.parameters(name),
+        parameters=source.parameters[name],
     )
 
 
@@ -298,7 +318,7 @@ def _in_order(definitions: Mapping[str, SharedDefinition]) -> tuple[SharedDefini
     return tuple(ordered.values())
 
 
-def _rewritten(sources: Sequence[_Source], definitions: Sequence[SharedDefinition]) -> Sharing:
+def _rewritten(sources: Sequence[Source], definitions: Sequence[SharedDefinition]) -> Sharing:
     by_form = {each.form: each for each in definitions}
     programs: dict[str, Program] = {}
     used: dict[str, tuple[str, ...]] = {}
@@ -317,7 +337,7 @@ def _rewritten(sources: Sequence[_Source], definitions: Sequence[SharedDefinitio
     return Sharing(definitions=tuple(definitions), programs=programs, used=used)
 
 
-def _without(source: _Source, shared: Mapping[str, str]) -> ast.Module:
+def _without(source: Source, shared: Mapping[str, str]) -> ast.Module:
     """Return a program that uses shared definitions instead of its own."""
     tests = try_parse(source.program.tests)
     tested = set(_mentioned(tests)) if tests is not None else None
