@@ -29,8 +29,8 @@ def test_a_source_whose_outcomes_are_unknown_has_no_known_attempts(dashboard: Da
     app = dashboard(tmp_path, "overview")
     [shown] = [element for element in app.dataframe if "percent_succeeded" in element.value]
     columns = json.loads(shown.proto.columns)
-    assert columns["n_known"]["label"] == "n"
-    assert int(shown.value["n_known"].iloc[0]) == 0
+    assert columns["known"]["label"] == "Known"
+    assert shown.value["known"].iloc[0].startswith("0 of ")
 
 
 def test_what_asks_to_be_looked_at_leads_to_its_queue(dashboard: Dashboard, tmp_path):
@@ -151,9 +151,9 @@ def test_it_names_the_tasks_that_go_worst_as_long_as_there_are_no_domains(dashbo
     assert list(weak["percent_succeeded"]) == [0.0, 50.0]
 
 
-def test_a_weak_task_that_is_too_long_for_its_column_ends_after_a_whole_word(dashboard: Dashboard, tmp_path):
-    task = "Cancel the upcoming flight from Oslo to Bergen and refund the whole price"
+def test_a_weak_task_that_is_too_long_for_its_row_ends_after_a_whole_word(dashboard: Dashboard, tmp_path):
+    task = "Cancel the upcoming flight from Oslo to Bergen and refund the whole price, but keep the seat for the dog"
     make_store(tmp_path, [attempt(task, success=False, task_id="flight") for _ in range(2)])
     app = dashboard(tmp_path, "overview")
     weak = next(frame.value for frame in app.dataframe if "percent_succeeded" in frame.value and "name" in frame.value)
-    assert list(weak["name"]) == ["Cancel the upcoming flight…"]
+    assert list(weak["name"]) == ["Cancel the upcoming flight from Oslo to Bergen and refund the…"]

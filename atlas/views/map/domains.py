@@ -99,9 +99,9 @@ def no_domains_sentence(memory_map: MemoryMap) -> str:
 
 
 def domain_sentence(row: DomainRow) -> str:
-    """Return `48 experiences · 23 % succeeded (11–41 %, n = 30)`, and which language model suggested the name, if any.
+    """Return `48 experiences · 23 % succeeded (11–41 %, 30 of known outcome)`, and who suggested the name, if any.
 
-    Experiences of unknown outcome are among the first number, and not in the rate and its n.
+    Experiences of unknown outcome are among the first number, and not in the rate.
     """
     suggested = f" · name suggested by {row.suggested_by}" if row.suggested_by else ""
     return f"{counted(row.n, 'experience')} · {rate_sentence(row.rate)}{suggested}"

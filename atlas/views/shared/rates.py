@@ -23,7 +23,7 @@ def rate_line(rate: SuccessRate) -> str:
 
 
 def rate_sentence(rate: SuccessRate) -> str:
-    """Return `62 % succeeded (58–66 %, n = 9)`, where n counts known outcomes alone, or `outcomes unknown`."""
+    """Return `62 % succeeded (58–66 %, 9 of known outcome)`, or `outcomes unknown`."""
     if not rate.n_known:
         return "outcomes unknown"
-    return f"{rate_text(rate)} succeeded ({interval_text(rate)}, n = {rate.n_known:,})"
+    return f"{rate_text(rate)} succeeded ({interval_text(rate)}, {rate.n_known:,} of known outcome)"

@@ -34,7 +34,7 @@ from pages.components.lists.editing import READ_ONLY, change_marks
 from pages.components.lists.filters import digest
 from pages.components.lists.record_table import open_clicked, selectable_table, table_height
 from pages.components.lists.selection import select
-from pages.components.overview.parts import RATE_COLUMNS
+from pages.components.overview.parts import RATE_COLUMNS, rate_line
 from pages.components.shared.narrowing import go_to, narrow_to
 from pages.components.shared.plans import propose
 from pages.components.shared.scope import n_experiences
@@ -190,7 +190,7 @@ def draw_domains(memory: MemorySystem, found: Health) -> None:
     }
     numbers = tuple(row.number for row in found.domains)
     table = st.dataframe(
-        [asdict(row) for row in found.domains],
+        [rate_line(row) for row in found.domains],
         column_config=columns,
         column_order=list(columns),
         hide_index=True,

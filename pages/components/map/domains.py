@@ -49,7 +49,7 @@ TYPICAL = {
 
 def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
     """Draw how many domains there are and how each goes. The one that is chosen, in more detail."""
-    st.markdown(f"**Domains, worst first** · {domains_caption(sheet.map)}")
+    st.markdown(f"**Domains, lowest success first** · {domains_caption(sheet.map)}")
     if not sheet.domains:
         st.caption(no_domains_sentence(sheet.map))
     else:

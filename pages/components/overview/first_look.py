@@ -19,8 +19,14 @@ from atlas.views.overview.weak_tasks import WeakTask, weak_tasks
 from atlas.views.shared.state import StoreState, all_uses_seen
 from atlas.views.shared.wording import counted
 from pages.components.evaluation.own import draw_verdict
-from pages.components.lists.record_table import PADDING_PIXELS, clicked_row, table_height
-from pages.components.overview.parts import CHART, RATE_COLUMNS, draw_domains
+from pages.components.lists.record_table import (
+    PADDING_PIXELS,
+    ROW_PIXELS,
+    WRAPPED_ROW_PIXELS,
+    clicked_row,
+    table_height,
+)
+from pages.components.overview.parts import CHART, RATE_COLUMNS, draw_domains, rate_line
 from pages.components.shared.narrowing import go_from_click
 from pages.components.shared.snapshot import store_state
 
@@ -134,8 +140,9 @@ def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:
     st.caption(f"{caption} Domains are listed once there is a map.")
     columns = {"name": st.column_config.TextColumn("Task", width=TASK_PIXELS), **RATE_COLUMNS}
     ids = tuple(task.experience_id for task in tasks)
-    rows = [asdict(task) | {"name": fitted(task.name, TASK_PIXELS - PADDING_PIXELS)} for task in tasks]
-    _draw_rows(rows, columns, ids, key="overview_weak", alt="Tasks with the lowest success rate")
+    rows = [rate_line(task) | {"name": fitted(task.name, 2 * (TASK_PIXELS - PADDING_PIXELS))} for task in tasks]
+    alt = "Tasks with the lowest success rate"
+    _draw_rows(rows, columns, ids, key="overview_weak", alt=alt, row_pixels=WRAPPED_ROW_PIXELS)
 
 
 def _draw_tasks(rows: Sequence[TaskRow]) -> None:
@@ -145,7 +152,13 @@ def _draw_tasks(rows: Sequence[TaskRow]) -> None:
 
 
 def _draw_rows(
-    rows: Sequence[dict[str, Any]], columns: Mapping[str, Any], ids: tuple[str, ...], *, key: str, alt: str
+    rows: Sequence[dict[str, Any]],
+    columns: Mapping[str, Any],
+    ids: tuple[str, ...],
+    *,
+    key: str,
+    alt: str,
+    row_pixels: int = ROW_PIXELS,
 ) -> None:
     key = f"{key}_{hash(ids)}"
     st.dataframe(
@@ -156,7 +169,8 @@ def _draw_rows(
         key=key,
         on_select=partial(_open_task, ids, key),
         selection_mode="single-cell",
-        height=table_height(len(rows)),
+        row_height=row_pixels,
+        height=table_height(len(rows), row_pixels=row_pixels),
         alt=alt,
     )
 

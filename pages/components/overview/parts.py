@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from atlas.views.charts.growth import growth_caption, growth_chart
-from atlas.views.curate.health import DOMAIN_ORDER, FAILING, Health, health_lines
+from atlas.views.curate.health import DOMAIN_ORDER, FAILING, DomainLine, Health, health_lines
 from atlas.views.curate.queues import DuplicatesResult
-from atlas.views.overview.summary import Day, Groups, SuccessRate, groups_caption, rate_words
+from atlas.views.overview.summary import Day, GroupRow, Groups, SuccessRate, groups_caption, rate_words
+from atlas.views.overview.weak_tasks import WeakTask
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.wording import counted
 from pages.components.lists.record_table import clicked_row, table_height
@@ -19,13 +21,12 @@ from pages.components.shared.narrowing import go_from_click, narrow_to
 
 DOMAINS_SHOWN = 5
 
-COUNT = partial(st.column_config.NumberColumn, format="localized", width=70)
 SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=100)
 INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rate lies with 95 % confidence (Wilson)")
 RATE_COLUMNS = {
     "percent_succeeded": SHARE,
     "interval": INTERVAL,
-    "n_known": COUNT("n", width=50, help="Attempts whose outcome is known"),
+    "known": st.column_config.TextColumn("Known", width=80, help="Attempts whose outcome is known, of all"),
 }
 CHART = {"displayModeBar": False, "scrollZoom": False}
 
@@ -108,7 +109,7 @@ def draw_domains(found: Health) -> None:
         **RATE_COLUMNS,
     }
     st.dataframe(
-        [asdict(row) for row in domains],
+        [rate_line(row) for row in domains],
         column_config=columns,
         column_order=list(columns),
         hide_index=True,
@@ -122,6 +123,11 @@ def draw_domains(found: Health) -> None:
         st.page_link(
             "pages/curate.py", label=f"All {len(found.domains)} domains", query_params={"curate_queue": FAILING}
         )
+
+
+def rate_line(row: DomainLine | GroupRow | WeakTask) -> dict[str, Any]:
+    """Return a line of a table with the columns of `RATE_COLUMNS`."""
+    return asdict(row) | {"known": f"{row.n_known:,} of {row.n:,}"}
 
 
 def _open_domain(numbers: tuple[int, ...], key: str) -> None:
@@ -138,7 +144,7 @@ def draw_sources(groups: Groups) -> None:
         "name": st.column_config.TextColumn("Source", width=140),
         **RATE_COLUMNS,
     }
-    lines = [asdict(group) for group in groups.rows]
+    lines = [rate_line(group) for group in groups.rows]
     st.dataframe(lines, column_config=columns, column_order=list(columns), hide_index=True,
                  height=table_height(len(lines)), alt="Success by source")  # fmt: skip
     if caption := groups_caption(groups, "source"):

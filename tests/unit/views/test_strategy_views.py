@@ -370,4 +370,4 @@ def test_a_selection_of_strategies_says_how_their_tries_went(memory):
     tried(memory, one, 1, 2)
     now = chosen_used(memory, [one, "gone"], "rows on Strategies", STRATEGY)
     assert now.ids == (one,)
-    assert now.figures == "1 still there, 1 gone since · 50 % succeeded (9–91 %, n = 2)"
+    assert now.figures == "1 still there, 1 gone since · 50 % succeeded (9–91 %, 2 of known outcome)"
