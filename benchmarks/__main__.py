@@ -26,7 +26,7 @@ from benchmarks import (
     storing,
     visiting,
 )
-from benchmarks.agents import serving, starting
+from benchmarks.agents import serving, starting, trial
 from benchmarks.engines import following, million
 from benchmarks.learning import literature, scaling
 from benchmarks.measuring import Figure
@@ -40,6 +40,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "languages": languages.figures,
     "lessons": lessons.figures,
     "language_model": language_model.figures,
+    "trial": trial.figures,
     "remembering": remembering.figures,
     "mapping": mapping.figures,
     "visiting": visiting.figures,
