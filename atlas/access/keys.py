@@ -9,14 +9,16 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from atlas.access.names import look_alike
 from atlas.core.errors import InvalidInput, NotAllowed, NotFound
+from atlas.core.filters import SCOPE, scope_metadata
 from atlas.core.types import new_id
 from atlas.infra.actor import Actor, Role
 from atlas.infra.clock import SystemClock
@@ -49,10 +51,18 @@ class Key:
     is_reviewed: bool = False
     """True if what is written with it is found with it alone until a curator accepts it."""
 
+    scope: Mapping[str, str] = field(default_factory=dict)
+    """Metadata of all records that it reads and writes: `{"scope.project": "shop"}`. Empty for all records."""
+
     @property
     def actor(self) -> Actor:
         """Whoever acts with this key."""
-        return Actor(self.name, self.role, self.is_reviewed)
+        return Actor(self.name, self.role, self.is_reviewed, scope=tuple(sorted(self.scope.items())))
+
+    @property
+    def scope_text(self) -> str:
+        """Its scope as text, such as `project=shop`. Empty for all records."""
+        return ", ".join(f"{name.removeprefix(SCOPE)}={value}" for name, value in sorted(self.scope.items()))
 
     def problem(self, now: datetime) -> str:
         """Return the reason why the key is refused now, or an empty string."""
@@ -84,17 +94,20 @@ class KeyRing:
         *,
         expires_at: datetime | None = None,
         is_reviewed: bool = False,
+        scope: Mapping[str, str] = MappingProxyType({}),
         created_by: str,
         taken: Collection[str] = (),
     ) -> tuple[Key, str]:
         """Make a key, and return it with its secret, which cannot be shown again.
 
         Args:
+            scope: Limit of what it reads and writes, such as `{"project": "shop"}`. Empty for all records.
             taken: Names of people in the history.
 
         Raises:
-            InvalidInput: The name has other characters, a live key or a person has it, the end lies in the past, or it
-                is to be reviewed, but is no writer's.
+            InvalidInput: The name has other characters, a live key or a person has it, a former key of another scope
+                had it, the end lies in the past, the scope is malformed or an administrator's, or the key is to be
+                reviewed, but is no writer's.
         """
         now = self._clock.now()
         _check_name(name)
@@ -102,6 +115,9 @@ class KeyRing:
             raise InvalidInput(f"a key should expire in the future, but {expires_at:%Y-%m-%d %H:%M} has passed")
         if is_reviewed and role is not Role.WRITER:
             raise InvalidInput(f"only a writer's records can wait for review, but the role is {role}; choose writer")
+        if scope and role is Role.ADMIN:
+            raise InvalidInput("a key with a scope cannot be an admin's, who acts on the whole store; choose curator")
+        bound_to = scope_metadata(scope)
         if any(look_alike(name, existing) for existing in (*taken, self.audit.owner)):
             raise InvalidInput(f"the history already has an actor named {name!r}; choose another name for the key")
         key = Key(
@@ -113,13 +129,16 @@ class KeyRing:
             expires_at=expires_at,
             revoked_at=None,
             is_reviewed=is_reviewed,
+            scope=bound_to,
         )
         secret = PREFIX + secrets.token_urlsafe(32)
         with self._file.changing() as keys:
             if any(other.name == name and not other.problem(now) for other in keys.values()):
                 raise InvalidInput(f"there is a key named {name!r} already; revoke it first, or choose another name")
+            if any(look_alike(other.name, name) and other.scope != bound_to for other in keys.values()):
+                raise InvalidInput(f"a former key {name!r} had another scope, and its history; choose another name")
             keys[_hash(secret)] = key
-        self.audit.note(KEY_MADE, who=created_by, about=f"{name}, {role}{', reviewed' if is_reviewed else ''}")
+        self.audit.note(KEY_MADE, who=created_by, about=_about(key))
         return key, secret
 
     def keys(self) -> list[Key]:
@@ -182,6 +201,7 @@ def _encode(key: Key) -> dict[str, Any]:
         "expires_at": key.expires_at and key.expires_at.isoformat(),
         "revoked_at": key.revoked_at and key.revoked_at.isoformat(),
         "is_reviewed": key.is_reviewed,
+        "scope": dict(key.scope),
     }
 
 
@@ -196,7 +216,13 @@ def _decode(encoded: dict[str, Any]) -> Key:
         expires_at=datetime.fromisoformat(expires_at) if expires_at else None,
         revoked_at=datetime.fromisoformat(revoked_at) if revoked_at else None,
         is_reviewed=encoded.get("is_reviewed") is True,
+        scope=encoded.get("scope", {}),
     )
+
+
+def _about(key: Key) -> str:
+    parts = (key.name, str(key.role), "reviewed" if key.is_reviewed else "", key.scope_text)
+    return ", ".join(filter(None, parts))
 
 
 def _check_name(name: str) -> None:

@@ -54,6 +54,26 @@ def add_report_options(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_scope_option(command: argparse.ArgumentParser, about: str) -> None:
+    """Declare `--scope`, whose value becomes a dict such as `{"project": "shop"}`, empty by default."""
+    command.add_argument(
+        "--scope",
+        action=_ScopeAction,
+        default={},
+        metavar="NAME=VALUE",
+        help=f"{about}, such as project=shop; may be repeated",
+    )
+
+
+class _ScopeAction(argparse.Action):
+    def __call__(self, parser: Any, options: argparse.Namespace, text: Any, option: str | None = None) -> None:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise argparse.ArgumentError(self, f"should be NAME=VALUE such as project=shop, but is {text!r:.80}")
+        scope = getattr(options, self.dest)
+        setattr(options, self.dest, {**scope, name: value})
+
+
 def write_report(options: argparse.Namespace, *, text: str, json: str, markdown: str) -> None:
     """Write a report to the files that were asked for, and as text unless one of them is the terminal."""
     for file, rendered in ((options.json, json), (options.markdown, markdown)):

@@ -224,11 +224,16 @@ def scope_metadata(scope: Mapping[str, str]) -> dict[str, str]:
     return {f"{SCOPE}{name}": value for name, value in scope.items()}
 
 
+def is_scope_name(name: object) -> bool:
+    """Return whether a name of metadata is part of a scope."""
+    return isinstance(name, str) and name.startswith(SCOPE)
+
+
 def scope_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a record's metadata that is its scope. Empty for metadata that a check is still to refuse."""
     if not isinstance(metadata, Mapping):
         return {}
-    return {name: value for name, value in metadata.items() if isinstance(name, str) and name.startswith(SCOPE)}
+    return {name: value for name, value in metadata.items() if is_scope_name(name)}
 
 
 def checked_scope(metadata: Mapping[str, Any]) -> dict[str, str]:

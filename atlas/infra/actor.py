@@ -6,18 +6,21 @@ or on the command line, it is whoever runs the process, who may do everything th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from atlas.core.errors import NotAllowed
+from atlas.core.errors import InvalidInput, NotAllowed
 
 Made = TypeVar("Made")
 """Result of an act."""
+
+Scoped = TypeVar("Scoped")
+"""A record, or an attempt, with metadata."""
 
 
 class Role(IntEnum):
@@ -64,6 +67,9 @@ class Actor:
 
     is_owner: bool = False
     """True for the operator of the server, who may name files of its machine."""
+
+    scope: tuple[tuple[str, str], ...] = ()
+    """Metadata of all records that it may read and write: `(("scope.project", "shop"),)`. Empty for all records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +162,59 @@ def refuse_under_review(act: str) -> None:
     if is_under_review():
         raise NotAllowed(
             f"{actor_name('')} writes under review and may not {act}, which affects everyone; ask a curator"
+        )
+
+
+def actor_scope() -> dict[str, str]:
+    """Return the metadata of all records that the current actor may read and write. Empty for all records."""
+    actor = present_actor()
+    return dict(actor.scope) if actor is not None else {}
+
+
+def within_actor_scope(where: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return a filter that passes only records in the scope of the current actor."""
+    scope = actor_scope()
+    return {"$and": [scope, where or {}]} if scope else where
+
+
+def in_scope(scope: Mapping[str, str], metadata: Mapping[str, Any]) -> bool:
+    """Return whether a record with this metadata is in a scope."""
+    return all(metadata.get(name) == value for name, value in scope.items())
+
+
+def in_actor_scope(record: Scoped) -> Scoped:
+    """Return a new record with the scope of the current actor in its metadata.
+
+    Raises:
+        InvalidInput: Its metadata has another scope.
+    """
+    if not (scope := actor_scope()):
+        return record
+    metadata = {**scope, **record.metadata}  # type: ignore[attr-defined]
+    check_actor_scope([metadata])
+    return replace(record, metadata=metadata)  # type: ignore[type-var]
+
+
+def check_actor_scope(metadatas: Iterable[Mapping[str, Any]]) -> None:
+    """Raise `InvalidInput` if a record with one of these metadatas is outside of the scope of the current actor."""
+    scope = actor_scope()
+    if scope and not all(in_scope(scope, metadata) for metadata in metadatas):
+        own = ", ".join(f"{name} = {value!r}" for name, value in scope.items())
+        raise InvalidInput(
+            f"{actor_name('')} writes only records with {own}; leave the scope out, and it is added to each new record"
+        )
+
+
+def refuse_in_scope(act: str) -> None:
+    """Raise `NotAllowed` if the current actor is bound to a scope.
+
+    Args:
+        act: The act, which concerns the whole store, such as `list deleted records`.
+    """
+    if actor_scope():
+        raise NotAllowed(
+            f"{actor_name('')} is bound to a scope and may not {act}, which concerns the whole store; ask an "
+            "administrator for a key without a scope"
         )
 
 

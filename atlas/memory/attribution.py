@@ -211,7 +211,7 @@ class UseCounter:
         """Return the id with this prefix, or the prefix itself if it matches no id or several."""
         if self.storage is None or len(record_id) != SHORT_ID:
             return record_id
-        found = self.storage.ledger.ids_beginning(memory.collection_name, record_id)
+        found = memory.collection.ids_beginning(record_id)
         return found[0] if len(found) == 1 else record_id
 
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from atlas.infra.actor import on_behalf
 from atlas.infra.background import Background
 
 logger = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ class LateWrites:
             what: Its name in the log if the write fails, such as `a strategy`.
             write: Performs the write.
         """
-        self._waiting.append((what, write))
+        self._waiting.append((what, on_behalf(write)))
         self._background.begin()
 
     def wait(self, timeout_seconds: float | None = None) -> None:

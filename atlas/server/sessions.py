@@ -12,7 +12,7 @@ from functools import partial
 from atlas.access.links import Link
 from atlas.access.people import Identity
 from atlas.access.stores import Stores
-from atlas.core.errors import InvalidInput
+from atlas.core.errors import InvalidInput, NotAllowed
 from atlas.infra.actor import Actor
 from atlas.storage.place.audit import ENTERED, LINK_OPENED, TOKEN_ENTERED
 
@@ -84,12 +84,14 @@ class Sessions:
             vouched_id: Id of the person for whom a proxy vouches. The token holds for that person alone.
 
         Raises:
-            NotAllowed: The key is unknown, revoked or has expired.
+            NotAllowed: The key is unknown, revoked, has expired, or is bound to a scope.
         """
         if self.stores.is_token(secret):
             self.stores.first.audit.note(TOKEN_ENTERED, who=self.stores.owner_in(self.stores.first).name)
             return self._begin("owner", self.stores.owner, token, vouched_id)
         store, key = self.stores.recognise(secret)
+        if key.scope:
+            raise NotAllowed("a key with a scope is for agents; the pages show the whole store and need another key")
         store.audit.note(ENTERED, who=key.name)
         return self._begin(f"key {key.id}", partial(store.key, key.id), token, vouched_id)
 

@@ -88,7 +88,7 @@ class Spool:
             folder.mkdir(exist_ok=True)
             for trace, requests in by_trace.items():
                 path = folder / f"{trace}.jsonl"
-                header = {"writer": writer.name, "is_reviewed": writer.is_reviewed}
+                header = {"writer": writer.name, "is_reviewed": writer.is_reviewed, "scope": dict(writer.scope)}
                 text = "".join(f"{json.dumps(header | {'request': request})}\n" for request in requests)
                 if len(text) + (path.stat().st_size if path.exists() else 0) > MAX_TRACE_BYTES:
                     problems.append(f"trace {trace} has more than {MAX_TRACE_BYTES:,} bytes, so no more of it is taken")
@@ -174,10 +174,15 @@ def _read(path: Path) -> SpooledTrace:
     by_id = {each.span.id: each for each in received}
     [trace] = traces(by_id.values())
     return SpooledTrace(
-        writer=Actor(lines[-1]["writer"], Role.WRITER, lines[-1]["is_reviewed"]),
+        writer=_writer(lines[-1]),
         trace=trace,
         has_root=any(not each.span.parent for each in received),
     )
+
+
+def _writer(line: Json) -> Actor:
+    scope = line.get("scope", {}).items()
+    return Actor(line["writer"], Role.WRITER, line["is_reviewed"], scope=tuple(scope))
 
 
 def _parsed(raw: bytes) -> Any:

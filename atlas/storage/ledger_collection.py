@@ -1,4 +1,7 @@
-"""A collection in a ledger: durable, with exact filters and undo."""
+"""A collection in a ledger: durable, with exact filters and undo.
+
+An actor that is bound to a scope reads and writes only records in it. Others do not exist for it.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,18 @@ import numpy.typing as npt
 
 from atlas.core.errors import NotAllowed, NotFound
 from atlas.core.hits import Candidates, QueryResult, Worth
-from atlas.core.operations import NO_MARKS, Marks, TrashedRecord, Usage, Use
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.late_interaction import Projection
-from atlas.infra.actor import actor_name, is_under_review
+from atlas.infra.actor import (
+    actor_name,
+    actor_scope,
+    check_actor_scope,
+    in_scope,
+    is_under_review,
+    refuse_in_scope,
+    within_actor_scope,
+)
 from atlas.protocols.infra import Where
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage import hybrid_search
@@ -156,41 +167,42 @@ class LedgerCollection(Collection):
     ) -> None:
         """Replace records."""
         records = self._records(ids, embeddings, metadatas, documents)
+        self._check_visible([*ids])
         operation = self._operation or self._draft("edit")
         model = self.parts.model
         self._ledger.update(
-            self._name, records, operation, model=model, unchanged_since=unchanged_since, dropped=dropped
+            self._name, records, operation, model=model, unchanged_since=unchanged_since, dropped=self._visible(dropped)
         )
 
     def delete(self, ids: list[str]) -> int:
         """Delete records, keeping them in the history, and return the number of deleted ones."""
         operation = self._operation or self._draft("delete")
-        return self._ledger.remove(self._name, ids, operation)
+        return self._ledger.remove(self._name, self._visible(ids), operation)
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """Return the records found, in the order of `ids`."""
-        found = self._ledger.get(self._name, ids)
+        found = self._found(ids)
         return [as_row(found[record_id]) for record_id in ids if record_id in found]
 
     def peek(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return the records found, as `get` gives them, but without vectors and content."""
-        found = self._ledger.get(self._name, ids, light=True)
+        found = self._found(ids, light=True)
         return [as_row(found[record_id]) for record_id in ids if record_id in found]
 
     def count(self, where: Where | None = None) -> int:
         """Return the number of records that pass a filter."""
-        return self._ledger.count(self._name, where)
+        return self._ledger.count(self._name, within_actor_scope(where))
 
     def is_empty(self) -> bool:
         """Return whether there is no record."""
-        return not self._ledger.has_more_than(self._name, 0)
+        return not (self.count() if actor_scope() else self._ledger.has_more_than(self._name, 0))
 
     def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:
         """Return the exact k nearest records that pass a filter, without content."""
         vector = as_vector(embedding, self.parts.dimension)
-        return hybrid_search.by_vector(self._searched, vector, k, where, with_buried)
+        return hybrid_search.by_vector(self._searched, vector, k, within_actor_scope(where), with_buried)
 
     def projection(self) -> Projection | None:
         """Return the projection that packs token vectors of new texts, or None if the store keeps none."""
@@ -216,13 +228,13 @@ class LedgerCollection(Collection):
 
     def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         """Return the vector of each record as a whole, by id."""
-        return self._ledger.vectors.whole_vectors(self._name, ids)
+        return self._ledger.vectors.whole_vectors(self._name, self._visible(ids))
 
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
         """Return the k best records by BM25, best first."""
-        return hybrid_search.by_words(self._searched, text, k, where, with_buried, as_typed)
+        return hybrid_search.by_words(self._searched, text, k, within_actor_scope(where), with_buried, as_typed)
 
     def candidates(
         self,
@@ -238,7 +250,8 @@ class LedgerCollection(Collection):
     ) -> Candidates:
         """Return the n nearest records that pass a filter, and the n best by keywords."""
         vector = None if embedding is None else as_vector(embedding, self.parts.dimension)
-        return hybrid_search.candidates(self._searched, vector, text, n, where, with_buried, context, worth, compared)
+        among = within_actor_scope(where)
+        return hybrid_search.candidates(self._searched, vector, text, n, among, with_buried, context, worth, compared)
 
     def scan(
         self,
@@ -251,36 +264,43 @@ class LedgerCollection(Collection):
     ) -> list[dict[str, Any]]:
         """Return records in order, without vectors and content, which `get` returns."""
         records = self._ledger.scan(
-            self._name, where, order_by=order_by, descending=descending, limit=limit, offset=offset
+            self._name,
+            within_actor_scope(where),
+            order_by=order_by,
+            descending=descending,
+            limit=limit,
+            offset=offset,
         )
         return [as_row(record) for record in records]
 
     def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
         """Return the number of records for each value of a metadata key, most frequent first."""
-        return self._ledger.count_by(self._name, key, where)
+        return self._ledger.count_by(self._name, key, within_actor_scope(where))
 
     def keys(self) -> set[str]:
         """Return the metadata keys of records."""
+        if actor_scope():
+            return {key for row in self.scan() for key in row["metadata"]}
         return self._ledger.columns.keys(self._name)
 
     def ids(self, where: Where | None = None) -> list[str]:
         """Return the ids of the records that pass a filter, in the order of insertion."""
-        return self._ledger.columns.ids(self._name, where)
+        return self._ledger.columns.ids(self._name, within_actor_scope(where))
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
         """Return the value of a metadata key, of `marks.…` or of `usage.…`, by id, of the records that have it."""
         if key.startswith("marks."):
             marks = self._ledger.marks.column(self._name, key.removeprefix("marks."))
             return {record_id: marks[record_id] for record_id in self.ids(where) if record_id in marks}
-        return self._ledger.columns.column(self._name, key, where)
+        return self._ledger.columns.column(self._name, key, within_actor_scope(where))
 
     def titles(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the titles of the records that exist."""
-        return self._ledger.columns.titles(self._name, ids)
+        return self._ledger.columns.titles(self._name, self._visible(ids))
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
         """Return how many records each day has, by outcome."""
-        return self._ledger.columns.counts_by_day(self._name, where)
+        return self._ledger.columns.counts_by_day(self._name, within_actor_scope(where))
 
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the stored vectors of texts, by text."""
@@ -289,15 +309,31 @@ class LedgerCollection(Collection):
     def vectors(self) -> dict[str, Vectors]:
         """Return the vectors of every record, by id, each of shape (n_windows, dim)."""
         entries = self._ledger.follow(self._name, 0)
-        return {entry.id: entry.vectors for entry in entries if len(entry.vectors)}
+        vectors = {entry.id: entry.vectors for entry in entries if len(entry.vectors)}
+        return {record_id: vectors[record_id] for record_id in self._visible([*vectors])}
 
     def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
         """Return the content hashes that exist, merged records included, each with the id of a record."""
-        return self._ledger.known_hashes(self._name, hashes)
+        known = self._ledger.known_hashes(self._name, hashes)
+        visible = set(self._visible([*known.values()]))
+        return {content_hash: record_id for content_hash, record_id in known.items() if record_id in visible}
+
+    def ids_beginning(self, beginning: str) -> list[str]:
+        """Return at most two ids with a prefix."""
+        if actor_scope():
+            return [each for each in self.ids({"id": {"$gte": beginning}}) if each.startswith(beginning)][:2]
+        return self._ledger.ids_beginning(self._name, beginning)
+
+    def changed_ids(self, since: int, *, limit: int = -1) -> list[str]:
+        """Return the ids of records added, changed or deleted after a revision, oldest change first.
+
+        An actor that is bound to a scope does not see deletions.
+        """
+        return [*self._visible(self._ledger.changed_ids(self._name, since, limit=limit))]
 
     def present(self, ids: Sequence[str]) -> set[str]:
         """Return the ids that exist."""
-        return set(self._ledger.get(self._name, ids, light=True))
+        return set(self._found(ids, light=True))
 
     def purged(self, ids: Sequence[str]) -> set[str]:
         """Return which of the ids belonged to purged records. They cannot be used again."""
@@ -305,7 +341,8 @@ class LedgerCollection(Collection):
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """Return counts of retrievals and uses. Searches of the last half minute may be missing."""
-        return self._ledger.usage.read(self._name, ids)
+        visible = self._ledger.usage.read(self._name, self._visible(ids))
+        return {record_id: visible.get(record_id, NO_USAGE) for record_id in ids}
 
     def record_use(
         self,
@@ -317,7 +354,7 @@ class LedgerCollection(Collection):
         updater: SuccessRateUpdater | None = None,
     ) -> None:
         """Record a use of a record and its outcome, once per attempt. Rates are computed from the uses."""
-        if not self._ledger.get(self._name, [record_id], light=True):
+        if not self._found([record_id], light=True):
             raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
         is_waiting = is_under_review()
         if is_waiting and not self.operation_id:
@@ -338,7 +375,8 @@ class LedgerCollection(Collection):
 
     def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
         """Return the uses of each record, including those of records merged into it, oldest first."""
-        return self._ledger.usage.uses(self._name, ids)
+        visible = self._ledger.usage.uses(self._name, self._visible(ids))
+        return {record_id: visible.get(record_id, []) for record_id in ids}
 
     def note_retrievals(self, ids: Sequence[str]) -> None:
         """Count the hits of a search. They are written in batches, one of which may be due now."""
@@ -353,27 +391,33 @@ class LedgerCollection(Collection):
 
     def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
         """Return people's marks on each record, or empty marks."""
-        marks = self._ledger.marks.read(self._name, ids)
+        marks = self._ledger.marks.read(self._name, self._visible(ids))
         return {record_id: marks.get(record_id, NO_MARKS) for record_id in ids}
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
         """Replace the marks of records, or raise `NotFound` if one does not exist."""
+        self._check_visible([*marks])
         operation = self._operation or self._draft("mark")
         self._ledger.marks.write(self._name, marks, operation)
 
     def change_marks(self, ids: Sequence[str], change: Callable[[Marks], Marks]) -> int:
         """Apply a function to the marks of records, and return the number of changed records."""
+        self._check_visible(ids)
         operation = self._operation or self._draft("mark")
         return self._ledger.marks.change(self._name, ids, change, operation)
 
     def release(self, ids: Sequence[str], unchanged_since: Moment | None = None) -> int:
         """Accept records that wait for review, and return how many there were."""
+        self._check_visible(ids)
         operation = self._operation or self._draft("accept")
         return self._ledger.history.accept(self._name, ids, operation, unchanged_since)
 
     def versions(self, record_id: str) -> list[Version]:
         """Return the earlier versions of a record, latest first."""
-        return self._ledger.history.versions(self._name, record_id)
+        if not self._visible([record_id]):
+            return []
+        versions, scope = self._ledger.history.versions(self._name, record_id), actor_scope()
+        return [version for version in versions if in_scope(scope, version.content.get("metadata", {}))]
 
     def moment(self) -> Moment:
         """Return the current moment of the history. Give it to `delete_unchanged` or `update`."""
@@ -385,10 +429,11 @@ class LedgerCollection(Collection):
         """Remove records, unless one that was there at the moment has changed since, and return how many there were."""
         self.write_retrievals()
         operation = self._operation or self._draft("delete")
-        return self._ledger.remove(self._name, ids, operation, unchanged_since=moment, used=used)
+        return self._ledger.remove(self._name, self._visible(ids), operation, unchanged_since=moment, used=used)
 
     def merge(self, merges: Sequence[Merge], moment: Moment, dropped: Sequence[str] = ()) -> None:
         """Make one record of several, as often as is asked, or raise `PlanOutdated`."""
+        self._check_visible([*(i for item in merges for i in (item.kept_id, *item.removed)), *dropped])
         operation = self._operation or self._draft("merge")
         records = self._records(
             [item.kept_id for item in merges],
@@ -406,16 +451,38 @@ class LedgerCollection(Collection):
 
     def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
         """Return deleted records, most recently deleted first."""
+        refuse_in_scope("list deleted records")
         return self._ledger.history.trash(self._name, limit, offset)
 
     def count_trash(self) -> int:
         """Return the number of deleted records."""
+        refuse_in_scope("count deleted records")
         return self._ledger.history.count_trash(self._name)
 
     def restore(self, ids: Sequence[str]) -> int:
         """Restore deleted records, and return the number of restored ones."""
+        refuse_in_scope("restore deleted records")
         operation = self._operation or self._draft("restore")
         return self._ledger.history.restore(self._name, ids, operation)
+
+    def _found(self, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
+        """Return the live records among `ids` that the current actor may see, by id."""
+        found = self._ledger.get(self._name, ids, light=light)
+        if not (scope := actor_scope()):
+            return found
+        return {record_id: record for record_id, record in found.items() if in_scope(scope, record.metadata)}
+
+    def _visible(self, ids: Sequence[str]) -> Sequence[str]:
+        """Return the ids, without those of records outside of the scope of the current actor."""
+        if not actor_scope():
+            return ids
+        present = self.present(ids)
+        return [record_id for record_id in ids if record_id in present]
+
+    def _check_visible(self, ids: Sequence[str]) -> None:
+        """Raise `NotFound` if a record is outside of the scope of the current actor."""
+        for record_id in set(ids).difference(self._visible(ids)):
+            raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
 
     def _add(
         self,
@@ -435,6 +502,7 @@ class LedgerCollection(Collection):
     def _records(
         self, ids: list[str], embeddings: Sequence[npt.ArrayLike], metadatas: list[dict[str, Any]], documents: list[str]
     ) -> list[Record]:
+        check_actor_scope(metadatas)
         return as_records(ids, embeddings, metadatas, documents, dimension=self.parts.dimension)
 
     def _draft(self, kind: str, reason: str = "") -> OperationDraft:

@@ -27,7 +27,7 @@ from atlas.core.imports.distribution import extra
 from atlas.core.operations import ANY_OPERATION, Operation, Operations, RecordChange, UndoneMany
 from atlas.core.settings import Settings
 from atlas.embedding.prompts import NO_PROMPT, NO_PROMPTS, Prompts, prompts_of, prompts_text, read_prompts
-from atlas.infra.actor import Role, actor_name, check_role, present_actor
+from atlas.infra.actor import Role, actor_name, actor_scope, check_role, present_actor, refuse_in_scope
 from atlas.infra.clock import SystemClock
 from atlas.infra.durable_files import replace_durably
 from atlas.infra.fork_safety import InterProcessLock
@@ -258,24 +258,32 @@ class Store:
         return self.ledger.reading()
 
     def history(self, limit: int = 50, offset: int = 0, wanted: Operations = ANY_OPERATION) -> list[Operation]:
-        """Return operations, newest first."""
-        return self.ledger.history.operations(limit, offset, wanted)
+        """Return operations, newest first. An actor that is bound to a scope sees its own alone."""
+        own = _own(wanted)
+        return [] if own is None else self.ledger.history.operations(limit, offset, own)
 
     def operation(self, operation_id: str) -> Operation:
         """Return one operation, by its id or a beginning of it that no other shares, or raise `NotFound`."""
-        return self.ledger.history.operation(operation_id)
+        if not actor_scope():
+            return self.ledger.history.operation(operation_id)
+        with suppress(NotFound):
+            operation = self.ledger.history.operation(operation_id)
+            if operation.actor == actor_name(""):
+                return operation
+        raise NotFound(f"no operation of yours has an id that begins with {operation_id!r}; see your history")
 
     def count_operations(self, wanted: Operations = ANY_OPERATION) -> int:
         """Return how many operations the history holds."""
-        return self.ledger.history.count(wanted)
+        own = _own(wanted)
+        return 0 if own is None else self.ledger.history.count(own)
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
         """Return the change of each record in an operation, in its order."""
-        return self.ledger.history.changes(operation_id, limit, offset)
+        return self.ledger.history.changes(self.operation(operation_id).id, limit, offset)
 
     def collections_of(self, operation_id: str) -> set[str]:
         """Return the collections whose records an operation touched, or raise `NotFound` if it is unknown."""
-        return self.ledger.history.collections_of(operation_id)
+        return self.ledger.history.collections_of(self.operation(operation_id).id)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
         """Undo an operation as one new operation. Undoing that one redoes it.
@@ -310,6 +318,7 @@ class Store:
             raise InvalidInput("select the operations to undo by actor, time, kind or record")
         actor = present_actor()
         if actor is not None and wanted.actor != actor.name:
+            refuse_in_scope("undo what others did")
             check_role(Role.CURATOR, "undo what others did")
         why = reason or f"took back {_words_of(wanted)}"
         return self.ledger.history.undo_many(
@@ -495,6 +504,13 @@ def _check_there(path: Path) -> None:
             f"there is no store at {path}; check the path, or create one: atlas --store {path} init, "
             f"or atlas --store {path} import PATH"
         )
+
+
+def _own(wanted: Operations) -> Operations | None:
+    """Return a filter that passes the actor's own operations alone if it is bound to a scope. None for no operation."""
+    if not actor_scope():
+        return wanted
+    return replace(wanted, actor=actor_name("")) if wanted.actor in ("", actor_name("")) else None
 
 
 def _words_of(wanted: Operations) -> str:

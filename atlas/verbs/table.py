@@ -60,6 +60,9 @@ class Verb:
     commands: tuple[str, ...] = ()
     """Commands that do it."""
 
+    is_of_store: bool = False
+    """True for what concerns the whole store, so that keys with a scope may not do it."""
+
     sent_as: str = ""
     """Verb that `atlas.connect` calls in its place. Empty for itself."""
 
@@ -104,9 +107,9 @@ VERBS: tuple[Verb, ...] = (
     Verb("met_words"),
     Verb("filter_notes"),
     Verb("level"),
-    Verb("level_costs", commands=("level",)),
+    Verb("level_costs", commands=("level",), is_of_store=True),
     Verb("n_shown"),
-    Verb("calibrate"),
+    Verb("calibrate", is_of_store=True),
     # Looking over them
     Verb("get", tools=("read",), commands=("show",)),
     Verb("get_many"),
@@ -122,9 +125,9 @@ VERBS: tuple[Verb, ...] = (
     Verb("stale"),
     Verb("marks"),
     Verb("usage"),
-    Verb("trash", commands=("trash",)),
-    Verb("count_trash"),
-    Verb("purged"),
+    Verb("trash", commands=("trash",), is_of_store=True),
+    Verb("count_trash", is_of_store=True),
+    Verb("purged", is_of_store=True),
     Verb("export", of=MERGED, commands=("export",)),
     Verb("versions", of=(STRATEGIES, CONCEPTS)),
     # Changing them
@@ -140,7 +143,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("change_marks", role=WRITER, kind="mark", tools=("mark",), commands=("tag",)),
     Verb("release", role=CURATOR, kind="accept"),
     Verb("delete", role=CURATOR, kind="delete"),
-    Verb("restore", role=CURATOR, kind="restore", commands=("trash",)),
+    Verb("restore", role=CURATOR, kind="restore", commands=("trash",), is_of_store=True),
     Verb("plan_merge", of=MERGED, commands=("merge",)),
     Verb("apply_merge", of=MERGED, role=CURATOR, kind="merge", commands=("merge",)),
     Verb("merge", of=MERGED, role=CURATOR, kind="merge"),
@@ -185,8 +188,8 @@ VERBS: tuple[Verb, ...] = (
     Verb("accept_link", of=(JOURNAL,), role=WRITER, kind="link"),
     Verb("refuse_link", of=(JOURNAL,), role=WRITER, kind="refuse a link"),
     Verb("gates", of=(JOURNAL,)),
-    Verb("switch_gate", of=(JOURNAL,), role=CURATOR),
-    Verb("register_type", of=(JOURNAL,), role=CURATOR),
+    Verb("switch_gate", of=(JOURNAL,), role=CURATOR, is_of_store=True),
+    Verb("register_type", of=(JOURNAL,), role=CURATOR, is_of_store=True),
     Verb("rejected", of=(JOURNAL,)),
     Verb("accept", of=(JOURNAL,), role=WRITER, kind="accept"),
     Verb("plan_compact", of=(JOURNAL,), role=WRITER),  # it may ask a language model
@@ -199,21 +202,21 @@ VERBS: tuple[Verb, ...] = (
     Verb("query_sync", of=(SYSTEM,)),
     Verb("store", of=(SYSTEM,), role=WRITER, kind="store", sent_as="store_once"),  # it may be sent again
     Verb("store_once", of=(SYSTEM,), role=WRITER, kind="store", tools=("store_attempt",)),
-    Verb("judge", of=(SYSTEM,), role=WRITER),
-    Verb("judgements", of=(SYSTEM,)),
-    Verb("memory_effect", of=(SYSTEM,)),
+    Verb("judge", of=(SYSTEM,), role=WRITER, is_of_store=True),
+    Verb("judgements", of=(SYSTEM,), is_of_store=True),
+    Verb("memory_effect", of=(SYSTEM,), is_of_store=True),
     Verb("strictness", of=(SYSTEM,), commands=("level",)),
-    Verb("plan_strictness", of=(SYSTEM,), commands=("level",)),
-    Verb("apply_strictness", of=(SYSTEM,), role=CURATOR, kind="strictness", commands=("level",)),
-    Verb("curation_loss", of=(SYSTEM,)),
-    Verb("compression_status", of=(SYSTEM,)),
+    Verb("plan_strictness", of=(SYSTEM,), commands=("level",), is_of_store=True),
+    Verb("apply_strictness", of=(SYSTEM,), role=CURATOR, kind="strictness", commands=("level",), is_of_store=True),
+    Verb("curation_loss", of=(SYSTEM,), is_of_store=True),
+    Verb("compression_status", of=(SYSTEM,), is_of_store=True),
     Verb("plan_promotion", of=(SYSTEM,)),
     Verb("apply_promotion", of=(SYSTEM,), role=WRITER),
     Verb("history", of=(SYSTEM,), tools=("history",), commands=("history",)),
     Verb("count_operations", of=(SYSTEM,)),
     Verb("operation", of=(SYSTEM,)),
     Verb("changes", of=(SYSTEM,)),
-    Verb("actors", of=(SYSTEM,)),
+    Verb("actors", of=(SYSTEM,), is_of_store=True),
     Verb("revision", of=(SYSTEM,)),
     Verb("undo", of=(SYSTEM,), role=WRITER, kind="undo", tools=("undo",), commands=("undo",)),
     Verb("plan_undo", of=(SYSTEM,), role=WRITER),

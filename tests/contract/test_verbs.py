@@ -19,23 +19,11 @@ from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Actor, Role, acting
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
 from atlas.verbs.table import NEEDS_FILES, OF_THIS_PROGRAM, ROLES, SYSTEM
-from tests.support.calls import BEGUN, PARTS, READS, WRITES, Call
+from tests.support.calls import PARTS, VERB_CALLS, WRITES, Call
 from tests.support.everything import Ids, content, make_everything
 from tests.support.records import attempt
 from tests.support.sample import EMBEDDER, opened
 from tests.support.serving import serving
-
-IN_VALUES: dict[str, Call] = {
-    "strategies.write": lambda memory, _: memory.strategies.write(attempt("new")),
-    "strategies.apply_write": lambda memory, _: memory.strategies.apply_write(
-        memory.strategies.plan_write([attempt("new")])
-    ),
-    "experience.apply_refine": lambda memory, ids: memory.experience.apply_refine(ids["refine plan"]),
-    "experience.check_refine": lambda memory, ids: memory.experience.check_refine(ids["refine plan"]),
-}
-"""Calls that take values alone, in place of those of `tests.support.calls` that take objects of the program."""
-
-CALLS = {name: call for name, call in {**READS, **WRITES, **BEGUN, **IN_VALUES}.items() if name in ROLES}
 
 
 class Switched:
@@ -82,16 +70,16 @@ def both(prepared, server, tmp_path) -> Iterator[tuple[atlas.MemorySystem, atlas
 
 
 def test_every_verb_is_called_here():
-    assert set(ROLES) == set(CALLS)
+    assert set(ROLES) == set(VERB_CALLS)
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", VERB_CALLS)
 def test_a_verb_gives_the_same_over_a_server(both, prepared, name):
     here, there, behind = both
     before = [content(memory.storage.path) for memory in (here, behind)]
     with acting(Actor("owner", Role.ADMIN)):  # for whom the server acts
-        own = CALLS[name](here, prepared[1])
-    remote = CALLS[name](there, prepared[1])
+        own = VERB_CALLS[name](here, prepared[1])
+    remote = VERB_CALLS[name](there, prepared[1])
     assert type(remote) is type(own)
     assert without_ids(remote) == without_ids(own)
     after = [content(memory.storage.path) for memory in (here, behind)]

@@ -15,6 +15,7 @@ from atlas.primitives.swe.loader import SWEPrimitiveLoader
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.freeze import freeze
 from atlas.storage.store import EmbeddingModel, Store
+from atlas.verbs.table import ROLES
 from atlas.views.settings import keys, links, people
 from tests.support.everything import Abstractor, Ids, Loader, strategy
 from tests.support.records import attempt, concept
@@ -281,3 +282,16 @@ BEGUN: dict[str, Call] = {
 """Calls that change nothing yet, but open an operation, or try what they would do. So they are not for viewers."""
 
 PARTS = ("memory", *MEMORIES, "storage")
+
+IN_VALUES: dict[str, Call] = {
+    "strategies.write": lambda memory, _: memory.strategies.write(attempt("new")),
+    "strategies.apply_write": lambda memory, _: memory.strategies.apply_write(
+        memory.strategies.plan_write([attempt("new")])
+    ),
+    "experience.apply_refine": lambda memory, ids: memory.experience.apply_refine(ids["refine plan"]),
+    "experience.check_refine": lambda memory, ids: memory.experience.check_refine(ids["refine plan"]),
+}
+"""Calls that take values alone, in place of those that take objects of the program."""
+
+VERB_CALLS = {name: call for name, call in {**READS, **WRITES, **BEGUN, **IN_VALUES}.items() if name in ROLES}
+"""A call of each verb, for a server."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from atlas.access.keys import Key, KeyRing
 from atlas.access.people import People
-from atlas.cli.common import add_command, add_part, safe
+from atlas.cli.common import add_command, add_part, add_scope_option, safe
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role
 from atlas.memory.open import open_storage
@@ -33,6 +33,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument(
         "--review", action="store_true", help="hold what it writes until a curator accepts it; others do not find it"
     )
+    add_scope_option(command, "let it read and write only records of a scope")
     add_part(group, "list", _list, "list every key that was ever made, newest first")
     command = add_part(group, "revoke", _revoke, "refuse a key from now on")
     command.add_argument("name", help="its name")
@@ -46,11 +47,14 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
         options.role,
         expires_at=expires_at,
         is_reviewed=options.review,
+        scope=options.scope,
         created_by=settings.actor,
         taken=People(ring.directory, {}).names(),
     )
     print(secret)
     print(f"This is the key of {safe(key.name)}, a {key.role}. It cannot be shown again.")
+    if options.scope:
+        print(f"It reads and writes only records of {safe(key.scope_text)}, over HTTP and MCP. No page opens to it.")
     if key.is_reviewed:
         print("What it writes waits on the page Curate until a curator accepts it.")
     return 0
@@ -80,8 +84,9 @@ def _ring(settings: Settings) -> KeyRing:
 def _state(key: Key) -> str:
     creation = f"made {key.created_at:%Y-%m-%d} by {safe(key.created_by)}"
     problem = key.problem(datetime.now(UTC))
+    scope = safe(f", {key.scope_text}") if key.scope else ""
     end = f"until {key.expires_at:%Y-%m-%d}" if key.expires_at else "without an end"
-    return f"{creation}, {problem or end}{', under review' if key.is_reviewed else ''}"
+    return f"{creation}, {problem or end}{', under review' if key.is_reviewed else ''}{scope}"
 
 
 def _role(text: str) -> Role:

@@ -14,6 +14,7 @@ from atlas.core.filters import checked_scope, filter_notes, scope_of
 from atlas.core.operations import Marks, TrashedRecord, Usage
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import EncodedText, encode_texts
+from atlas.infra.actor import in_actor_scope
 from atlas.infra.secrets import without_secrets
 from atlas.infra.twin import twin
 from atlas.memory.base import tables
@@ -323,6 +324,10 @@ class Records:
     def _without_secrets(self, value: T) -> T:
         """Return a record, or a value of it, with secrets replaced if the store requires it."""
         return without_secrets(value) if self._scrubs and self._store.scrubs_secrets else value
+
+    def _new(self, record: T) -> T:
+        """Return a new record without secrets, in the scope of the current actor."""
+        return in_actor_scope(self._without_secrets(record))
 
     def _slim_rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return the rows of these records without their vectors, read in small batches."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from atlas.core.errors import PlanOutdated, StoreError
 from atlas.core.settings import as_variables
 from atlas.core.types import Experience, Trajectory
-from atlas.infra.actor import Role, is_under_review, may
+from atlas.infra.actor import Role, actor_scope, is_under_review, may
 from atlas.infra.child_process import import_environment, module_command
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.memory.base.memory import Memory
@@ -54,7 +54,7 @@ def search_lock(directory: Path) -> InterProcessLock:
 
 def _may_compress() -> bool:
     """Return whether the current actor may start a search by storing attempts."""
-    return may(Role.CURATOR) and not is_under_review()
+    return may(Role.CURATOR) and not is_under_review() and not actor_scope()
 
 
 def problem_file(directory: Path) -> Path:

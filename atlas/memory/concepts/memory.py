@@ -14,6 +14,7 @@ from atlas.core.exchange import ExportedConcept
 from atlas.core.operations import NO_MARKS
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Trajectory
+from atlas.infra.actor import in_actor_scope
 from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.secrets import SCRUBBED_FIELDS
@@ -114,7 +115,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             InvalidInput: Its Python does not parse, it is empty, its name is not an identifier, or the library has a
                 concept of the same code, id or name. Concepts added in a batch, as by an import, may share a name.
         """
-        concept = self._without_secrets(checked(concept))
+        concept = self._new(checked(concept))
         added = retried(lambda: self._writer.add_alone(concept))
         if not added:
             raise InvalidInput(
@@ -130,7 +131,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             InvalidInput: A concept is invalid; none was added.
         """
-        valid = [checked(concept) for concept in concepts]
+        valid = [in_actor_scope(checked(concept)) for concept in concepts]
         restored = {concept.id: RestoredHistory(marks=NO_MARKS, usage=usage_of(concept)) for concept in valid}
         return self._writer.add(valid, restored, reason)
 

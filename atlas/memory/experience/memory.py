@@ -11,6 +11,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Experience, Outcome, Task, Trajectory, Vectors, new_id
 from atlas.embedding.chunking import EncodedText
+from atlas.infra.actor import in_actor_scope
 from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
@@ -130,7 +131,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         new = {item.experience.id: item for item in exported if item.experience.id not in present_ids}
         if not new:
             return []
-        experiences = [self._findable(item.experience) for item in new.values()]
+        experiences = [self._findable(in_actor_scope(item.experience)) for item in new.values()]
         embedded = usable_vectors(exported, self.embedder)
         ids, vectors, metadatas, documents = self._columns(experiences, embedded)
         for metadata, item in zip(metadatas, new.values(), strict=True):
@@ -373,7 +374,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Steps of the above
 
     def _to_experience(self, trajectory: Trajectory) -> Experience:
-        trajectory = self._without_secrets(trajectory)
+        trajectory = self._new(trajectory)
         extracted = self._extracted(trajectory)
         experience = extraction.to_experience(
             trajectory, experience_id=new_id(), embedding_text=extracted.text, now=self._clock.now()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from atlas.core.filters import scope_of
 from atlas.core.journal_codec import TIERS, check_names, checked_entry, decode_entry
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.actor import actor_name
@@ -203,6 +204,8 @@ class Line:
     generation: int
     written_at: datetime
     title: str
+    scope: frozenset[tuple[str, Any]]
+    """Entries of another scope are not its predecessors."""
 
 
 def line_of(row: Mapping[str, Any]) -> Line:
@@ -213,25 +216,30 @@ def line_of(row: Mapping[str, Any]) -> Line:
         generation=metadata["generation"],
         written_at=stored_instant(metadata),
         title=metadata["title"],
+        scope=frozenset(scope_of(metadata).items()),
     )
 
 
 def before_each(entries: Sequence[JournalEntry], stored: Sequence[Line]) -> dict[str, tuple[str, ...]]:
-    """Return the beginnings of each entry's predecessors in its generation, oldest first, by id.
+    """Return the beginnings of each entry's predecessors in its generation and scope, oldest first, by id.
 
     Args:
         stored: Stored entries of those generations.
     """
     new = {
         entry.id: Line(
-            id=entry.id, generation=entry.generation, written_at=time_of(entry), title=title_of(entry.content)
+            id=entry.id,
+            generation=entry.generation,
+            written_at=time_of(entry),
+            title=title_of(entry.content),
+            scope=frozenset(scope_of(entry.metadata).items()),
         )
         for entry in entries
     }
-    latest: dict[int, list[str]] = defaultdict(list)
+    latest: dict[tuple[int, frozenset[tuple[str, Any]]], list[str]] = defaultdict(list)
     found = {}
     for line in sorted([*stored, *new.values()], key=lambda line: line.written_at):
-        lines = latest[line.generation]
+        lines = latest[line.generation, line.scope]
         if line.id in new:
             found[line.id] = tuple(lines[-N_NEIGHBOURS:])
         lines.append(line.title)

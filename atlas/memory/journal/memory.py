@@ -149,7 +149,7 @@ class Journal(Memory[JournalEntry]):
         place = place_after_all(self._store, instant(now))
         estimated = importance_of(kind, content, metadata or {}) if importance is None else importance
         entry = new_entry(kind.name, content, generation, estimated, metadata or {}, links, now=now, place=place)
-        entry = self._without_secrets(entry)
+        entry = self._new(entry)
         self._log.check_there([link.target_id for link in entry.links])
         is_refused = self._gates.refuse(entry, kind, texts, self._log)
         return None if is_refused else self.add_entries([entry])[0]
@@ -162,7 +162,7 @@ class Journal(Memory[JournalEntry]):
         Unknown types, and links to entries that do not exist yet, are allowed. An existing entry only gains links that
         it never had. Raises `InvalidInput` for an invalid entry.
         """
-        return self._log.add([*map(self._without_secrets, entries)], reason)
+        return self._log.add([*map(self._new, entries)], reason)
 
     aadd_entries = twin(add_entries)
 

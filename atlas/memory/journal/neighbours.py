@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from atlas.core.errors import PlanOutdated
+from atlas.core.filters import is_scope_name, scope_of
 from atlas.memory.base.records import Entry, columns, retried
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.collection import Collection
@@ -19,7 +20,10 @@ TITLE_CHARACTERS = 200
 N_NEIGHBOURS = 2
 """Number of predecessors whose beginnings are embedded and indexed with a record."""
 
-Groups = Mapping[Any, Sequence[str]]
+Group = tuple[Any, frozenset[tuple[str, Any]]]
+"""The value of `LogText.within`, and the scope."""
+
+Groups = Mapping[Group, Sequence[str]]
 """Ids of records by group, in order."""
 
 
@@ -28,7 +32,7 @@ class LogText:
     """Rules for the indexed text of a record in a log."""
 
     within: str
-    """Metadata key of a record's group, such as a generation or a conversation."""
+    """Metadata key of a record's group, such as a generation or a conversation. Scopes divide a group."""
 
     content_of: Callable[[Mapping[str, Any]], str]
     """Function from a full row to the record's own content."""
@@ -115,12 +119,12 @@ def title_of(content: str) -> str:
 class _Lines:
     """Rows of some groups, in the order of insertion."""
 
-    groups: Mapping[str, Any]
+    groups: Mapping[str, Group]
     """Group by id of the record."""
 
     written_at: Mapping[str, str]
 
-    def log(self, *, without: Set[str] = frozenset(), moved: Mapping[str, Any] = MappingProxyType({})) -> Groups:
+    def log(self, *, without: Set[str] = frozenset(), moved: Mapping[str, Group] = MappingProxyType({})) -> Groups:
         """Return the records in order of time. Ties are broken by the order of insertion."""
         return _by_group(
             (record_id, moved.get(record_id, self.groups[record_id]))
@@ -149,8 +153,8 @@ def renewed(
         changed: New rows by id, with their own content as documents. Changed rows are part of the result.
     """
     touched = {*gone, *changed}
-    groups = {row["metadata"][log_text.within] for row in store.peek(list(touched))}
-    moved = {entry.id: entry.metadata[log_text.within] for entry in changed.values()}
+    groups = {_group(row["metadata"], log_text.within) for row in store.peek(list(touched))}
+    moved = {entry.id: _group(entry.metadata, log_text.within) for entry in changed.values()}
     lines = _read_lines(store, log_text.within, groups | {*moved.values()})
     log = lines.log(without=set(gone), moved=moved)
     orders = (lines.log(), lines.added(), log)
@@ -170,12 +174,22 @@ def renewed(
     return entries
 
 
-def _read_lines(store: Collection, within: str, groups: Set[Any]) -> _Lines:
-    where = {within: {"$in": sorted(groups)}}
+def _group(metadata: Mapping[str, Any], within: str) -> Group:
+    return metadata[within], frozenset(scope_of(metadata).items())
+
+
+def _read_lines(store: Collection, within: str, groups: Set[Group]) -> _Lines:
+    where = {within: {"$in": sorted({value for value, _ in groups})}}
     if not groups:
         return _Lines(groups={}, written_at={})
     ids = store.ids(where)
-    groups_by_id, written_at = store.column(within, where), store.column("created_at", where)
+    values, written_at = store.column(within, where), store.column("created_at", where)
+    names = sorted(filter(is_scope_name, store.keys()))
+    scopes = {name: store.column(name, where) for name in names}
+    groups_by_id = {
+        record_id: (value, frozenset((name, scopes[name][record_id]) for name in names if record_id in scopes[name]))
+        for record_id, value in values.items()
+    }
     of_groups = {
         record_id: groups_by_id[record_id]
         for record_id in ids
@@ -184,8 +198,8 @@ def _read_lines(store: Collection, within: str, groups: Set[Any]) -> _Lines:
     return _Lines(groups=of_groups, written_at=written_at)
 
 
-def _by_group(lines: Iterable[tuple[str, Any]]) -> Groups:
-    log: dict[Any, list[str]] = defaultdict(list)
+def _by_group(lines: Iterable[tuple[str, Group]]) -> Groups:
+    log: dict[Group, list[str]] = defaultdict(list)
     for entry_id, group in lines:
         log[group].append(entry_id)
     return log

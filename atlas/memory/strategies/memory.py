@@ -123,7 +123,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         Raises:
             LLMError: The abstractor's language model gave no usable answer; the store was not changed.
         """
-        return self._writer.write(self._without_secrets(trajectory))
+        return self._writer.write(self._new(trajectory))
 
     awrite = twin(write)
 
@@ -135,7 +135,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         Raises:
             InvalidInput: It is invalid, or the bank has its id or content already.
         """
-        valid = self._without_secrets(checked(strategy, self._clock.now()))
+        valid = self._new(checked(strategy, self._clock.now()))
         added = self._store.add_unknown(*self._writer.columns(valid))
         if not added:
             raise self._known_already(valid)
@@ -152,7 +152,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         Args:
             on_progress: Called after each attempt with the number done, and the total.
         """
-        return self._writer.plan([*map(self._without_secrets, trajectories)], on_progress)
+        return self._writer.plan([*map(self._new, trajectories)], on_progress)
 
     aplan_write = twin(plan_write)
 
@@ -165,8 +165,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         """
         now = self._clock.now()
         added, changed = (
-            tuple(self._without_secrets(checked(strategy, now)) for strategy in group)
-            for group in (plan.added, plan.joined)
+            tuple(self._new(checked(strategy, now)) for strategy in group) for group in (plan.added, plan.joined)
         )
         return self._writer.apply(replace(plan, added=added, joined=changed))
 

@@ -76,9 +76,7 @@ def _event(memory: MemorySystem, since: int) -> tuple[int, str]:
         if revision <= since:
             return revision, ""
         changed = {
-            name: memory.storage.ledger.changed_ids(
-                memory_named(memory, name).collection_name, since, limit=MAX_IDS + 1
-            )
+            name: memory_named(memory, name).collection.changed_ids(since, limit=MAX_IDS + 1)
             for name in searchable_kinds()
         }
     payload = {

@@ -13,7 +13,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.imports.distribution import extra
 from atlas.importers.files import parse_json
 from atlas.importers.formats.agents.otlp import split_by_span
-from atlas.infra.actor import Actor, Role, actor_name, check_role, is_under_review
+from atlas.infra.actor import Actor, Role, actor_name, actor_scope, check_role, is_under_review
 from atlas.memory.system import MemorySystem
 from atlas.server.access import MAX_BODY_BYTES
 from atlas.server.api.parts import Served
@@ -60,7 +60,8 @@ def _take(memory: MemorySystem, body: bytes, kind: str) -> list[str]:
     check_role(Role.WRITER, "send traces")
     problems: list[str] = []
     spans = list(split_by_span(_request(body, kind), problems.append))
-    writer = Actor(actor_name(memory.storage.settings.actor), Role.WRITER, is_under_review())
+    name, scope = actor_name(memory.storage.settings.actor), tuple(actor_scope().items())
+    writer = Actor(name, Role.WRITER, is_under_review(), scope=scope)
     return problems + (Spool(memory.storage.path).take(writer, spans) if spans else [])
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Response
 from fastapi.responses import JSONResponse
 
-from atlas.infra.actor import check_role
+from atlas.infra.actor import check_role, refuse_in_scope
 from atlas.server.api.parts import Served, Warm, counting_secrets_of
 from atlas.verbs.encoding import encode
 from atlas.verbs.table import SYSTEM, VERBS, Verb
@@ -33,6 +33,8 @@ class AsciiResponse(JSONResponse):
 def _call(verb: Verb, owner: str, served: Served, encoded: Any, is_warm: bool) -> Response:
     """Return the result of a call of a method, and count the secrets that it replaced in a header."""
     check_role(verb.role, f"call `{verb.name}`")
+    if verb.is_of_store:
+        refuse_in_scope(f"call `{verb.name}`")
     arguments = verb.arguments(owner, encoded)
     target, name = served if owner == SYSTEM else getattr(served, owner), verb.name
     if not is_warm:

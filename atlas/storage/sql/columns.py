@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.infra.actor import actor_scope, in_scope
 from atlas.protocols.infra import Where
-from atlas.storage.damage import UnreadableRow
+from atlas.storage.damage import UnreadableRow, parsed
 from atlas.storage.records import Seqs
 from atlas.storage.sql.connection import Connection, Database, Dialect, Numbers, Sql, Texts
 from atlas.storage.sql.filters import (
@@ -137,19 +138,24 @@ class SqlColumns:
 
 
 def check_alone(connection: Connection, collection: str, key: str, ids: Sequence[str]) -> None:
-    """Raise `PlanOutdated` if another live record has the value that one of these has of a metadata key."""
-    dialect = connection.dialect
-    row = connection.execute(
-        f"SELECT other.id, {dialect.text('theirs')} FROM records own JOIN attributes mine ON mine.seq = own.seq "
+    """Raise `PlanOutdated` if another live record has the value that one of these has of a metadata key.
+
+    Records outside of the scope of the current actor do not count.
+    """
+    dialect, scope = connection.dialect, actor_scope()
+    rows = connection.execute(
+        f"SELECT other.id, {dialect.text('theirs')}, other.metadata "
+        "FROM records own JOIN attributes mine ON mine.seq = own.seq "
         f"JOIN attributes theirs ON theirs.key = mine.key AND {dialect.same('theirs', 'mine')} "
         "AND theirs.seq <> mine.seq "
         "JOIN records other ON other.seq = theirs.seq AND other.deleted = 0 "
-        f"WHERE own.collection = ? AND own.id IN (SELECT value FROM json_each(?)) AND mine.key = {KEY} LIMIT 1",
+        f"WHERE own.collection = ? AND own.id IN (SELECT value FROM json_each(?)) AND mine.key = {KEY}",
         (collection, Texts(ids), collection, key),
-    ).fetchone()
-    if row:
+    )
+    found = [(record_id, value) for record_id, value, metadata in rows.fetchall() if in_scope(scope, parsed(metadata))]
+    if found:
         raise PlanOutdated(
-            f"{row[0]!r} has the {key} {row[1]!r} by now; no record was changed. Read it and choose again"
+            f"{found[0][0]!r} has the {key} {found[0][1]!r} by now; no record was changed. Read it and choose again"
         )
 
 
