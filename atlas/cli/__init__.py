@@ -72,6 +72,14 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "server.keys": {
         "keys": "make, list and revoke the keys by which agents enter a store that is served",
     },
+    "server.access": {
+        "people": "list the people who have signed in to a server, and change their roles",
+        "links": "list, make and end links to a frozen copy of the store",
+        "audit": "list sign-ins, refusals, keys, roles, links, purges and backups, newest first",
+    },
+    "server.review": {
+        "review": "list, accept or reject what keys under review wrote",
+    },
     "server.serve": {
         "serve": "serve the dashboard, the HTTP API and MCP on one port",
     },

@@ -9,7 +9,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,6 +72,16 @@ class _ScopeAction(argparse.Action):
             raise argparse.ArgumentError(self, f"should be NAME=VALUE such as project=shop, but is {text!r:.80}")
         scope = getattr(options, self.dest)
         setattr(options, self.dest, {**scope, name: value})
+
+
+def add_json_option(command: argparse.ArgumentParser) -> None:
+    """Declare `--json`, for scripts."""
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def print_json(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Print rows as a list in JSON. Times are in ISO 8601."""
+    print(json.dumps([*rows], ensure_ascii=True, indent=1, default=lambda time: time.isoformat()))
 
 
 def write_report(options: argparse.Namespace, *, text: str, json: str, markdown: str) -> None:

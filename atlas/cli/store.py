@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from atlas.cli.common import add_command, calibrate, opened, progress_bar, safe
+from atlas.cli.common import add_command, add_json_option, calibrate, opened, print_json, progress_bar, safe
 from atlas.cli.server.dashboard_files import sample_directory
 from atlas.core.imports.distribution import installed_extras
 from atlas.core.settings import Settings, at
@@ -47,6 +48,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("target", metavar="TO", help="the same of a store that is not there yet, or is empty")
     command = add_command(commands, "doctor", _doctor)
     command.add_argument("--fix", action="store_true", help="repair what differs")
+    add_json_option(command)
     command.add_argument(
         "--leave-index",
         metavar="ADDRESS",
@@ -154,6 +156,9 @@ def _doctor(options: argparse.Namespace, settings: Settings) -> int:
             left = storage.indexes.leave(options.leave_index)
             print(f"Left at {safe(options.leave_index)}, to be deleted there: {safe(', '.join(left)) or 'nothing'}.")
         findings = examine(storage, fix=options.fix)
+    if options.json:
+        print_json(map(asdict, findings))
+        return 1 if n_left(findings) else 0
     for finding in findings:
         print(f"{finding.check:16} {verdict(finding)}")
     if n_left(findings) and not options.fix:

@@ -9,7 +9,7 @@ from typing import Any
 
 from atlas.access.keys import Key, KeyRing
 from atlas.access.people import People
-from atlas.cli.common import add_command, add_part, add_scope_option, safe
+from atlas.cli.common import add_command, add_json_option, add_part, add_scope_option, print_json, safe
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role
 from atlas.memory.open import open_storage
@@ -34,7 +34,8 @@ def add_commands(commands: Any) -> None:
         "--review", action="store_true", help="hold what it writes until a curator accepts it; others do not find it"
     )
     add_scope_option(command, "let it read and write only records of a scope")
-    add_part(group, "list", _list, "list every key that was ever made, newest first")
+    command = add_part(group, "list", _list, "list every key that was ever made, newest first")
+    add_json_option(command)
     command = add_part(group, "revoke", _revoke, "refuse a key from now on")
     command.add_argument("name", help="its name")
 
@@ -62,11 +63,30 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
 
 def _list(options: argparse.Namespace, settings: Settings) -> int:
     keys = _ring(settings).keys()
+    if options.json:
+        print_json(map(_row, keys))
+        return 0
     for key in keys:
         print(f"{safe(key.name):24} {key.role!s:8} {_state(key)}")
     if not keys:
         print("No key was made yet: atlas keys add NAME")
     return 0
+
+
+def _row(key: Key) -> dict[str, Any]:
+    """Return a key for scripts. It has neither the secret nor its hash."""
+    return {
+        "id": key.id,
+        "name": key.name,
+        "role": str(key.role),
+        "scope": dict(key.scope),
+        "is_reviewed": key.is_reviewed,
+        "created_at": key.created_at,
+        "created_by": key.created_by,
+        "expires_at": key.expires_at,
+        "revoked_at": key.revoked_at,
+        "problem": key.problem(datetime.now(UTC)),
+    }
 
 
 def _revoke(options: argparse.Namespace, settings: Settings) -> int:

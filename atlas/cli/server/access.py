@@ -1,0 +1,171 @@
+"""The commands on people, links and the audit log of a store that is served."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from itertools import islice
+from typing import Any, TypeVar
+
+from atlas.cli.common import add_command, add_json_option, add_part, limit, opened, print_json, safe
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.settings import Settings
+from atlas.infra.actor import Role
+from atlas.memory.system import MemorySystem
+from atlas.views.settings.audit import AuditRow, audit_rows, kinds_of, of_kind
+from atlas.views.settings.links import LinkRow, end_link, link_rows, make_link
+from atlas.views.settings.people import (
+    PersonRow,
+    doors_of,
+    follow_groups,
+    person_rows,
+    readmit_person,
+    remove_person,
+    set_role,
+)
+
+Row = TypeVar("Row", PersonRow, LinkRow)
+
+MAX_DAYS = 366
+GROUPS = "groups"
+"""In place of a role: the role that somebody's groups give."""
+
+
+def add_commands(commands: Any) -> None:
+    """Declare the commands."""
+    people = add_command(commands, "people", _people)
+    add_json_option(people)
+    parts = people.add_subparsers(metavar="COMMAND")
+    command = add_part(parts, "role", _role, "give somebody a role, whatever their groups")
+    command.add_argument("name", help="their name or id")
+    command.add_argument("role", choices=[*map(str, Role), GROUPS], help="the role, or that of their groups again")
+    command = add_part(parts, "remove", _remove, "end somebody's access, from their next click on")
+    command.add_argument("name", help="their name or id")
+    command.add_argument("--and-doors", action="store_true", help="also revoke the keys and end the links they made")
+    command = add_part(parts, "readmit", _readmit, "restore somebody's access")
+    command.add_argument("name", help="their name or id")
+
+    links = add_command(commands, "links", _links)
+    add_json_option(links)
+    parts = links.add_subparsers(metavar="COMMAND")
+    command = add_part(parts, "add", _add_link, "copy the store for guests, and print a path to the copy once")
+    command.add_argument("name", help="name of the link, such as the audience")
+    command.add_argument("--days", type=_days, default=7, help="end it after these days (default: 7)")
+    command = add_part(parts, "end", _end_link, "end a link, and remove its copy")
+    command.add_argument("name", help="its name or id")
+
+    audit = add_command(commands, "audit", _audit)
+    audit.add_argument("-n", type=limit, default=50, help="number of events (default: 50)")
+    audit.add_argument("--kind", help="only one kind of event, such as refused")
+    add_json_option(audit)
+
+
+def _people(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory:
+        rows = person_rows(memory)
+    if options.json:
+        print_json(map(asdict, rows))
+    elif not rows:
+        print("Nobody has signed in yet.")
+    else:
+        for row in rows:
+            print(safe(f"{row.name:24} {row.role:22} {row.state}, seen {row.seen}"))
+    return 0
+
+
+def _role(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings) as memory:
+        found = _person(memory, options.name).id
+        is_by_groups = options.role == GROUPS
+        person = follow_groups(memory, found) if is_by_groups else set_role(memory, found, options.role)
+    print(f"{safe(person.name)} is a {person.role} from now on{', by their groups' if is_by_groups else ''}.")
+    return 0
+
+
+def _remove(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings) as memory:
+        found = _person(memory, options.name).id
+        doors = doors_of(memory, found)
+        person = remove_person(memory, found, and_doors=options.and_doors)
+    print(f"{safe(person.name)} is let in no more.")
+    if doors.sentence:
+        print(safe(doors.sentence), "They work no more." if options.and_doors else "They still work.")
+    return 0
+
+
+def _readmit(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings) as memory:
+        person = readmit_person(memory, _person(memory, options.name).id)
+    print(f"{safe(person.name)} is let in again.")
+    return 0
+
+
+def _links(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings) as memory:
+        rows = link_rows(memory)
+    if options.json:
+        print_json(map(asdict, rows))
+    elif not rows:
+        print("No link was made yet: atlas links add NAME")
+    else:
+        for row in rows:
+            print(safe(f"{row.name:24} {row.state}, made {row.made}"))
+    return 0
+
+
+def _add_link(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings) as memory:
+        path = make_link(memory, options.name, options.days)
+    print(path)
+    print("Put the server's address before it. It cannot be shown again.")
+    return 0
+
+
+def _end_link(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings) as memory:
+        live = [row for row in link_rows(memory) if row.is_live]
+        link = end_link(memory, _only(live, options.name, "open link", "links").id)
+    print(f"The link {safe(link.name)} has ended, and its copy is removed.")
+    return 0
+
+
+def _audit(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory:
+        rows = audit_rows(memory)
+    kinds = kinds_of(rows)
+    if options.kind and options.kind not in kinds:
+        raise InvalidInput(f"--kind should be one of {', '.join(kinds) or 'none yet'}, but is {options.kind!r:.80}")
+    rows = list(islice(of_kind(rows, options.kind), options.n))
+    if options.json:
+        print_json(map(asdict, rows))
+    else:
+        for row in rows:
+            print(safe(_event(row)))
+    return 0
+
+
+def _event(row: AuditRow) -> str:
+    return f"{row.at}  {row.what:24} {row.who}{f': {row.about}' if row.about else ''}"
+
+
+def _person(memory: MemorySystem, name: str) -> PersonRow:
+    return _only(person_rows(memory), name, "person", "people")
+
+
+def _only(rows: list[Row], name: str, noun: str, command: str) -> Row:
+    """Return the row with a name or an id.
+
+    Raises:
+        NotFound: There is none, or several have the name.
+    """
+    found = [row for row in rows if name in (row.name, row.id)]
+    if len(found) != 1:
+        n_found = "several" if found else "no"
+        raise NotFound(f"{n_found} {noun} has the name {name!r:.80}; atlas {command} --json lists names and ids")
+    return found[0]
+
+
+def _days(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= MAX_DAYS:
+        raise argparse.ArgumentTypeError(f"should be a number of days up to {MAX_DAYS}, but is {text!r:.80}")
+    return int(text)

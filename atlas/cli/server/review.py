@@ -1,0 +1,115 @@
+"""The command on what waits for review: the records that keys under review wrote."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.cli.common import (
+    UNTOUCHED,
+    add_command,
+    add_json_option,
+    add_part,
+    how_to_undo,
+    opened,
+    print_json,
+    print_plan,
+    safe,
+)
+from atlas.core.errors import NotFound
+from atlas.core.settings import Settings
+from atlas.memory.system import MemorySystem
+from atlas.views.curate.review import RejectRequest, WaitingRow, accept, waiting, words_of
+
+
+def add_commands(commands: Any) -> None:
+    """Declare the command."""
+    review = add_command(commands, "review", _list)
+    _add_choice(review)
+    add_json_option(review)
+    parts = review.add_subparsers(metavar="COMMAND")
+    command = add_part(parts, "accept", _accept, "let everybody find records that wait")
+    _add_ids(command)
+    command = add_part(parts, "reject", _reject, "delete records that wait; `atlas undo` brings them back")
+    _add_ids(command)
+
+
+def _add_ids(command: argparse.ArgumentParser) -> None:
+    command.add_argument("ids", nargs="*", metavar="ID", help="only these; ids, or beginnings of ids")
+    _add_choice(command)
+    command.add_argument("--dry-run", action="store_true", help="print what would be done, and change nothing")
+
+
+def _add_choice(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--writer", default="", help="only what this key wrote")
+    command.add_argument("--since", type=_moment, metavar="TIME", help="only what was stored since, such as 2026-01-31")
+
+
+def _list(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory:
+        queue = waiting(memory, options.writer, options.since)
+    if options.json:
+        rows = (
+            {"id": r.id, "kind": r.noun, "title": r.title, "writer": r.writer, "at": r.stored_at} for r in queue.rows
+        )
+        print_json(rows)
+        return 0
+    for row in queue.rows:
+        print(_line(row))
+    print(f"{len(queue.rows)} wait. To let everybody find them: atlas review accept")
+    return 0
+
+
+def _accept(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings) as memory:
+        rows = _chosen(memory, options)
+        if options.dry_run:
+            print(f"Would accept {words_of(rows) or 'nothing'}. {UNTOUCHED}")
+        elif rows:
+            operation_id = accept(memory, rows)
+            print(f"Accepted {words_of(rows)}. {how_to_undo(operation_id)}")
+        else:
+            print("Nothing waits.")
+    return 0
+
+
+def _reject(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings) as memory:
+        proposal = RejectRequest(rows=_chosen(memory, options)).propose(memory)
+        if options.dry_run:
+            print_plan(proposal.view, show_all=True)
+            print(UNTOUCHED)
+        elif proposal.rows:
+            print(f"{proposal.done_sentence}. {how_to_undo(proposal.apply(memory))}")
+        else:
+            print("Nothing waits.")
+    return 0
+
+
+def _chosen(memory: MemorySystem, options: argparse.Namespace) -> tuple[WaitingRow, ...]:
+    """Return the records that wait and have one of the ids, or all.
+
+    Raises:
+        NotFound: An id belongs to none that waits, or to several.
+    """
+    rows = waiting(memory, options.writer, options.since).rows
+    chosen = []
+    for beginning in options.ids:
+        found = [row for row in rows if row.id.startswith(beginning)]
+        if len(found) != 1:
+            raise NotFound(f"{len(found)} records that wait have an id like {beginning!r:.80}; atlas review lists them")
+        chosen += found
+    return tuple(chosen) if options.ids else rows
+
+
+def _line(row: WaitingRow) -> str:
+    return safe(f"{row.id[:8]}  {row.stored_at:%Y-%m-%d %H:%M}  {row.noun:10}  {row.title[:80]}  (by {row.writer})")
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"should be a date or a time like 2026-01-31T14:00, but is {text!r}") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
