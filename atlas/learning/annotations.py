@@ -47,11 +47,11 @@ class TypedConcept:
     concept: CodeConcept
     parameters: tuple[Parameter, ...]
     returns: ast.expr | None
-    """Annotation, or None if the signature has none, or returns None."""
+    """Annotation. None if there is no annotation, or if it is `None`."""
 
 
 def typed_concept(concept: CodeConcept) -> TypedConcept:
-    """Return the types in a concept's signature, or, if there is none, in its code.
+    """Return the types in a concept's signature, or in its code if it has no signature.
 
     Raises:
         InvalidInput: The code does not parse, or defines no function.
@@ -114,7 +114,7 @@ def fits(actual: ast.expr | None, expected: ast.expr | None) -> bool:
 
 
 def contradicts(declared: str, actual: str) -> bool:
-    """Return whether both types are Python's own, and a value of the second may not be passed as the first.
+    """Return whether both types are builtin, and a value of the second may not be passed as the first.
 
     Types of contents are not compared, and neither are types that do not parse.
     """

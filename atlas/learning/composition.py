@@ -30,7 +30,7 @@ Find = Callable[[str], CodeConcept | None]
 """Function that returns a concept by its id, or None if there is none."""
 
 MAX_REORDERED = 5
-"""Number of concepts above which only the given order is tried."""
+"""Largest number of concepts of which other orders than the given one are tried."""
 
 MODULE_NAMES = frozenset({"__file__", "__path__", "__cached__"})
 """Names that a module has, besides those of Python's builtins."""
@@ -41,7 +41,7 @@ MAX_RESULT_CHARACTERS = 2_000
 
 
 def find_nothing(_: str) -> None:
-    """Return None. It is the default for concepts that call no others."""
+    """Return None: the default `find`, for concepts that call no others."""
 
 
 class PipelineCompositionStrategy:
@@ -50,7 +50,7 @@ class PipelineCompositionStrategy:
     def __init__(
         self, find: Find = find_nothing, *, limits: RunLimits | None = None, path: Sequence[Path] = ()
     ) -> None:
-        """Use `find` for the concepts that others call. A library that gets the strategy without one asks itself.
+        """Look up called concepts with `find`. A library that is given the strategy without `find` sets its own.
 
         Args:
             path: Directories of modules that the concepts import.
@@ -88,12 +88,12 @@ class PipelineCompositionStrategy:
 
 
 def sources(concepts: Iterable[CodeConcept], find: Find) -> str:
-    """Return the code of concepts and of all that they call, each once, those called before those that call them."""
+    """Return the code of concepts and of their transitive calls, without repeats, callees first."""
     return "\n\n".join(concept.code for concept in call_closure(concepts, find))
 
 
 def call_closure(concepts: Iterable[CodeConcept], find: Find) -> list[CodeConcept]:
-    """Return concepts and all that they call, each once, those called before those that call them."""
+    """Return concepts and their transitive calls, without repeats, callees first."""
     concepts_by_id: dict[str, CodeConcept] = {}
     entered: set[str] = set()
 
@@ -130,7 +130,7 @@ def composition_problem(concepts: Sequence[CodeConcept], find: Find) -> str:
 
 
 def _conflict_problem(concepts: Iterable[CodeConcept]) -> str:
-    """Return which two concepts define one name differently, or an empty string."""
+    """Return a message that names two concepts with different definitions of one name. Empty if there are none."""
     defined: dict[str, tuple[str, str]] = {}
     for concept in concepts:
         for name, meaning in _meanings(concept.code):
@@ -142,7 +142,7 @@ def _conflict_problem(concepts: Iterable[CodeConcept]) -> str:
 
 
 def _undefined_name_problem(concepts: Sequence[CodeConcept]) -> str:
-    """Return which concept reads an undefined name, or an empty string."""
+    """Return a message that names a concept which reads an undefined name. Empty if there is none."""
     defined = {name for concept in concepts for name, _ in _meanings(concept.code)}
     for concept in concepts:
         lacking = sorted(outer_names(strip(concept.code)) - defined - set(dir(builtins)) - MODULE_NAMES)
@@ -155,16 +155,16 @@ def _undefined_name_problem(concepts: Sequence[CodeConcept]) -> str:
 
 
 def _meanings(code: str) -> Iterator[tuple[str, str]]:
-    """Yield the names that code defines at its top, each with what it stands for."""
+    """Yield the names that code defines at its top level, each with its definition."""
     for node in strip(code).body:
         for name in bound_names(node) if not isinstance(node, Defining) else {node.name}:
             yield name, ast.dump(node)
 
 
 def outer_names(tree: ast.Module) -> set[str]:
-    """Return the global and builtin names that code reads.
+    """Return the global and builtin names that code reads, outside annotations.
 
-    Annotations aside, and names that a function declares global: it gives them a meaning itself.
+    Names that a function declares `global` are left out, because the function assigns them.
     """
     bare = strip_annotations(tree)
     for node in ast.walk(bare):
@@ -253,7 +253,7 @@ def _chain(order: Sequence[TypedConcept]) -> _Chain | None:
 
 
 def _first_position(concept: TypedConcept) -> int | None:
-    """Return -1 if it can begin a chain. It cannot if it has only parameters such as `*args`, which are left out."""
+    """Return -1 if a concept can begin a chain. It cannot if all its parameters are variadic, such as `*args`."""
     takes = parameters_of(function_of(concept.concept.code, concept.concept.name))
     return -1 if concept.parameters or not takes else None
 

@@ -1,6 +1,6 @@
 """Files that an agent created, with all of its edits applied.
 
-Read are SWE-agent's `create`, line-wise `edit first:last … end_of_edit` and `str_replace_editor create`. Files that
+It reads SWE-agent's `create`, line-wise `edit first:last … end_of_edit` and `str_replace_editor create`. Files that
 existed before are left out, since their full content is not recorded. Edits that the environment refused are skipped.
 """
 
@@ -21,7 +21,7 @@ _REFUSED = re.compile(r"edit (?:was|has) not (?:been )?applied|introduced new sy
 
 
 def edited_files(steps: Sequence[Step]) -> list[str]:
-    """Return the final text of the Python files that were created, the last changed one last."""
+    """Return the final text of the Python files that were created, most recently changed last."""
     files: dict[str, list[str]] = {}
     current = ""
     for step in steps:
@@ -53,7 +53,7 @@ def _created_file(action: str) -> dict[str, list[str]]:
         return {}
     try:
         words = shlex.split(action)
-    except ValueError:  # a quotation that never ends
+    except ValueError:  # a quotation without its closing mark
         return {}
     if len(words) < 5 or "--file_text" not in words[:-1] or not words[2].endswith(".py"):
         return {}

@@ -1,6 +1,6 @@
 """Examples of learned functions: calls recorded while the tests of programs ran, each run again by itself.
 
-The arguments are those of real calls. A result is kept only if the function alone returns it too.
+The arguments are those of real calls. An example is kept only if the function returns the same result by itself.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ RECORDED = "calls_recorded"
 
 MAX_EXAMPLES = 4
 MAX_READABLE_CHARACTERS = 300
-"""Length of a readable call and result. A longer one is kept only if there is no other."""
+"""Length of a readable call and result. A longer one is kept only if there is no shorter one."""
 
 MAX_PROGRAMS = 5
-"""Programs that are run for the calls of one function."""
+"""Programs that are run to record the calls of one function."""
 
 MAX_CALLS = 20
 """Calls of one function that a program records."""
@@ -171,7 +171,7 @@ def _last_line(run: RunResult) -> str:
 
 
 def _choose(ids: set[str], recordings: Iterable[RecordedProgram]) -> list[RecordedProgram]:
-    """Choose up to `MAX_PROGRAMS` recordings for each concept, preferring those that call several."""
+    """Choose up to `MAX_PROGRAMS` recordings for each concept, preferring programs that call several concepts."""
     n_of = dict.fromkeys(ids, 0)
     chosen = []
     for recording in sorted(recordings, key=lambda recording: -len(ids.intersection(recording.called_by))):

@@ -1,9 +1,9 @@
-"""Programs out of attempts: the Python that succeeded, whole, with the tests that its task came with.
+"""Extraction of whole Python programs from successful attempts, with the tests of their tasks.
 
-One program an attempt. It is the solution where that is Python: as it stands, in a fenced block, or as what completes
-the task's prompt. Where it is not, it is the last whole program among the steps: an action, a fenced block in one, a
-file that was written from one, or a file that edits have built up. A program defines a function. A script without a
-function is taken only if there is no such program. A patch is no program: the files around it are not there.
+Each attempt gives at most one program. It is the solution if that is Python: the text itself, a fenced block, or the
+completion of the task's prompt. Otherwise it is the last whole program in the steps: an action, a fenced block in an
+action, a file that an action wrote, or the result of edits to a file. Programs that define a function are preferred to
+scripts. A patch is not a program, because the patched files are missing.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ _PATCH = re.compile(r"^(diff --git |--- \S+.*\n\+\+\+ )", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """The programs that attempts hold."""
+    """The programs of attempts."""
 
     programs: tuple[Program, ...]
     """Programs in the order of their attempts."""
 
     dropped: Mapping[str, int]
-    """Number of attempts that gave none, by the reason why, most first."""
+    """Number of attempts without a program, by reason, most frequent first."""
 
 
 def programs_of(attempts: Iterable[Attempt], *, unknown_too: bool = False) -> Extraction:
@@ -71,7 +71,7 @@ def programs_of(attempts: Iterable[Attempt], *, unknown_too: bool = False) -> Ex
 
 
 def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
-    """Return the program, or why there is none."""
+    """Return the program, or the reason why there is none."""
     if attempt.outcome.success is False:
         return NOT_SUCCESSFUL
     if attempt.outcome.success is None and not unknown_too:
@@ -88,11 +88,11 @@ def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
 
 
 def tests_of(task: Task, source: str) -> str:
-    """Return the task's tests as Python that follows a program and raises if it is wrong, or '' if it has none.
+    """Return the task's tests as Python code to append to a program, which raises if they fail. Empty without tests.
 
-    They may be text, or a list of assertions (as MBPP has them), in the context's `test`, `tests` or `test_list`, or
-    in the verification's `tests`. Where they define `check(candidate)` and never call it (as HumanEval's do), a call
-    with the context's `entry_point` follows.
+    They may be a string or a list of assertions (as in MBPP), in the context's `test`, `tests` or `test_list`, or in
+    the verification's `tests`. If they define `check(candidate)` without calling it (as in HumanEval), a call with the
+    context's `entry_point` is added.
     """
     fields: list[Any] = [task.context.get(name) for name in ("test", "tests", "test_list")]
     tests = next((text for text in map(_join_lines, [*fields, task.verification.parameters.get("tests")]) if text), "")
@@ -113,7 +113,7 @@ def _join_lines(value: Any) -> str:
 
 
 def _defines_check(tree: ast.Module) -> bool:
-    """Return whether tests define `check` and leave it to others to call it."""
+    """Return whether tests define `check` without calling it."""
     is_defined = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     return is_defined and "check" not in called
@@ -139,7 +139,7 @@ def _source(attempt: Attempt) -> str | None:
 
 
 def _candidate_texts(text: str, prompt: str = "") -> Iterator[str]:
-    """Yield the parts of a text that may be a program, most likely first."""
+    """Yield the parts of a string that may be a program, most likely first."""
     if not text.strip():
         return
     if prompt and not is_runnable(text):
@@ -151,7 +151,7 @@ def _candidate_texts(text: str, prompt: str = "") -> Iterator[str]:
 
 
 def _heredoc(text: str) -> Iterator[str]:
-    """Yield the document that a shell's command passes. It comes before the command, since that may parse as well."""
+    """Yield the here-document of a shell command. It precedes the command itself, which may parse as well."""
     command, _, rest = text.lstrip().partition("\n")
     if opened := _HEREDOC.search(command):
         lines = itertools.takewhile(lambda line: line.strip() != opened[2], rest.split("\n"))
@@ -159,7 +159,7 @@ def _heredoc(text: str) -> Iterator[str]:
 
 
 def _fenced(text: str) -> list[tuple[str, str]]:
-    """Return the fenced blocks of a text, each after its label in small letters. One that is never closed is none."""
+    """Return the fenced blocks of a string as pairs of lower-case label and content, without unclosed blocks."""
     blocks: list[tuple[str, str]] = []
     label, mark, lines = "", "", list[str]()
     for line in text.split("\n"):
@@ -178,7 +178,7 @@ def _in_steps(attempt: Attempt) -> Iterator[str]:
     """Yield the parts of the steps that may be a program, the last first."""
     yield from reversed(edited_files(attempt.steps))
     for step in reversed(attempt.steps):
-        if END_OF_EDIT not in step.action:  # what changes a part of a file may parse with the words around it
+        if END_OF_EDIT not in step.action:  # an edit of a part of a file may parse together with the words around it
             yield from _candidate_texts(step.action)
 
 
@@ -192,7 +192,7 @@ def _whole_program(text: str) -> str | None:
 
 
 def _does_something(statement: ast.stmt) -> bool:
-    """Return whether it is more than prose or a command that happens to parse: a name, a number, `reply: "…"`."""
+    """Return whether a statement has an effect, unlike prose that happens to parse: a name, a number, `reply: "…"`."""
     is_label = isinstance(statement, ast.AnnAssign) and statement.value is None
     return not is_label and not isinstance(statement, ast.Expr | ast.Pass)
 

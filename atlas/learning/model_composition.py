@@ -42,10 +42,10 @@ _FORBIDDEN = frozenset(
     "breakpoint compile delattr dir eval exec exit getattr globals help input locals memoryview open print quit".split()  # noqa: SIM905
 ) | {"setattr", "type", "vars", "__import__", "__build_class__", "__loader__", "__spec__"}
 BUILTINS = frozenset(dir(builtins)) - _FORBIDDEN
-"""Builtins that a composed function may call. `type` is not one: it makes classes, whose values may pass for others."""
+"""Builtins that a composed function may call. `type` is excluded, because it makes classes with any behaviour."""
 
 _READING = frozenset({"format", "format_map", "gi_frame", "cr_frame", "ag_frame", "tb_frame"})
-"""Attributes that reach other attributes by text, or the frame of a function."""
+"""Attributes that give access to other attributes by name, or to the frame of a function."""
 
 OBSERVER = """
 def __observed__(code, call, names):
@@ -63,7 +63,7 @@ def __observed__(code, call, names):
     called.clear()
     return eval(call, scope), sorted(called)
 """
-"""Code that records the result of a call, and which of the named functions it called directly."""
+"""Code that records the result of a call, and the named functions that it called directly."""
 
 _TEXT = {"type": "string"}
 _EXAMPLE = {
@@ -97,7 +97,7 @@ class LLMCompositionStrategy:
         limits: RunLimits | None = None,
         path: Sequence[Path] = (),
     ) -> None:
-        """Use `find` for the concepts that others call. A library that gets the strategy without one asks itself.
+        """Look up called concepts with `find`. A library that is given the strategy without `find` sets its own.
 
         Args:
             path: Directories of modules that the concepts import.
@@ -108,11 +108,11 @@ class LLMCompositionStrategy:
         self._path = path
 
     async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
-        """Return the function of the model, or None if it gave none that is valid. `explain` has the reason."""
+        """Return the model's function, or None if it is invalid or missing. `explain` returns the reason."""
         return (await self.explain(concepts)).concept
 
     async def explain(self, concepts: list[CodeConcept]) -> ComposedConcept:
-        """Return the function of the model, or why there is none."""
+        """Return the model's function, or the reason why there is none."""
         if len({concept.id for concept in concepts}) < 2:
             return ComposedConcept(why_not="Composing takes at least two different concepts.")
         if why_not := await asyncio.to_thread(composition_problem, concepts, self.find):
@@ -135,7 +135,7 @@ class LLMCompositionStrategy:
         return ComposedConcept(concept=replace(composed, metadata={**composed.metadata, **made_by}))
 
     def _checked(self, answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> CodeConcept | None:
-        """Return the answer as a concept whose examples were run, or None if it gives none."""
+        """Return the answer as a concept after running its examples, or None if the model declined."""
         if _declines(answer):
             return None
         composed = _validate(answer, concepts)
@@ -146,7 +146,7 @@ class LLMCompositionStrategy:
         """Run the examples.
 
         Raises:
-            InvalidInput: One does not return what it should, or a concept is called in none.
+            InvalidInput: An example returns another result, or no example calls one of the concepts.
         """
         source = f"{sources(concepts, self.find)}\n\n{OBSERVER}"
         used = [concept.name for concept in concepts if concept.id in composed.calls]
@@ -169,7 +169,7 @@ class LLMCompositionStrategy:
 
 
 def _is_same(value: object, other: object) -> bool:
-    """Return whether two literals are equal, and of the same types: 1 is neither True nor 1.0."""
+    """Return whether two literals are equal in value and type: 1 equals neither True nor 1.0."""
     return value == other and sorted(repr(value)) == sorted(repr(other))  # sets may be written in another order
 
 
@@ -260,10 +260,10 @@ def _used_concepts(bare: Function, by_name: Mapping[str, CodeConcept]) -> set[st
 
 
 def _examples(value: Sequence[Mapping[str, str]], name: str) -> tuple[tuple[str, str], ...]:
-    """Return the examples: calls of the function with literals, and literals.
+    """Return the examples: calls of the function with literal arguments, and their literal results.
 
     Raises:
-        InvalidInput: There are none, or one is something else.
+        InvalidInput: There are no examples, or one has another form.
     """
     if not 0 < len(value) <= MAX_EXAMPLES:
         raise InvalidInput(f"examples should be a list of one to {MAX_EXAMPLES}")
@@ -278,7 +278,7 @@ def _examples(value: Sequence[Mapping[str, str]], name: str) -> tuple[tuple[str,
 
 
 def _check_types(function: Function, examples: Sequence[tuple[str, str]]) -> None:
-    """Raise `InvalidInput` where the declared types are not those of the examples."""
+    """Raise `InvalidInput` if the declared types differ from those of the examples."""
     parameters = [*function.args.posonlyargs, *function.args.args]
     for call, result in examples:
         expression = ast.parse(call, mode="eval").body

@@ -23,7 +23,7 @@ StarNames = Callable[[Collection[str]], Mapping[str, frozenset[str] | str]]
 """Function that returns the names of each module's star import, or the reason why they are unknown."""
 
 Tools = Callable[[Program], Container[str]]
-"""Function that returns which names are tools of a program's agent, where the program binds them nowhere."""
+"""Function that returns the names of a program's unbound variables that are tools of its agent."""
 
 OWN_CHECK = "line: an assertion or a print at a program's top level"
 TOO_DEEP = "nested too deeply, or in blocks too long"
@@ -38,12 +38,12 @@ class _AnyName:
 
 
 def no_tools(program: Program) -> Container[str]:
-    """Return no name."""
+    """Return an empty collection: the default `tools`."""
     return ()
 
 
 def tools_by(names: Collection[str], *, are_run: bool) -> Tools:
-    """Return the given tools for any program, and every name for programs whose tests are run."""
+    """Return a function that gives the tools of a program: every name if its tests are run, else the given names."""
     return lambda program: _AnyName() if are_run and program.tests else names
 
 
@@ -52,7 +52,7 @@ class Originals:
     """Programs that can be compressed, by id."""
 
     terms: dict[str, Term] = field(default_factory=dict)
-    """Programs as they are searched: without comments, docstrings and annotations."""
+    """Programs in the form that is searched, without comments, docstrings and annotations."""
 
     with_stars: dict[str, Term] = field(default_factory=dict)
     """The programs whose star imports were made explicit, in their original form."""
@@ -61,7 +61,7 @@ class Originals:
     """Names whose imports are removed once the program no longer reads them."""
 
     notes: tuple[str, ...] = ()
-    """Lines on star imports that had to stay."""
+    """Messages about star imports that had to stay."""
 
     def keep_stars(self, terms: Mapping[str, Term]) -> None:
         """Keep the imports of programs whose star imports stay, because their names are unknown."""
@@ -70,7 +70,7 @@ class Originals:
 
 
 def as_programs(programs: Iterable[Program | str]) -> list[Program]:
-    """Return programs. A source alone becomes a program with its position as id and as task."""
+    """Convert sources to programs. A bare source gets its position as its id and its task."""
     return [
         Program(id=str(position), task_id=str(position), description="", source=program)
         if isinstance(program, str)
@@ -94,7 +94,7 @@ def read_programs(
     star_names: StarNames | None = None,
     tools: Tools = no_tools,
 ) -> Originals:
-    """Return the terms of programs, and count by reason those that cannot be compressed.
+    """Return the terms of programs, and count the programs that cannot be compressed by reason.
 
     Args:
         tools: Returns which of a program's unbound names are tools.
@@ -147,7 +147,7 @@ class _Original:
 def _read_program(
     program: Program, limits: Limits, public: Mapping[str, frozenset[str]], tools: Container[str]
 ) -> _Original | str:
-    """Return a program and its removable imports, or why it cannot be compressed."""
+    """Return a program and its removable imports, or the reason why it cannot be compressed."""
     try:
         module = normalise(program.source)
         if looks_up_names(module):

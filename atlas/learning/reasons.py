@@ -7,24 +7,24 @@ from collections.abc import Mapping
 from atlas.learning.rewrite.gates import FUNCTION
 
 PROGRAM = "program: "
-"""Beginning of the reasons that a program is left out for."""
+"""Prefix of the reasons for leaving out a program."""
 
 LINE = "line: "
-"""Beginning of the reasons that lines of programs are not searched for."""
+"""Prefix of the reasons for leaving lines of programs out of the search."""
 
 MOST = 3
-"""Reasons that a sentence names, the most frequent ones."""
+"""Largest number of reasons in a sentence."""
 
 
 def explain_empty_result(
     n_attempts: int, n_programs: int, dropped: Mapping[str, int], refused: Mapping[str, int]
 ) -> str:
-    """Return why there is no function.
+    """Return a sentence on why no function was learned.
 
     Args:
         n_programs: Programs that were compressed.
-        dropped: Number of attempts that gave no program, by the reason why.
-        refused: Number of functions and programs that were left out, by the reason why.
+        dropped: Number of attempts without a program, by reason.
+        refused: Number of functions and programs that were left out, by reason.
     """
     if not n_programs:
         attempts = "1 attempt" if n_attempts == 1 else f"{n_attempts:,} attempts"
@@ -39,7 +39,7 @@ def explain_empty_result(
 
 
 def _explain(n_programs: int, refused: Mapping[str, int]) -> str:
-    """Return why no function was kept: none was found, or each was refused, with the counts of the reasons."""
+    """Return why no function was kept, with the number of refused functions for each reason."""
     refused_functions = {reason: n for reason, n in refused.items() if not reason.startswith((PROGRAM, LINE))}
     if not refused_functions:
         return f"nothing that two tasks share in {n_programs:,} programs"
@@ -52,7 +52,7 @@ def _explain(n_programs: int, refused: Mapping[str, int]) -> str:
 
 
 def _describe_own_checks(n_lines: int) -> str:
-    """Return the end of a sentence that names the lines which were not searched, empty if there are none."""
+    """Return the end of a sentence on lines that were left out of the search. Empty if there are none."""
     if not n_lines:
         return ""
     lines = (

@@ -1,4 +1,4 @@
-"""Concepts learned from attempts: their programs are compressed, the functions named, and everything verified."""
+"""Concepts learned from attempts: programs are compressed, functions are named, and both are verified."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PROVEN = "proven"
 """Metadata key of a learned concept: whether running programs has verified it."""
 
 MAX_EXAMPLES = 10
-"""Uses of a concept that its documenter is shown."""
+"""Number of uses of a concept that are passed to its documenter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,17 +65,17 @@ class LearnedConcept:
     arity: int
     n_tasks: int
     n_verified: int
-    """Programs of `n_checked` that did the same as before."""
+    """Number of the `n_checked` programs that behaved the same as before."""
 
     n_checked: int
-    """Programs whose tests run it."""
+    """Number of programs whose tests run it."""
 
     is_known: bool
-    """True if the library has it already."""
+    """True if the library already contains it."""
 
     @property
     def is_proven(self) -> bool:
-        """True if the tests of some program run it, and all such programs did the same as before."""
+        """True if the tests of at least one program run it, and all such programs behaved the same as before."""
         return 0 < self.n_checked == self.n_verified
 
 
@@ -89,7 +89,7 @@ class Proposal:
     rewritings: tuple[Rewriting, ...]
     compression: Compression
     dropped: Mapping[str, int]
-    """Number of attempts that gave no program, by the reason why."""
+    """Number of attempts without a program, by reason."""
 
     @property
     def concepts(self) -> list[CodeConcept]:
@@ -98,12 +98,12 @@ class Proposal:
 
     @property
     def proven(self) -> list[CodeConcept]:
-        """The part of `concepts` that programs were run with, and did the same as before."""
+        """The `concepts` that were verified by running programs with them."""
         return [learned.concept for learned in self.learned if not learned.is_known and learned.is_proven]
 
 
 class ProvenCompression:
-    """Functions that an engine finds in several programs, named, each proven by running the programs with it."""
+    """Functions that an engine finds in several programs, each named, and verified by running the programs."""
 
     def __init__(
         self,
@@ -117,10 +117,10 @@ class ProvenCompression:
         """Compress later.
 
         Args:
-            documenter: Names what is found. Without it names are derived from code and uses.
-            engine: What searches; Stitch if it is installed.
-            limits: Of the search.
-            run_limits: Of each program that is run to prove that it still does the same.
+            documenter: Names the functions. By default, names are derived from code and uses.
+            engine: The search. By default Stitch if it is installed.
+            limits: Limits of the search.
+            run_limits: Limits of each program that is run for verification.
             path: Directories of modules that the programs import.
         """
         self.documenter = documenter
@@ -132,8 +132,8 @@ class ProvenCompression:
     async def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
         """Return concepts that shorten the successful programs of these attempts, each after those that it calls.
 
-        The `proven` in a concept's metadata is True where running programs has proven it, else False. The log reports
-        how many are not verified, or why there is no concept.
+        `proven` in a concept's metadata is True if running programs has verified it, else False. The log reports the
+        number of unverified concepts, or why there are none.
         """
         proposal = await self.propose(trajectories)
         n, n_unproven = len(proposal.concepts), len(proposal.concepts) - len(proposal.proven)
@@ -155,10 +155,10 @@ class ProvenCompression:
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
     ) -> Proposal:
-        """Return what `compress` finds, with the savings, the rewritten programs and how far they were proven.
+        """Return the concepts that `compress` finds, with savings, rewritten programs and results of verification.
 
         Args:
-            library: Concepts that are there: their names are not given again, and one that is found again is known.
+            library: Existing concepts. Their names are reserved, and a found concept among them is marked as known.
 
         Raises:
             Cancelled: `cancelled` returned True; the store was not changed.
@@ -208,7 +208,7 @@ class ProvenCompression:
         library: Sequence[CodeConcept],
         cancelled: IsCancelled | None,
     ) -> tuple[dict[str, CodeConcept], set[str]]:
-        """Return concepts by placeholder, and the placeholders of those that the library has."""
+        """Return concepts by placeholder, and the placeholders of concepts that the library already contains."""
         reserved = {concept.name for concept in library} | set(dir(builtins))
         for rewritten in compression.rewritten.values():
             reserved |= identifiers_in(rewritten.before)
@@ -229,7 +229,7 @@ class ProvenCompression:
                 concepts[abstraction.name] = match
                 continue
             concepts[abstraction.name] = unnamed
-            with suppress(InvalidInput):  # its code cannot be given another name, and keeps the placeholder
+            with suppress(InvalidInput):  # its code cannot be renamed, and keeps the placeholder
                 examples = _examples(abstraction, compression, programs, concepts)
                 documented = await in_thread(call, documenter.document, unnamed, examples)
                 concepts[abstraction.name] = _with_free_name(documented, reserved)
@@ -241,7 +241,7 @@ class ProvenCompression:
 
 
 class StitchCompressionStrategy(ProvenCompression):
-    """Symbolic compression: Stitch finds what programs have in common, and it is named as in LILO.
+    """Symbolic compression: Stitch finds the code that programs have in common, which is named as in LILO.
 
     Source:
         Bowers et al., Top-Down Synthesis for Library Learning, POPL 2023; Grand et al., LILO, ICLR 2024.
@@ -249,7 +249,7 @@ class StitchCompressionStrategy(ProvenCompression):
 
 
 class LLMCompressionStrategy(ProvenCompression):
-    """A language model that proposes functions, and names those that pass the same checks as Stitch's."""
+    """A language model that proposes functions, and names those that pass the checks. The checks are as for Stitch."""
 
     def __init__(
         self,
@@ -263,9 +263,9 @@ class LLMCompressionStrategy(ProvenCompression):
         """Ask later.
 
         Args:
-            documenter: Names what is found. The same model by default.
-            limits: Of the questions' time, and of how many functions may be proposed.
-            run_limits: Of each program that is run to prove that it still does the same.
+            documenter: Names the functions. By default the same model.
+            limits: Limits of the time for questions, and of the number of functions.
+            run_limits: Limits of each program that is run for verification.
             path: Directories of modules that the programs import.
         """
         super().__init__(
@@ -282,17 +282,17 @@ def _by_shape(library: Sequence[CodeConcept]) -> dict[tuple[str, str], CodeConce
 
 
 def _shape(concept: CodeConcept) -> tuple[str, str]:
-    """Return the shape of a concept's code, and its scope: each scope has concepts of its own."""
+    """Return the shape of a concept's code, and its scope, since scopes do not share concepts."""
     return shape(concept.code), dump(scope_of(concept.metadata))
 
 
 def _verification_progress(progress: StageProgress | None) -> Progress | None:
-    """Return a callback that reports the share of programs that were run."""
+    """Return a callback that reports the share of programs that have been run."""
     return None if progress is None else lambda done, total: progress("verifying", done / total)
 
 
 def _call_by_name(code: str, names: Mapping[str, str]) -> str:
-    """Return the code with other names for functions: renamed, or by an alias where a name means something else."""
+    """Return the code with functions renamed, or with an alias if a name is used for something else."""
     try:
         return rename_identifiers(code, names)
     except InvalidInput:
@@ -320,7 +320,7 @@ def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept], scop
 
 
 def _with_later_calls(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:
-    """Return the concept of an abstraction with calls of concepts after it, as of functions that call each other."""
+    """Return the concept of an abstraction with its calls of later concepts, for mutually recursive functions."""
     concept = concepts[abstraction.name]
     later = [placeholder for placeholder in abstraction.calls if concepts[placeholder].id not in concept.calls]
     if not later:
@@ -348,7 +348,7 @@ def _examples(
 
 
 def _with_free_name(concept: CodeConcept, reserved: set[str]) -> CodeConcept:
-    """Return the concept with a free name, since a documenter knows only those that it gave. A class keeps its name."""
+    """Return the concept with a free name, since documenters track only their own names. A class keeps its name."""
     if defines_class(concept.code):
         return concept
     free = unused_name(concept.name, reserved)
@@ -370,7 +370,7 @@ def _with_examples(concept: CodeConcept, examples: Mapping[str, tuple[tuple[str,
 
 
 def _record_proof(learned: LearnedConcept) -> LearnedConcept:
-    """Return the concept with its verification's result in its metadata. An existing concept stays unchanged."""
+    """Return the concept with the result of its verification as metadata. An existing concept stays unchanged."""
     if learned.is_known:
         return learned
     return replace(

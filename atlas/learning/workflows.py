@@ -1,7 +1,7 @@
-"""Workflows: runs of tool calls that several tasks have in common, as straight-line code.
+"""Workflows: sequences of tool calls that several tasks have in common, as straight-line code.
 
-A value that an earlier result of the run contains becomes a variable. Every other value becomes a parameter, so no
-customer's number or name stays in the code.
+A value from an earlier result of the sequence becomes a variable. Every other value becomes a parameter, so that no
+customer's number or name remains in the code.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from atlas.learning.terms.parsing import try_parse
 MIN_TOOLS = 2
 MIN_TASKS = 2
 MAX_CALLS = 6
-"""Calls of the longest run that is looked for."""
+"""Largest number of calls of a sequence that is searched for."""
 
 MAX_WORKFLOWS = 20
 
 MAX_DEPTH = 50
-"""Levels of lists and objects in the result of a call that is read as JSON."""
+"""Largest nesting depth of lists and objects in a result that is read as JSON."""
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\((\{.*\})\)")
 WORKFLOW = "workflow"
@@ -44,7 +44,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that an agent made, with what it got."""
+    """A call of a tool, with its result."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -52,7 +52,7 @@ class ToolCall:
 
     @property
     def kind(self) -> tuple[str, tuple[str, ...]]:
-        """Tool and names of the arguments."""
+        """Name of the tool and of the arguments."""
         return self.tool, tuple(self.arguments)
 
 
@@ -72,30 +72,30 @@ class Workflow:
     code: str
     runs: tuple[Run, ...]
     arguments: tuple[Mapping[str, Any], ...]
-    """Arguments with which the code makes the calls of each run."""
+    """For each run, the arguments for which the code makes the run's calls."""
 
     is_linked: bool
-    """True if a call uses what an earlier one got or was given."""
+    """True if a call uses the result or an argument of an earlier call."""
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """Names of its tools, each once, in the order of their calls."""
+        """Distinct names of its tools, in the order of their calls."""
         return tuple(dict.fromkeys(call.tool for call in self.runs[0].calls))
 
     @property
     def n_tasks(self) -> int:
-        """Number of different tasks that it was used for."""
+        """Number of different tasks with one of its runs."""
         return len({run.attempt.task.id for run in self.runs})
 
     @property
     def saving(self) -> int:
-        """Tokens by which calls of it are shorter than the calls in it, its code counted."""
+        """Number of tokens that calls of the workflow save over its single calls, minus the length of its code."""
         written = sum(n_tokens(f"{call.tool}({dict(call.arguments)!r})") for run in self.runs for call in run.calls)
         called = sum(n_tokens(f"{self.name}({dict(arguments)!r})") for arguments in self.arguments)
         return written - called - n_tokens(self.code)
 
     def test(self, number: int) -> str:
-        """Return code that fails unless the workflow makes the calls of one of its runs, given the recorded results."""
+        """Return a test that the workflow makes the calls of one of its runs, given the recorded results."""
         recorded = [[call.tool, dict(call.arguments), call.result] for call in self.runs[number].calls]
         return "\n".join(
             [
@@ -115,7 +115,7 @@ class Workflow:
         )
 
     def concept(self) -> CodeConcept:
-        """Return it as a concept."""
+        """Return the workflow as a concept."""
         return CodeConcept(
             name=self.name,
             description=f"Workflow of {len(self.runs[0].calls)} tool calls: {_chain(self.tools)}",
@@ -140,7 +140,7 @@ def is_workflow(concept: CodeConcept) -> bool:
 
 
 def numbered_steps(workflow: CodeConcept) -> str:
-    """Return a line for each step of a workflow. Empty if its code is no single function by now."""
+    """Return a line for each step of a workflow. Empty if its code has been edited to more than one function."""
     module = try_parse(workflow.code)
     match module.body if module is not None else []:
         case [ast.FunctionDef(body=body)]:
@@ -163,10 +163,10 @@ def strategy_of_workflow(workflow: CodeConcept) -> Strategy:
 def workflows_of(attempts: Iterable[Trajectory | Experience], taken: Iterable[str] = ()) -> list[Workflow]:
     """Return the workflows of the attempts that succeeded, those that save most first.
 
-    In each, a call uses what an earlier one got or was given. Calls that merely follow each other are no workflow.
+    In each, a call uses the result or an argument of an earlier call. Other sequences of calls are not workflows.
 
     Args:
-        taken: Names that no workflow may have.
+        taken: Names that are not available for workflows.
     """
     groups: dict[tuple[tuple[str, tuple[str, ...]], ...], list[Run]] = defaultdict(list)
     for attempt in attempts:
@@ -183,13 +183,13 @@ def workflows_of(attempts: Iterable[Trajectory | Experience], taken: Iterable[st
 
 
 def calls_of(attempt: Trajectory | Experience) -> list[ToolCall]:
-    """Return the tool calls of an attempt. What is no call of a tool by the names of its arguments is left out."""
+    """Return the tool calls of an attempt. Calls without named arguments are left out."""
     found = (_call(step.action, step.observation, step.metadata.get(_SOURCE)) for step in attempt.steps)
     return [call for call in found if call is not None]
 
 
 def has_calls(attempt: Trajectory | Experience) -> bool:
-    """Return whether an attempt holds enough tool calls for a workflow."""
+    """Return whether an attempt contains enough tool calls for a workflow."""
     return len(calls_of(attempt)) >= MIN_TOOLS
 
 
@@ -207,7 +207,7 @@ def _call(action: str, observation: str, source: object) -> ToolCall | None:
 
 
 def _parsed(observation: str) -> Any:
-    """Return the value of an observation, which is itself where it is no JSON, or JSON that is nested deeply."""
+    """Return an observation parsed as JSON, or the string itself if it is not JSON or nested too deeply."""
     try:
         value = json.loads(observation)
     except (ValueError, RecursionError):
@@ -216,13 +216,13 @@ def _parsed(observation: str) -> Any:
 
 
 def _is_flat(value: Any, depth: int) -> bool:
-    """Return whether lists and objects are nested no deeper than this."""
+    """Return whether lists and objects are nested at most this deep."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return depth >= 0 and all(_is_flat(part, depth - 1) for part in parts)
 
 
 def _runs(attempt: Trajectory | Experience) -> Iterator[Run]:
-    """Yield all runs of calls of an attempt, each kind once."""
+    """Yield the distinct sequences of calls of an attempt."""
     calls, seen = calls_of(attempt), set()
     for start in range(len(calls)):
         for end in range(start + MIN_TOOLS, min(start + MAX_CALLS, len(calls)) + 1):
@@ -243,7 +243,7 @@ def _is_part(
     other: tuple[tuple[str, tuple[str, ...]], ...],
     shared: Mapping[tuple[tuple[str, tuple[str, ...]], ...], Sequence[Run]],
 ) -> bool:
-    """Return whether a longer run has these calls, in as many attempts."""
+    """Return whether a longer run that occurs in as many attempts contains these calls."""
     n = len(kinds)
     is_inside = any(other[start : start + n] == kinds for start in range(len(other) - n + 1))
     return len(other) > n and is_inside and len(shared[other]) >= len(shared[kinds])
@@ -260,7 +260,7 @@ def _workflow(name: str, runs: Sequence[Run]) -> Workflow:
         passed = []
         for argument in call.arguments:
             values = [run.calls[number].arguments[argument] for run in runs]
-            is_passed = dump(values) in map(dump, parameters.values())  # 1 is not true, as it is in Python
+            is_passed = dump(values) in map(dump, parameters.values())  # in JSON, 1 differs from true
             origin = None if is_passed else _origin(number, values, runs)
             if origin is None:
                 n_passed += 1
@@ -293,7 +293,7 @@ def _variables(calls: Sequence[ToolCall]) -> list[str]:
 
 
 def _origin(number: int, values: Sequence[Any], runs: Sequence[Run]) -> tuple[int, Path] | None:
-    """Return the earlier call, and the place in its result, that gives an argument in all runs."""
+    """Return the earlier call, and the path in its result, of a value that is an argument in all runs."""
     for earlier in reversed(range(number)):
         places = [set(_places(run.calls[earlier].result, value)) for run, value in zip(runs, values, strict=True)]
         if common := set.intersection(*places):
@@ -302,7 +302,7 @@ def _origin(number: int, values: Sequence[Any], runs: Sequence[Run]) -> tuple[in
 
 
 def _places(result: Any, value: Any, path: Path = ()) -> Iterator[Path]:
-    """Yield where a text or a number stands in a result."""
+    """Yield the paths of a string or a number in a result."""
     if (
         isinstance(value, str | int | float)
         and not isinstance(value, bool)
@@ -319,7 +319,7 @@ def _places(result: Any, value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def _parameter(name: str, values: list[Any], parameters: dict[str, list[Any]], taken: Collection[str]) -> str:
-    """Return the parameter that has these values, a new one where none has them."""
+    """Return the parameter with these values. A new one is added if necessary."""
     existing = next((each for each, others in parameters.items() if dump(others) == dump(values)), None)
     if existing is not None:
         return existing

@@ -1,10 +1,10 @@
 """Static analysis that decides which parts of programs can become Python functions.
 
-`judge` in `dataflow` is the decision: a pattern is a function with an `Interface`, or it is refused. It asks where the
-pattern stands (`occurrences`), in which order its holes are evaluated (`positions`), which variables are read and
-written there (`variables`) and around it (`surroundings`), whether it may call the function around it again
-(`recursion`), and what may be evaluated at another time (`purity`, `constants`, `closures`). `functions` writes the
-code, and `uses` collects names and types from the calls of a function.
+`judge` in `dataflow` is the decision: a pattern is a function with an `Interface`, or it is refused. It uses the
+occurrences of the pattern (`occurrences`), the order in which its holes are evaluated (`positions`), the variables that
+are read and written in it (`variables`) and around it (`surroundings`), whether it may call its enclosing function
+(`recursion`), and which expressions may be evaluated at another time (`purity`, `constants`, `closures`). `functions`
+writes the code, and `uses` collects names and types from the calls of a function.
 
 The analysis is conservative: whatever may be read counts as read, and only what is always written counts as written.
 """

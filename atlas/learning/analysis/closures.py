@@ -1,4 +1,4 @@
-"""Functions and generators that nothing uses after the call that takes them returns."""
+"""Functions and generators that are unused once the call that they are passed to has returned."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from atlas.learning.analysis.occurrences import ProgramTree
 CONSUMING = frozenset(
     {"all", "any", "dict", "frozenset", "list", "max", "min", "next", "set", "sorted", "sum", "tuple"}
 )
-"""Functions that consume their first argument at once. For `min` and `max` it has to be the only argument."""
+"""Functions that consume their first argument eagerly. `min` and `max` do so only with a single argument."""
 
 LAZY_ADAPTERS = frozenset({"enumerate", "filter", "map", "zip"})
-"""Lazy functions. They are done with their argument as soon as their own result is consumed."""
+"""Lazy functions, which consume their argument while their own result is consumed."""
 
 REDUCE = "from functools import reduce"
 
 
 def is_consumed(node: ast.Lambda | ast.GeneratorExp, program: ProgramTree) -> bool:
-    """Return whether a function or generator is unused after the call that takes it returns."""
+    """Return whether a function or generator is unused once the call that it is passed to has returned."""
     if isinstance(node, ast.GeneratorExp):
         return _is_exhausted(node, program)
     parent, _ = program.parents[id(node)]
@@ -34,7 +34,7 @@ def is_consumed(node: ast.Lambda | ast.GeneratorExp, program: ProgramTree) -> bo
 
 
 def _sorts(call: ast.AST, program: ProgramTree) -> bool:
-    """Return whether a call calls its key for each item, and then never again."""
+    """Return whether a call, such as `sorted`, uses its `key` function only until it returns."""
     match call:
         case ast.Call(func=ast.Attribute(attr="sort") as method):
             return program.purity.is_of_python(method)

@@ -1,4 +1,4 @@
-"""Names of a module that keep one value from before they are read."""
+"""Names of a module that are assigned once, before they are read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def constants(module: ast.Module, symbols: Set[int]) -> frozenset[int]:
 
 
 def _places(module: ast.Module, symbols: Set[int]) -> dict[str, int]:
-    """Return the number of the only statement that binds each name."""
+    """Return the index of the statement that binds each name, for names that are bound once."""
     bound = Counter(name for node in ast.walk(module) if id(node) not in symbols for name in _bindings(node))
     declared = {name for node in ast.walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     return {
@@ -43,7 +43,7 @@ def _places(module: ast.Module, symbols: Set[int]) -> dict[str, int]:
 
 
 def _first_call(module: ast.Module) -> int:
-    """Return the number of the first statement that may run a function of the module's own."""
+    """Return the index of the first statement that may call a function of the module."""
     own_names: set[str] = set()
     for number, statement in enumerate(module.body):
         if any(isinstance(node, (*FUNCTIONS, ast.ClassDef)) for node in ast.walk(statement)):
@@ -58,7 +58,7 @@ def _block(*statements: ast.stmt) -> ast.Module:
 
 
 def _sure_bindings(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement of the module surely binds."""
+    """Yield the names that a statement of the module always binds."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *IMPORTS)):
         yield from _bindings(statement)
     elif isinstance(statement, ast.Assign):

@@ -24,7 +24,7 @@ class Parameter:
 
     hole: int
     takes: tuple[int, ...] | None = None
-    """Holes of the variables that it is called with if it is a function, None if it is a value."""
+    """For a callback, the holes of the variables that are passed to it. None if the argument is a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Interface:
 
     is_expression: bool
     returns: bool = False
-    """True if every path through its statements ends in a `return` of the program."""
+    """True if every path through its statements ends in a `return`."""
 
     rest: int | None = None
     """Hole for what follows in the same block, which stays with the caller."""
@@ -50,7 +50,7 @@ class Judgement:
     interface: Interface | None = None
     problem: str = ""
     refused: dict[Site, str] = field(default_factory=dict)
-    """Calls that have to be inlined again, and why."""
+    """Reason for each call that has to be inlined again."""
 
 
 # fmt: off
@@ -60,7 +60,7 @@ REFUSED_SYNTAX = frozenset({
 })
 # fmt: on
 AWAITING = ("e:Await/", "s:AsyncFor/", "s:AsyncWith/")
-"""Beginnings of the heads of what is asynchronous."""
+"""Prefixes of the heads of asynchronous syntax."""
 
 FRAME_READERS = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "super"})
 """Functions that read the variables of their caller."""
@@ -95,7 +95,7 @@ def _name_problem(parts: Sequence[object], kind: str) -> str:
 
 
 def awaits(body: Term) -> bool:
-    """Return whether the code of a pattern awaits anything, its holes apart."""
+    """Return whether the code of a pattern contains an `await`. Its holes do not count."""
     return any(term.head.startswith(AWAITING) for term in body.walk())
 
 
@@ -129,7 +129,7 @@ class _Use:
     live: Names
     assigned: Names
     holes: dict[int, int]
-    """Number of each hole that is evaluated before the function is, by the `id` of its node."""
+    """Number of each hole that is evaluated before the call, by the `id` of its node."""
 
     numbers: Mapping[str, int]
     """Hole of each variable."""
@@ -141,7 +141,7 @@ class _Use:
         self.positions = positions(nodes, self.holes, self.flows, self.program.purity)
 
     def with_called_hole(self, hole: int) -> _Use:
-        """Return the use with a hole passed as a function, which is evaluated if it is called."""
+        """Return the use with a hole passed as a callback."""
         holes = {node: number for node, number in self.holes.items() if number != hole}
         return replace(self, holes=holes)
 
@@ -156,10 +156,10 @@ class _Use:
 
 
 def judge(pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping[str, ProgramTree]) -> Judgement:
-    """Return the judgement on a pattern, with the interface that fits most of its uses.
+    """Decide whether a pattern can be a function, with the interface that fits most of its uses.
 
     Args:
-        occurrences: All of the pattern, in the programs as they were.
+        occurrences: Every occurrence of the pattern in the original programs.
         programs: Each program that it occurs in.
     """
     problem = pattern_problem(pattern)
@@ -182,7 +182,7 @@ def judge(pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping
 
 
 def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
-    """Return a use, or why it cannot be one."""
+    """Return the analysed use, or the reason why it cannot be replaced by a call."""
     pattern = occurrence.pattern
     rest = next((index for index, sort in enumerate(pattern.hole_sorts) if sort == REST), None)
     if pattern.hole_sorts.count(REST) > 1 or (rest is not None and len(occurrence.holes[rest]) > 1):
@@ -217,7 +217,7 @@ def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
 
 
 def _site_problem(use: _Use) -> str:
-    """Return why an occurrence cannot be replaced by a call, or an empty string if it can."""
+    """Return why an occurrence cannot be replaced by a call. Empty if it can."""
     region = use.region
     if region.statements and _leaves_a_loop(region.statements):
         return "leaves a loop around it"
@@ -234,7 +234,7 @@ def _site_problem(use: _Use) -> str:
 
 
 def _code_problem(nodes: Sequence[ast.AST], use: _Use) -> str:
-    """Return why code cannot stand in a function of its own, or an empty string if it can."""
+    """Return why code cannot be moved into a function of its own. Empty if it can."""
     parts = [part for node in nodes for part in ast.walk(node)]
     if any(map(_makes_async_iterator, parts)):
         return "awaits in a comprehension"
@@ -273,7 +273,7 @@ def _escapes(node: ast.AST, use: _Use) -> bool:
 
 
 def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> Interface | None:
-    """Return the interface that fits most uses, and refuse those it does not fit."""
+    """Return the interface that fits most uses, and record the others in `refused`."""
     first = uses[0]
     outputs = {use.numbers[name] for use in uses for name in use.flow.touched & use.live if name in use.numbers}
     unsure = {index for index in outputs if _name(first, index) not in first.flow.written}
@@ -379,13 +379,13 @@ def _parameter(
         names = _conflicts(hole, use)
         if names and _is_ready(hole, use, inputs):
             takes |= {use.numbers[name] for name in names}
-        else:  # a function without arguments, only there to be evaluated later, is worse to read than what it saves
+        else:  # a callback without arguments makes the code harder to read than its saving is worth
             refused[use.occurrence.site] = "would be evaluated before its variables have a value"
     return Parameter(hole=hole, takes=tuple(sorted(takes, key=order.index)))
 
 
 def _conflicts(hole: int, use: _Use) -> Names:
-    """Return the variables in an argument that are the abstraction's own."""
+    """Return the variables in an argument that the abstraction itself assigns."""
     return Flows(use.program.symbols).of_node(use.argument(hole)).reads & use.own_variables()
 
 
@@ -404,7 +404,7 @@ def _is_value(hole: int, use: _Use) -> bool:
 
 
 def _is_steady(hole: int, use: _Use) -> bool:
-    """Return whether no other argument, evaluated in between, can change the value of this one."""
+    """Return whether no argument that is evaluated in between can change the value of this one."""
     siblings = [use.argument(other) for other in use.positions if other != hole]
     return not any(use.program.purity.acts(other) or use.program.purity.used_up_by(other) for other in siblings)
 

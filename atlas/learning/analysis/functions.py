@@ -26,10 +26,10 @@ class Function:
     pattern: Pattern
     interface: Interface
     name: str
-    """Name in the code."""
+    """Its identifier in the code."""
 
     names: Mapping[int, str] = field(default_factory=dict)
-    """Names of its holes in its own code."""
+    """Names of its holes in its source code."""
 
     is_async: bool = False
     """True if its code awaits, so that it is an `async def` and its calls are awaited."""
@@ -116,7 +116,7 @@ class Renderer(Decoder):
         return self._call_statements(term) if is_call(term) else super().statements(term)
 
     def rest(self, term: Term) -> list[ast.stmt]:
-        """Return the statements, as `Decoder.rest` does, without the rest of the block, which stays with the caller."""
+        """Return the statements, as `Decoder.rest` does, without the rest of the block, which remains in the caller."""
         if index_of(term.head) is not None:
             return []
         return self._call_statements(term) if is_call(term) else super().rest(term)
@@ -169,7 +169,7 @@ def program_source(term: Term, functions: Mapping[str, Function], may_go: frozen
     """Return the code of a program that calls functions.
 
     Args:
-        may_go: Names whose imports are left out where the program does not mention them.
+        may_go: Names whose imports are left out if the program does not use them.
     """
     return _unparse(remove_unread_imports(Renderer(functions).node(term), may_go))
 

@@ -1,4 +1,4 @@
-"""Occurrences of abstractions in the programs as they were before any was called."""
+"""Occurrences of abstractions in the original programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import SYMBOL, Term, index_of, is_call
 
 Site = tuple[str, tuple[int, ...]]
-"""A call in the text: the program or pattern that makes it, and the way to it from the top of its term."""
+"""A call site: the program or pattern that contains it, and its path from the root of the term."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -27,14 +27,14 @@ class Occurrence:
     site: Site
     program: str
     root: Term
-    """Subterm of the program. No two subterms are the same object."""
+    """Subterm of the program. Each subterm is a distinct object."""
 
     holes: dict[int, list[Term]] = field(default_factory=lambda: defaultdict(list))
-    """Contents of each hole, at each place where it stands."""
+    """Contents of each hole, at each of its positions."""
 
     @property
     def symbols(self) -> dict[int, str]:
-        """The name of the variable in each hole for one."""
+        """The name of the variable in each hole that stands for a variable."""
         sorts = self.pattern.hole_sorts
         return {
             index: unescape(terms[0].head.removeprefix(SYMBOL))
@@ -125,7 +125,7 @@ class ProgramTree(Decoder):
         return node
 
     def record_block(self, term: Term, statements: list[ast.stmt]) -> None:
-        """Take note of the block, as `Decoder.record_block` does."""
+        """Record the block, as `Decoder.record_block` does."""
         self._blocks[id(term)] = (statements, len(statements))
 
     def at(self, term: Term) -> Any:
@@ -148,7 +148,7 @@ class ProgramTree(Decoder):
         return self._part(block, start, start + 1)
 
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
-        """Return the block that a statement stands in."""
+        """Return the block that contains a statement."""
         parent, name = self.parents[id(statement)]
         block: list[ast.stmt] = getattr(parent, name)
         return block

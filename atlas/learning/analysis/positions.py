@@ -16,19 +16,19 @@ HANDING = (ast.Constant, ast.expr_context, ast.keyword, ast.Lambda, ast.List, as
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """One place where a hole stands."""
+    """One position of a hole in the code."""
 
     is_lazy: bool
-    """True if it may be evaluated never, several times, or later."""
+    """True if it may be evaluated later, repeatedly, or not at all."""
 
     effects: bool
     """True if earlier code may change its value."""
 
     bound: Names
-    """Variables that the abstraction has always assigned before."""
+    """Variables that the abstraction has assigned on every path before it."""
 
     inspected: Names = frozenset()
-    """Names whose objects earlier code has inspected. Changing them before would be visible."""
+    """Names whose objects earlier code has inspected. A change to them must not move before that."""
 
     may_raise: bool = False
     """True if earlier code may raise an exception."""
@@ -48,7 +48,7 @@ def positions(
 
 
 def reading_order(nodes: Iterable[ast.AST], holes: Mapping[int, int], variables: Mapping[str, int]) -> list[int]:
-    """Return holes and variables in the order in which a reader of the code meets them, each once.
+    """Return holes and variables in the order of their first appearance in the code.
 
     In a comprehension, the iterable comes before the element.
 
@@ -102,7 +102,7 @@ class _Walk:
             self._expression(node)
 
     def _walk_lazily(self, nodes: Iterable[ast.AST | None], bound: Names = frozenset()) -> None:
-        """Walk code that is evaluated later. Its bindings do not count outside, but its effects do."""
+        """Walk code that is evaluated later. Its effects are visible outside, its bindings are not."""
         before = self._now
         self._now = replace(before, is_lazy=True, bound=before.bound | bound)
         self.all(nodes)
@@ -144,7 +144,7 @@ class _Walk:
         match node:
             case ast.Assign():
                 self.all([node.value, *node.targets])
-            case ast.AugAssign():  # what it changes in place may have other names as well
+            case ast.AugAssign():  # an object that is changed in place may have other names as well
                 self.all(ast.iter_child_nodes(node))
                 self._now = replace(self._now, effects=True)
             case ast.Assert():
@@ -154,7 +154,7 @@ class _Walk:
                 self.all(ast.iter_child_nodes(node))
 
     def _after(self, node: ast.stmt) -> None:
-        """Note the effects of a statement. Code after one that may leave the block is lazy."""
+        """Record the effects of a statement. Code after a statement that may leave the block is lazy."""
         leaves = any(isinstance(part, (ast.Return, ast.Raise, ast.Assert, ast.Break)) for part in ast.walk(node))
         bound = self._now.bound | self._flows.of_node(node).written
         self._now = replace(self._now, is_lazy=self._now.is_lazy or leaves, bound=bound)
@@ -175,7 +175,7 @@ class _Walk:
             case ast.IfExp() | ast.BoolOp() | ast.Compare():
                 self._as_far_as_needed(node)
             case ast.Call(func=ast.Attribute(value=value)) if id(node.func) not in self._holes:
-                self.all([value, *node.args, *node.keywords])  # naming a method is not looking yet
+                self.all([value, *node.args, *node.keywords])  # reading a method does not inspect the object
             case ast.Dict():
                 for key, value in zip(node.keys, node.values, strict=True):
                     self._pair(key, value)
@@ -190,7 +190,7 @@ class _Walk:
                 self.all(_in_order(node))
 
     def _pair(self, key: ast.expr | None, value: ast.expr) -> None:
-        """Walk a key and its value, or a mapping whose items are taken over where it stands: `**d`."""
+        """Walk a key and its value, or a mapping that is unpacked: `**d`."""
         if key is None:
             self._inspect(value)
         else:

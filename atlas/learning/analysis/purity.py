@@ -1,17 +1,17 @@
-"""The effects of evaluating code, and whether it may be evaluated at another time.
+"""Side effects of code, and whether it may be evaluated at another time.
 
 The analysis is conservative, except for these assumptions. Running a program's tests checks them:
 
-- Operators and Python's own functions do with any object what they do with those of Python's own types; only a program
-  that names `defaultdict` or defines `__missing__` is known to add items by asking for them.
-- Reading an attribute changes nothing if the program itself stores it in an object, or if it is one of `MEMBERS`
-  that is called or of `PLAIN_ATTRIBUTES`. Any other may be a property.
-- A method with the name and the number of arguments of one in `PURE_METHODS` is that one, unless the program defines
-  such a name or imports more than `PLAIN_MODULES`; then only that of what is seen to be of Python's own types.
-- Going through what a program asks for its length or its items takes nothing away, as it would of an iterator; an
-  iterator goes by one name; and one that comes from outside of a program does nothing else when it is gone through.
-- Which of two exceptions comes first does not matter to the caller of a program. It matters only inside a program with
-  a `try`, or a `with` other than of a file.
+- Operators and builtin functions treat any object as they treat objects of builtin types. Reading an item adds it only
+in a program that uses `defaultdict` or defines `__missing__`.
+- Reading an attribute has no side effect if the program itself assigns it, if it is a called method in `MEMBERS`, or if
+it is in `PLAIN_ATTRIBUTES`. Any other attribute may be a property.
+- A method with the name and the number of arguments of one in `PURE_METHODS` is that method. If the program defines
+such a name or imports modules outside `PLAIN_MODULES`, this holds only for objects of evident builtin type.
+- An object that is subscripted or passed to `len` is not an iterator, so iterating over it does not consume it. An
+iterator has one name. Iterating over one from outside the program has no other side effect.
+- The caller of a program does not depend on which of two exceptions is raised first. Only code with a `try`, or with a
+`with` on anything but a file, does.
 - No code inspects its caller. Programs that may do so are excluded before.
 """
 
@@ -54,7 +54,7 @@ PURE_METHODS = {
     }.items()
     for name in names.split()
 }
-"""Methods of Python's own types, with how many arguments they take: `queue.get()` and `thread.join()` are others."""
+"""Methods of builtin types, with their numbers of arguments, which exclude `queue.get()` and `thread.join()`."""
 
 WITH_KEYWORDS = frozenset({"encode", "format", "rsplit", "split", "splitlines"})
 
@@ -94,7 +94,7 @@ DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.Tuple, ast.JoinedStr, *COMPREHENSIO
 
 
 class Purity:
-    """A judge of the code of one program.
+    """The side effects of code in one program.
 
     Args:
         symbols: The `id` of every node that names a local variable.
@@ -114,10 +114,10 @@ class Purity:
         self._acts_by_iterators = False
         self._acts_by_iterators = any(map(self._is_acting_iterator, ast.walk(module)))
         self.tells_exceptions_apart = any(map(_may_go_on, ast.walk(module)))
-        """True if the program may go on after an exception, in a way that depends on which it is."""
+        """True if the program may handle an exception, and then depend on which one was raised."""
 
     def resolve(self, function: ast.AST) -> str:
-        """Return the name of a builtin function, the import statement of an imported one, or an empty string."""
+        """Return the name of a builtin function, or the import statement of an imported one. Empty for any other."""
         origin = self._origins.get(id(function), "")
         if isinstance(function, ast.Name) and origin == BUILTIN:
             return function.id
@@ -146,7 +146,7 @@ class Purity:
         return True
 
     def is_atomic(self, node: ast.AST) -> bool:
-        """Return whether it may be evaluated at any time and any number of times: a constant, or a name with one value.
+        """Return whether a node is a constant or a name with one value, so that it may be evaluated at any time.
 
         A local variable qualifies, since only the surrounding code can assign it.
         """
@@ -160,7 +160,7 @@ class Purity:
         return False
 
     def is_repeatable(self, node: ast.AST) -> bool:
-        """Return whether evaluating it once instead of twice in a row makes no difference."""
+        """Return whether two evaluations in a row may be replaced by one."""
         making = (ast.List, ast.Dict, ast.Set, ast.Lambda, *COMPREHENSIONS)
         shared = not any(isinstance(part, making) or not self._can_be_shared(part) for part in ast.walk(node))
         return shared and not self.used_up_by(node)
@@ -182,7 +182,7 @@ class Purity:
         return names_in(*iterables) - self._sized
 
     def _is_acting_iterator(self, node: ast.AST) -> bool:
-        """Return whether iterating over an iterator made here may have side effects."""
+        """Return whether iterating over an iterator that this node creates may have side effects."""
         match node:
             case ast.Yield() | ast.YieldFrom():
                 return True
@@ -195,13 +195,13 @@ class Purity:
         return False
 
     def is_of_python(self, method: ast.Attribute) -> bool:
-        """Return whether a method is that of a builtin type, and not one of the program with the same name."""
+        """Return whether a method is one of a builtin type, not one that the program defines under the same name."""
         if method.attr in self._methods:
             return False
         return self._is_plain or isinstance(method.value, DISPLAYS) or self._is_text_or_type(method.value)
 
     def _is_plain_read(self, node: ast.Attribute) -> bool:
-        """Return whether reading an attribute runs no code. Naming a method runs none."""
+        """Return whether reading an attribute runs no code. Reading a method does not."""
         if self._computed & {*HOOKS, node.attr}:
             return False
         is_of_python = node.attr in (MEMBERS if id(node) in self._callees else PLAIN_ATTRIBUTES)
@@ -236,7 +236,7 @@ class Purity:
         return self._is_pure_function(function)
 
     def _can_be_shared(self, node: ast.AST) -> bool:
-        """Return whether a result may be shared, as numbers and texts may. Others may be changed by any holder."""
+        """Return whether a result is immutable, like a number or a string, and may be shared."""
         return self.resolve(node.func) in REPEATABLE if isinstance(node, ast.Call) else self.is_pure(node)
 
 
@@ -255,7 +255,7 @@ def _methods(module: ast.Module) -> Iterator[str]:
 
 
 def _computed(module: ast.Module) -> Iterator[str]:
-    """Yield the attributes of classes that may run code when they are read, hooks for any attribute included."""
+    """Yield the attributes of classes that may run code on access, and hooks such as `__getattr__`."""
     for node in ast.walk(module):
         for part in node.body if isinstance(node, ast.ClassDef) else ():
             match part:
@@ -271,7 +271,7 @@ def _is_plain_decorator(decorator: ast.expr) -> bool:
 
 
 def _modules(module: ast.Module) -> Iterator[str]:
-    """Yield the modules that a program imports from, without the parts of packages, empty for its own package."""
+    """Yield the top-level module of each import, or an empty string for a relative import."""
     for node in ast.walk(module):
         match node:
             case ast.Import(names=names):
@@ -298,7 +298,7 @@ def _fits(call: ast.Call, method: str) -> bool:
 
 
 def is_file(item: ast.withitem) -> bool:
-    """Return whether a context is a file. Files let exceptions pass, and other contexts may end them."""
+    """Return whether a context manager is a file. Only other ones may suppress exceptions."""
     match item.context_expr:
         case ast.Call(func=ast.Name(id="open")):
             return True

@@ -1,4 +1,4 @@
-"""Code that may call its enclosing function again, and so would use more stack in a function of its own.
+"""Code that may call its enclosing function recursively, and so would use more stack in a function of its own.
 
 A function made of such code adds a stack frame to each level of the recursion. A program that worked at a depth of 900
 would then fail.
@@ -14,7 +14,7 @@ from atlas.learning.terms.scopes import BUILTIN, FUNCTIONS, TOOL
 from atlas.learning.terms.standard import MEMBERS
 
 MADE_WITH = frozenset({"__init__", "__new__", "__post_init__", "__call__", "__init_subclass__", "__class_getitem__"})
-"""Methods that are called where a class is named. Other special methods are called by operators anywhere."""
+"""Methods that a use of the class calls. Other special methods are called by operators anywhere."""
 
 CALLING_FIRST = frozenset({
     "map", "filter", "reduce", "partial", "starmap", "takewhile", "dropwhile", "filterfalse", "cmp_to_key",
@@ -28,7 +28,7 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class CallGraph:
-    """The functions of a program, and what each may call.
+    """The functions of a program, and the functions that each may call.
 
     Args:
         symbols: The `id` of every node that names a local variable.
@@ -127,7 +127,7 @@ class CallGraph:
         """Return whether a function is a builtin, from a module, or defined by the program."""
         match function:
             case ast.Lambda():
-                return True  # what it calls is seen where it stands
+                return True  # its own calls are analysed with its body
             case ast.Constant() | ast.List() | ast.Tuple() | ast.Dict() | ast.Set():
                 return is_handed
             case ast.Name(id=name):
@@ -145,9 +145,9 @@ class CallGraph:
 
 
 def _parts(node: ast.AST, arguments: Set[int]) -> Iterator[tuple[ast.AST, bool]]:
-    """Yield the parts of code, each with whether it is evaluated before.
+    """Yield the parts of code, each with whether it is evaluated before the call.
 
-    What is lazy in an argument is not, and neither is an argument that is called.
+    Lazy parts of an argument are not, and neither is a callback.
     """
     waiting = [(node, id(node) in arguments)]
     while waiting:
@@ -162,7 +162,7 @@ def _parts(node: ast.AST, arguments: Set[int]) -> Iterator[tuple[ast.AST, bool]]
 
 
 def _callable_arguments(call: ast.Call) -> Iterator[ast.expr]:
-    """Yield the arguments that a function of Python or of a module calls."""
+    """Yield the callbacks that are passed to a function of Python or of a module."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     if name in CALLING_FIRST:
         yield from call.args[:1]
@@ -172,7 +172,7 @@ def _callable_arguments(call: ast.Call) -> Iterator[ast.expr]:
 
 
 def _is_elsewhere(origin: str) -> bool:
-    """Return whether a name is that of something outside of the program: imported, or a tool."""
+    """Return whether a name is imported or a tool, and so defined outside the program."""
     return origin == TOOL or origin.startswith(("import ", "from "))
 
 

@@ -1,4 +1,4 @@
-"""Code around a region: variables with a value before it, and those read after it."""
+"""Code around a region: variables that are assigned before it, and variables that are read after it."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _within(closure: ast.AST, region: Region) -> Iterator[ast.AST]:
 
 
 def is_guarded(node: ast.AST, program: ProgramTree) -> bool:
-    """Return whether the enclosing function catches exceptions of a node, and so may read what was assigned before."""
+    """Return whether the enclosing function catches exceptions of a node, and may then read its assignments."""
     for child, parent in _upwards(node, program):
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return False

@@ -11,7 +11,7 @@ from atlas.learning.terms.names import Function, identifiers
 from atlas.learning.terms.parsing import try_parse
 
 MAX_USES = 10
-"""Programs that are read."""
+"""Largest number of programs that are read."""
 
 _KINDS = {str: "text", bool: "flag", int: "number", float: "number", complex: "number", bytes: "content"}
 _PRODUCTS = {"len": "length", "range": "numbers", "sorted": "items", "list": "items", "set": "members", "str": "text"}
@@ -128,7 +128,7 @@ def _argument_types(argument: ast.expr, annotation_of: dict[str, str]) -> list[s
 
 
 def returned_type(function: Function, uses: Uses) -> str:
-    """Return the annotation of the function's result, its own or what its uses agree on, empty if there is none."""
+    """Return the function's return annotation, or else the one that its uses agree on. Empty if there is neither."""
     if function.returns is not None:
         return ast.unparse(function.returns)
     return uses.returns.most_common(1)[0][0] if uses.returns else ""

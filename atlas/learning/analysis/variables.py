@@ -16,7 +16,7 @@ Names = frozenset[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """The effect of a piece of code on the variables around it."""
+    """The variables that a piece of code reads and writes."""
 
     reads: Names = frozenset()
     """Variables that may be read before they are written here."""

@@ -31,14 +31,14 @@ from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.protocols.infra import LLMClient
 
 MAX_TEXT_CHARACTERS = 600
-"""Length of a description, and of guidance."""
+"""Longest description, and longest guidance."""
 
 NOTHING_TO_NAME = "the language model found nothing that a name could say"
 
 MAX_TYPE_CHARACTERS = 80
 MAX_NAMES_SHOWN = 50
 MAX_CODE_CHARACTERS, MAX_TASK_CHARACTERS, MAX_PROGRAM_CHARACTERS = 4_000, 500, 1_500
-"""Lengths of what is shown of one function, and of one use."""
+"""Longest code, task and program in the prompt."""
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -62,14 +62,14 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 _OF_TYPES = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp)
-"""Syntax that a type is written with: `list[int]`, `Callable[[str], None]`, `int | None`."""
+"""Syntax of type annotations: `list[int]`, `Callable[[str], None]`, `int | None`."""
 
 
 class LLMAutoDocumenter:
-    """A language model that names one function after the other, each in the light of the names before it.
+    """A language model that names functions one by one, given the names that it chose before.
 
-    If no answer of the model fits the code, or it does not answer, the name is derived as in `HeuristicDocumenter`. The
-    reason is then in the concept's metadata, as `undocumented_because`.
+    If the model does not answer, or no answer fits the code, the name is derived as in `HeuristicDocumenter`. The
+    reason is stored in the concept's metadata, as `undocumented_because`.
     """
 
     def __init__(self, llm_client: LLMClient, reserved: Iterable[str] = ()) -> None:
@@ -79,7 +79,7 @@ class LLMAutoDocumenter:
         self._descriptions: dict[str, str] = {}
 
     async def document(self, concept: CodeConcept, usage_examples: list[tuple[str, str]]) -> CodeConcept:
-        """Return the concept with name, description, signature and guidance. Of its code, only names change.
+        """Return the concept with name, description, signature and guidance. Only names in its code change.
 
         Args:
             usage_examples: Pairs of a task's text and a program that calls the function; up to ten are shown.
@@ -227,6 +227,6 @@ def _names_types(annotation: ast.expr) -> bool:
 
 
 def one_line(value: str) -> str:
-    """Return a model's text as one line, without control characters and cut to length."""
+    """Return a model's text as one line, without control characters, truncated to the maximum length."""
     text = " ".join("".join(c if c.isprintable() else " " for c in value).split())
     return text if len(text) <= MAX_TEXT_CHARACTERS else text[: MAX_TEXT_CHARACTERS - 1].rstrip() + "…"

@@ -13,12 +13,12 @@ MAX_STEPS = 4
 """Operations that are described one by one."""
 
 MAX_CHARACTERS = 60
-"""Length of a piece of code that is shown."""
+"""Longest piece of code that is quoted."""
 
 MAX_SENTENCE_CHARACTERS = 400
 
 Names = Callable[[str], str]
-"""Function that gives the name under which a parameter is shown."""
+"""Function that returns the display name of a parameter."""
 
 Show = Callable[[ast.AST], str]
 

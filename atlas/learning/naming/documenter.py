@@ -32,7 +32,7 @@ DERIVED = "Derived from its code and uses, not written by a person or a model."
 MAX_NAME_CHARACTERS = 40
 MAX_TASK_CHARACTERS = 120
 MIN_AGREEING = 2
-"""Calls that have to pass the same name for a parameter to be called so."""
+"""Number of calls that must pass a variable of the same name before a parameter is given that name."""
 
 _COUNTED = re.compile(r"concept_\d+")
 _MADE_UP = re.compile(
@@ -45,7 +45,7 @@ _IN_PLACE_OF = {
     **{"all": "items", "bytes": "content", "lambda": "function", "bool": "flag", "next": "following", "map": "mapping"},
 }
 _NUMBER_ROLES = frozenset({"n", "number", "index"})
-"""Roles for which a single letter of the programs' is as good a name."""
+"""Roles for which a single letter from the programs is as good a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Documentation:
     name: str
     description: str
     parameters: tuple[str, ...]
-    """New names, in the order of the code's own."""
+    """New names, in the order of the parameters in the code."""
 
     types: tuple[str, ...] = ()
     """Annotations of the parameters, empty if unknown."""
@@ -74,8 +74,7 @@ class HeuristicDocumenter:
 
         Args:
             placeholders: Names that functions have until they are named. Only the function that has one may keep it.
-            tasks: Texts of all tasks, to find words that are typical of a function's tasks. They are used in its
-                guidance only.
+            tasks: Texts of all tasks, for comparison with a function's own tasks. They affect only its guidance.
         """
         self._reserved = set(reserved)
         self._tasks = tuple(tasks)
@@ -138,7 +137,7 @@ def _returns_boolean(code: str, function: Function) -> bool:
 
 
 def document_class(concept: CodeConcept, examples: Sequence[tuple[str, str]], tasks: Iterable[str] = ()) -> CodeConcept:
-    """Return the concept of a class, which keeps its name, with what it can do.
+    """Return the documented concept of a class. Its name does not change.
 
     Args:
         examples: Pairs of a task's text and a program that uses it.
@@ -166,7 +165,7 @@ def document_class(concept: CodeConcept, examples: Sequence[tuple[str, str]], ta
 
 
 def apply_documentation(concept: CodeConcept, documentation: Documentation, *, by: str) -> CodeConcept:
-    """Return the concept with the documentation. Names that the code cannot change stay.
+    """Return the concept with the documentation. Names that cannot be changed in the code stay.
 
     Args:
         by: Kept as `documented_by` in the concept's metadata, with the `original_name`.
@@ -189,7 +188,7 @@ def apply_documentation(concept: CodeConcept, documentation: Documentation, *, b
 
 
 def signature(function: Function, types: Sequence[str] = (), returns: str = "") -> str:
-    """Return for example `crop(grid: Grid, size: int) -> Grid`. Its own annotations count before the given ones."""
+    """Return a signature such as `crop(grid: Grid, size: int) -> Grid`. Existing annotations take precedence."""
     copy: Function = ast.parse(ast.unparse(function)).body[0]  # type: ignore[assignment]  # a copy
     for arg, annotation in zip([*copy.args.posonlyargs, *copy.args.args], types, strict=False):
         arg.annotation = arg.annotation or _annotation(annotation)
@@ -209,14 +208,14 @@ def _has(code: str, name: str) -> bool:
 
 
 def _rename_if_possible(code: str, names: dict[str, str]) -> str:
-    """Return the code with all names changed, or with as many as can be changed one by one."""
+    """Return the code with all names changed. If that fails, each name is changed for which it is possible."""
     try:
         return rename_identifiers(code, names)
     except InvalidInput:
         for old, new in names.items():
             try:
                 code = rename_identifiers(code, {old: new})
-            except InvalidInput:  # this one stays as it is
+            except InvalidInput:  # this name stays as it is
                 continue
     return code
 
@@ -241,7 +240,7 @@ def _numbered_name(reserved: set[str]) -> str:
 
 
 def _parameters(function: Function, uses: Uses) -> tuple[str, ...]:
-    """Return names for the parameters: the name that all uses pass, else their role, else their own."""
+    """Return a name for each parameter: the one that all uses pass, else its role, else its existing name."""
     used = identifiers(function) | {function.name}
     names: list[str] = []
     for position, parameter in enumerate(parameters_of(function)):

@@ -9,26 +9,26 @@ from collections.abc import Iterable, Sequence
 from atlas.core.words import words
 
 MIN_TASKS = 3
-"""Smallest number of its own tasks."""
+"""Smallest number of tasks of the function."""
 
 MIN_OTHERS = 20
 """Smallest number of other tasks to compare with."""
 
 NEARLY_ALL = 0.9
-"""Smallest share of its own tasks that contain a distinctive word."""
+"""Smallest share of the function's tasks that contain a distinctive word."""
 
 FEW = 0.05
 """Largest share of other tasks that contain a distinctive word."""
 
 MAX_CHARACTERS = 10_000
-"""Characters of a task's text that are read."""
+"""Number of characters of a task's text that are read."""
 
 _EXAMPLES = re.compile(r"\n\ndef |>>>|https?://\S+|(?i:\bexamples?:)")
-"""Beginnings of the parts of a task that are left out: a signature, examples, an address."""
+"""Starts of the parts of a task that are left out: a signature, examples, a URL."""
 
 
 def distinctive_words(own_tasks: Iterable[str], tasks: Iterable[str]) -> list[str]:
-    """Return the words of nearly all of its own tasks and few others, the rarest elsewhere first.
+    """Return the words that nearly all of a function's tasks and few others contain, rarest elsewhere first.
 
     Args:
         tasks: Texts of all tasks, its own among them.

@@ -1,4 +1,4 @@
-"""A library's functions put into programs that it was not learned from, wherever they fit and make them shorter."""
+"""Use of a library's functions in programs that it was not learned from, if that makes them shorter."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def apply_library(
     removable_imports: Mapping[str, frozenset[str]],
     raise_if_cancelled: RaiseIfCancelled = lambda: None,
 ) -> Shelf:
-    """Return a shelf of other programs, which call the functions of a library.
+    """Return a shelf of other programs, rewritten to call the functions of a library.
 
     Args:
-        removable_imports: Names whose imports leave a program once it reads them no more, by program.
+        removable_imports: Names whose imports are removed once a program no longer reads them, by program.
     """
     inlined = _inline_calls(library)
     largest = sorted(inlined.values(), key=lambda pattern: -pattern.body.size)
@@ -39,7 +39,7 @@ def apply_library(
 
 
 def _insert_calls(name: str, original: Term, patterns: list[Pattern], functions: Mapping[str, Function]) -> Term:
-    """Return a program with every call that the functions allow."""
+    """Return a program with a call for every occurrence of a function."""
     shelf = Shelf({name: original}, {name: rewrite(original, patterns)}, patterns)
     while True:
         occurrences, programs = locate_occurrences(shelf)
@@ -55,7 +55,7 @@ def _insert_calls(name: str, original: Term, patterns: list[Pattern], functions:
 
 
 def _inline_calls(shelf: Shelf) -> dict[str, Pattern]:
-    """Return the patterns without calls of each other."""
+    """Return the patterns with their calls of each other inlined."""
     inlined: dict[str, Pattern] = {}
     for name, pattern in shelf.patterns.items():
         body = pattern.body
@@ -66,7 +66,7 @@ def _inline_calls(shelf: Shelf) -> dict[str, Pattern]:
 
 
 def _shorten(name: str, pattern: Pattern, shelf: Shelf, lengths: Lengths) -> None:
-    """Take out the calls of a pattern where they make a program no shorter."""
+    """Inline the calls of a pattern that do not make a program shorter."""
     other = inline_pattern(shelf.programs[name], pattern)
     if lengths.of(name, other) <= lengths.of(name):
         shelf.put(name, other)

@@ -10,7 +10,7 @@ from atlas.learning.rewrite.shelf import Shelf
 
 
 def sources(shelf: Shelf, functions: Mapping[str, Function]) -> dict[str, str]:
-    """Return the code of every function on a shelf, each after those that it calls."""
+    """Return the code of every function on a shelf, callees first."""
     return {
         name: function_source(replace(functions[name], pattern=pattern), functions)
         for name, pattern in shelf.patterns.items()
@@ -18,15 +18,15 @@ def sources(shelf: Shelf, functions: Mapping[str, Function]) -> dict[str, str]:
 
 
 def raising_stub(name: str) -> str:
-    """Return the code of a function that raises in the place of another, so that it shows who calls that."""
+    """Return the code of a replacement that raises, so that its callers can be found."""
     return f"def {name}(*_, **__): raise RuntimeError('spoilt')"
 
 
 def standalone(name: str, shelf: Shelf, functions: Mapping[str, Function], disabled: str = "") -> str:
-    """Return a program after the functions that it needs, so that it runs as it stands.
+    """Return the code of a program, preceded by the functions that it needs, so that it can be run.
 
     Args:
-        disabled: One of the functions, which raises instead.
+        disabled: A function to replace by one that raises.
     """
     parts = [
         function_source(replace(functions[each], pattern=shelf.patterns[each]), functions)
@@ -37,5 +37,5 @@ def standalone(name: str, shelf: Shelf, functions: Mapping[str, Function], disab
 
 
 def rewritten_source(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> str:
-    """Return a program that calls functions, without the imports that it needs no more."""
+    """Return a program that calls functions, without the imports that it no longer needs."""
     return program_source(shelf.programs[name], functions, shelf.removable_imports.get(name, frozenset()))

@@ -1,4 +1,4 @@
-"""Gates: what a function must do, and save, to be worth keeping."""
+"""Gates: conditions that a function must meet to be kept."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from atlas.learning.search.limits import Limits
 from atlas.learning.terms.scopes import COMPREHENSIONS
 
 TABLE = 4
-"""Constants in one display that are worth a function by themselves, such as a table of four directions."""
+"""Number of constants in a literal that justify a function by themselves, such as a table of four directions."""
 
 FUNCTION = "function: "
-"""Beginning of the reasons that a function is refused for by a gate."""
+"""Prefix of the reasons for which a gate refuses a function."""
 
 ANOTHER_NAME = f"{FUNCTION}one call or operation under another name"
 ONLY_CALLS_PARAMETER = f"{FUNCTION}does nothing but call its parameters"
@@ -46,10 +46,10 @@ class Body:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worth:
-    """The use that programs make of a function."""
+    """The usage of a function by programs."""
 
     n_tasks: int
-    """Different tasks that need it, directly or through another function."""
+    """Number of tasks whose programs call it, directly or through another function."""
 
     saving: int
     """Tokens that it saves over programs and library, its own length included."""
@@ -99,7 +99,7 @@ def operations(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _is_atomic(node: ast.AST) -> bool:
-    """Return whether an operation counts once with what is computed in it."""
+    """Return whether an operation counts once together with its operands."""
     return isinstance(node, ast.Compare) or _is_call_of(node, {"range"})
 
 
@@ -117,7 +117,7 @@ def _is_number(operand: ast.expr) -> bool:
 
 
 def _longest_table(statements: Sequence[ast.stmt]) -> int:
-    """Return the most constants that stand in one display, those of displays in it included."""
+    """Return the largest number of constants in a literal, including nested literals."""
     displays = (
         node
         for statement in statements

@@ -1,4 +1,4 @@
-"""Lengths of programs and of a library in tokens, counted again only if they are new."""
+"""Cached lengths of programs and of a library, in tokens."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from atlas.learning.terms.scopes import IMPORTS
 from atlas.learning.terms.terms import Term, is_call
 
 UNWRITABLE = 1_000_000
-"""Length of what Python's unparser refuses: an f-string with a backslash in its braces."""
+"""Length of code that `ast.unparse` refuses: an f-string with a backslash in its braces."""
 
 NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """The length of statements, without the imports that may leave the program."""
+    """The length of statements, without imports that may be removed from the program."""
 
     n_tokens: int = 0
     names: frozenset[str] = NOTHING
-    """Names that they mention, of those that are watched."""
+    """Watched names that occur in them."""
 
     imports: tuple[Term, ...] = ()
-    """Import statements that stand directly in the module or in a function."""
+    """Import statements at the top level of the module or of a function."""
 
 
 class _Shell(Renderer):
-    """A writer of a statement, with `pass` in the place of each block that belongs to it."""
+    """A renderer of a statement in which `pass` replaces each block."""
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
         super().__init__(functions)
         self.blocks: list[Term] = []
 
     def block(self, term: Term) -> list[ast.stmt]:
-        """Return the placeholder, and note the block."""
+        """Return the placeholder, and record the block."""
         self.blocks.append(term)
         return [ast.Pass()]
 
 
 class Statements:
-    """Counts of statements, each made once, however many programs hold it.
+    """Cached counts of statements, shared by the programs that contain them.
 
     Args:
-        watched: Names of which it matters whether they are mentioned.
+        watched: Names whose occurrences are recorded.
     """
 
     def __init__(self, functions: Mapping[str, Function], watched: frozenset[str]) -> None:
@@ -59,7 +59,7 @@ class Statements:
         self._counts: dict[Term, _Count] = {}
 
     def of_scope(self, block: Term) -> _Count:
-        """Return the count of the body of a module or a function, which keeps one statement at least."""
+        """Return the count of the body of a module or a function, which has at least one statement."""
         count = self.of_block(block)
         is_all = len(count.imports) == len(_units(block))
         return _with_imports(count, self._functions) if is_all else count
@@ -71,7 +71,7 @@ class Statements:
         return self._counts[block]
 
     def of(self, unit: Term) -> _Count:
-        """Return the count of a statement, or of a call in the place of several with what follows it."""
+        """Return the count of a statement, or of a call that replaces several, with the statements after it."""
         if unit not in self._counts:
             self._counts[unit] = self._count(unit)
         return self._counts[unit]
@@ -87,7 +87,7 @@ class Statements:
         return _sum([_Count(_length(nodes) - n_less, names), *inside])
 
     def _inside(self, node: ast.stmt, unit: Term, block: Term) -> _Count:
-        """Return the count of a block of a statement. Imports under a condition, or in a class, never go."""
+        """Return the count of a block of a statement. Imports under a condition or in a class are never removed."""
         if is_call(unit):
             return self.of_block(block)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -96,7 +96,7 @@ class Statements:
 
 
 def _units(block: Term) -> list[Term]:
-    """Return the statements of a block. A call in the place of several is the last one, with what follows it inside."""
+    """Return the statements of a block. A call that replaces several is the last one, and contains the rest."""
     units = []
     while block.head.startswith((DO, THEN)):
         statement, block = block.children
@@ -107,7 +107,7 @@ def _units(block: Term) -> list[Term]:
 
 
 def _has_elif(node: ast.stmt, blocks: list[Term]) -> bool:
-    """Return whether `else` and `if` are written as one word, without a colon between them."""
+    """Return whether an `else` with an `if` is written as `elif`."""
     if not isinstance(node, ast.If) or len(blocks) < 2:
         return False
     units = _units(blocks[1])
@@ -153,9 +153,9 @@ class Lengths:
         self._imports: dict[tuple[Term, frozenset[str]], int] = {}
 
     def of(self, name: str, term: Term | None = None) -> int:
-        """Return the length of a program or function, with another term where one is given.
+        """Return the length of a program or function, or of another term in its place.
 
-        The imports that a function needs are not part of it. They are the library's.
+        The imports of a function are not counted here, but as a part of the library.
         """
         term = self._shelf.term(name) if term is None else term
         if name in self._functions:
@@ -169,14 +169,14 @@ class Lengths:
         return self._body(name, self._shelf.term(name))
 
     def library(self) -> int:
-        """Return the length of all functions and of what they import, as one module."""
+        """Return the length of all functions and their imports, as one module."""
         return sum(map(self.of, self._shelf.patterns)) + self.imports()
 
     def imports(self, excluding: str = "") -> int:
-        """Return the length of what the library imports, each name once.
+        """Return the length of the library's imports, without duplicates.
 
         Args:
-            excluding: A function that is put back into those that call it.
+            excluding: A function to treat as inlined into its callers.
         """
         needed: set[str] = set()
         for name, pattern in self._shelf.patterns.items():
@@ -187,7 +187,7 @@ class Lengths:
         return n_import_tokens(frozenset(needed))
 
     def sharing_imports(self, name: str) -> set[str]:
-        """Return the functions that import from a module which this one imports from: its length depends on them."""
+        """Return the functions that import from the same modules as this one. Its length depends on them."""
         modules = import_modules(self._needed(self._shelf.term(name)))
         if not modules:
             return set()
@@ -195,7 +195,7 @@ class Lengths:
         return {other for other, body in bodies.items() if modules & import_modules(self._needed(body))}
 
     def saving(self, name: str, callers: set[str]) -> int:
-        """Return the tokens that would be added without a function, less those of the function and of its imports."""
+        """Return the tokens that inlining a function would add, minus the tokens of the function and its imports."""
         pattern = self._shelf.patterns[name]
         longer = sum(
             self.of(caller, inline_pattern(self._shelf.term(caller), pattern)) - self.of(caller) for caller in callers

@@ -15,10 +15,10 @@ from atlas.learning.terms.patterns import Pattern, rewrite
 
 
 def merge(shelf: Shelf, functions: Mapping[str, Function]) -> int:
-    """Take off functions that are the same as another one, which is called instead where it fits.
+    """Remove duplicates of functions, call the remaining one instead, and return the number removed.
 
-    Two patterns give one function where one has a hole for a variable and the other for any expression, or where one
-    is an expression and the other its `return`. The more general one stays. Return how many were taken off.
+    Two patterns give the same function if one has a hole for a variable and the other for any expression, or if one is
+    an expression and the other its `return`. The more general one stays.
     """
     alike: dict[str, list[str]] = defaultdict(list)
     for name, source in sources(shelf, functions).items():
@@ -36,7 +36,7 @@ def _generality(pattern: Pattern) -> tuple[bool, int]:
 
 
 def _replace(name: str, duplicates: list[str], shelf: Shelf, functions: Mapping[str, Function]) -> None:
-    """Call one pattern in the place of others, in programs and in what stands after it in the library."""
+    """Call one pattern instead of its duplicates, in programs and in later functions of the library."""
     pattern, callers = shelf.patterns[name], shelf.callers()
     changed = set[str]().union(*(callers[other] for other in duplicates)) - set(duplicates)
     shelf.inline(duplicates)

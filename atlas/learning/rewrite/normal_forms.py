@@ -15,7 +15,7 @@ ITS_NAME = "_"
 
 
 def normal_form(source: str) -> str:
-    """Return a string that is equal for code with another layout, comments, annotations or name of its one function.
+    """Return a string that does not depend on layout, comments, annotations and the name of a single function.
 
     Raises:
         NotPython: It does not parse, is too long or too deeply nested.
@@ -24,7 +24,7 @@ def normal_form(source: str) -> str:
 
 
 def shape(source: str) -> str:
-    """Return a `normal_form` that is equal also for code with other names of local variables and parameters.
+    """Return a `normal_form` that does not depend on the names of local variables and parameters either.
 
     Raises:
         NotPython: It does not parse, is too long or too deeply nested.

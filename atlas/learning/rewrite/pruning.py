@@ -1,4 +1,4 @@
-"""Pruning of functions that do not pay: minimum description length, with the library counted."""
+"""Pruning of functions by minimum description length. The library counts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def prune(
         changed, sharing = callers[worst], lengths.sharing_imports(worst)
         shelf.inline([worst])
         callers = shelf.callers()
-        for caller in changed:  # what they call, and they themselves, save something else now
+        for caller in changed:  # the savings of these callers and of their callees have changed
             for name in (caller, *shelf.term(caller).calls):
                 savings.pop(name, None)
         for name in sharing | {worst}:

@@ -17,8 +17,8 @@ def rename_identifiers(code: str, names: Mapping[str, str]) -> str:
     """Return the code with functions, parameters and variables renamed.
 
     Raises:
-        InvalidInput: It does not parse; a new name is reserved or taken in it; or an old one is also bound in a way
-            that has to keep it, such as an import or an argument passed by name.
+        InvalidInput: The code does not parse, a new name is reserved or taken in it, or an old name is also bound by an
+        import or passed as a keyword.
     """
     changed = {old: new for old, new in names.items() if old != new}
     if not changed:
@@ -83,7 +83,7 @@ def _fixed_names(tree: ast.AST) -> set[str]:
         elif not isinstance(node, Function):
             names |= names_bound_by(node)
         if isinstance(node, ast.ClassDef):
-            names |= identifiers(node)  # a name that its body binds is an attribute as well
+            names |= identifiers(node)  # a name that a class body binds is an attribute as well
     return names
 
 

@@ -1,4 +1,4 @@
-"""Programs with the patterns that they call, any of which can be put back as it was."""
+"""Programs with the patterns that they call, each of which can be inlined again."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from atlas.learning.terms.terms import Term, fill_holes, is_call
 
 
 class Shelf:
-    """Programs and patterns, by name. The meaning of a name may change by inlining only.
+    """Programs and patterns, by name. Only inlining changes a program or a pattern.
 
     Args:
         originals: The programs without calls.
-        programs: The same with calls.
-        removable_imports: Names whose imports leave a program once it reads them no more, by program.
+        programs: The programs with calls.
+        removable_imports: Names whose imports are removed once a program no longer reads them, by program.
     """
 
     def __init__(
@@ -37,11 +37,11 @@ class Shelf:
         self.patterns = {pattern.name: pattern for pattern in patterns}
 
     def copy(self) -> Shelf:
-        """Return another one that changes by itself."""
+        """Return an independent copy."""
         return Shelf(self.originals, self.programs, self.patterns.values(), self.removable_imports)
 
     def add(self, other: Shelf) -> None:
-        """Take over the programs of another shelf, which call the same patterns."""
+        """Add the programs of another shelf, which call the same patterns."""
         self.originals |= other.originals
         self.programs |= other.programs
         self.removable_imports |= other.removable_imports
@@ -58,7 +58,7 @@ class Shelf:
         return term
 
     def callers(self) -> dict[str, set[str]]:
-        """Return the programs and patterns that call each pattern themselves."""
+        """Return the programs and patterns that call each pattern directly."""
         group_by_pattern: dict[str, set[str]] = defaultdict(set)
         for name in (*self.programs, *self.patterns):
             for head in self.term(name).calls:
@@ -66,7 +66,7 @@ class Shelf:
         return group_by_pattern
 
     def functions_of(self, name: str) -> list[str]:
-        """Return the patterns that a program needs, itself or through others, in the order of the library."""
+        """Return the patterns that a program calls, directly or indirectly, in the order of the library."""
         needed: set[str] = set()
         waiting = [name]
         while waiting:
@@ -86,12 +86,12 @@ class Shelf:
 
     def inline_sites(self, sites: Collection[Site]) -> None:
         """Inline single calls."""
-        for name, way in sorted(sites, key=lambda site: -len(site[1])):  # inner ones first: ways stay as they are
+        for name, way in sorted(sites, key=lambda site: -len(site[1])):  # inner first: outer paths stay valid
             if name in self.programs or name in self.patterns:
                 self.put(name, self._inlined_at(self.term(name), way))
 
     def put(self, name: str, term: Term) -> None:
-        """Put another term for a program or a pattern."""
+        """Replace the term of a program or a pattern."""
         if name in self.patterns:
             self.patterns[name] = replace(self.patterns[name], body=term)
         else:
@@ -107,7 +107,7 @@ class Shelf:
 
 
 def inline_pattern(term: Term, pattern: Pattern) -> Term:
-    """Return a term in which one pattern is not called."""
+    """Return a term with the calls of one pattern inlined."""
     if pattern.name not in term.calls:
         return term
     children = [inline_pattern(child, pattern) for child in term.children]
@@ -158,7 +158,7 @@ def drop_invalid(shelf: Shelf, prefix: str, raise_if_cancelled: RaiseIfCancelled
 
 
 class ValidFunctions:
-    """The functions on a shelf, and why others are not."""
+    """The valid functions on a shelf, and the reasons for refusing others."""
 
     def __init__(self, functions: dict[str, Function], reasons: list[str]) -> None:
         self.functions = functions
@@ -188,7 +188,7 @@ def _functions(
 
 
 def users(shelf: Shelf) -> dict[str, set[str]]:
-    """Return the programs that need each pattern, themselves or through others."""
+    """Return the programs that call each pattern, directly or indirectly."""
     programs: dict[str, set[str]] = {name: set() for name in shelf.patterns}
     for program in shelf.programs:
         for name in shelf.functions_of(program):

@@ -1,7 +1,7 @@
 """Limits that a process sets on itself and the kernel enforces: seccomp, Landlock and resource limits.
 
 Standard library only, because the process that runs it imports nothing else. No limit can be lifted again, not even by
-root. The limits stop programs that go wrong. They are not a jail for a program that attacks the kernel.
+root. The limits stop faulty programs. They do not withstand a program that attacks the kernel.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from atlas.learning.sandbox.system_calls import filter_code
 
 NETWORK, PROCESSES, FILES = "network", "processes", "files"
-"""Restrictions: no sockets · no other processes started, signalled or slowed · no files but those of its directory."""
+"""Restrictions: no sockets · no access to other processes · no files outside the working directory."""
 
 MEGABYTE = 2**20
 MAX_OPEN_FILES = 64
@@ -37,8 +37,8 @@ def confine(directory: str, readable: Iterable[str] = ()) -> frozenset[str]:
     """Drop permissions for good, and return the restrictions that the kernel enforces from now on.
 
     Args:
-        directory: The one place where files may be made and written; only Python's own files may be read besides.
-        readable: More directories that may be read.
+        directory: The only directory where files may be created and written.
+        readable: Directories that may be read, besides Python's own.
     """
     if not sys.platform.startswith("linux"):
         return frozenset()
@@ -60,18 +60,18 @@ def limit(*, cpu_seconds: int, memory_megabytes: int, file_megabytes: int) -> No
 
 
 def end_with_parent() -> None:
-    """Have the kernel end this process when its parent ends. Other systems than Linux ignore it."""
+    """Have the kernel end this process when its parent ends. It has no effect on systems other than Linux."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def refuse(*_: object, **__: object) -> None:
-    """Refuse a call, in the place of a function that a confined program may not call."""
+    """Raise PermissionError. It replaces functions that a confined program may not call."""
     raise PermissionError("sandboxed programs may not do this")
 
 
 def guard() -> None:
-    """Remove functions from Python's modules where the kernel enforces no limit. It stops accidents, not intent."""
+    """Remove functions from Python's modules if the kernel enforces no limits. It prevents accidents only."""
     import _posixsubprocess
     import _socket
 

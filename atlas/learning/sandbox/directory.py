@@ -11,10 +11,10 @@ from pathlib import Path
 from atlas.learning.sandbox.confinement import MEGABYTE
 
 MIN_FILE_BYTES = 4_096
-"""Size of an empty file or directory as it is counted, so that their number is bounded too."""
+"""Smallest size that a file or directory counts with, so that their number is bounded too."""
 
 MEASURE_SECONDS = 0.05
-"""Time between two measurements. What a program writes in between comes on top of its limit."""
+"""Time between two measurements. A program may exceed its limit by what it writes in between."""
 
 
 class WorkingDirectory:
@@ -24,7 +24,7 @@ class WorkingDirectory:
         """Make the directory in the working directory of this process.
 
         Args:
-            megabytes: Size of all files together from which on it is full.
+            megabytes: Total size of files from which the directory is full.
         """
         self.path = tempfile.mkdtemp(dir=Path.cwd())
         self._max_bytes = megabytes * MEGABYTE
@@ -32,19 +32,19 @@ class WorkingDirectory:
         self._next_measurement = 0.0
 
     def is_full(self) -> bool:
-        """Return whether its files exceed the limit now, or ever did when it was measured."""
+        """Return whether its files exceed the limit now, or did in an earlier measurement."""
         self._is_full = self._is_full or _exceeds(self.path, self._max_bytes)
         return self._is_full
 
     def is_full_by_now(self) -> bool:
-        """Return the same without measuring it more often than every `MEASURE_SECONDS`."""
+        """Return the same, measured at most every `MEASURE_SECONDS`."""
         if time.monotonic() >= self._next_measurement:
             self.is_full()
             self._next_measurement = time.monotonic() + MEASURE_SECONDS
         return self._is_full
 
     def remove(self) -> None:
-        """Remove the directory, once no program works in it any more."""
+        """Remove the directory. No program may be using it."""
         empty(self.path)
         with suppress(OSError):
             os.rmdir(self.path)  # noqa: PTH106 - as its neighbours
@@ -73,7 +73,7 @@ def _remove(entry: os.DirEntry[str], directory: str) -> None:
 
 
 def _exceeds(directory: str, max_bytes: int) -> bool:
-    """Return whether files exceed a size together. What cannot be measured counts as too large."""
+    """Return whether the total size of files exceeds a limit. True if it cannot be measured."""
     waiting, n_bytes = [directory], 0
     while waiting:
         try:
@@ -86,6 +86,6 @@ def _exceeds(directory: str, max_bytes: int) -> bool:
                         waiting.append(entry.path)
         except (FileNotFoundError, NotADirectoryError):  # removed meanwhile
             continue
-        except OSError:  # nested too deep, or not to be listed
+        except OSError:  # nested too deeply, or unreadable
             return True
     return False

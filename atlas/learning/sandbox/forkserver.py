@@ -39,9 +39,9 @@ def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -
     """Serve requests until stdin is closed.
 
     Args:
-        preloaded: Modules to import once, so that no program has to. Those that are not there are left out.
-        path: Directories of modules that programs may import, and of which they may read the files.
-        is_confined: False leaves out what the kernel refuses, as on systems without it.
+        preloaded: Modules to import once for all programs. Missing ones are skipped.
+        path: Directories of modules that programs may import. Programs may read their files.
+        is_confined: False disables kernel confinement, for systems without it.
     """
     requests, answers = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -62,7 +62,7 @@ def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -
 
 
 def _preload(modules: tuple[str, ...]) -> int:
-    """Import modules, and return the megabytes of address space that they take: no program is charged with them."""
+    """Import modules, and return their address space in megabytes, which does not count for the limits of programs."""
     before = _address_space()
     for name in modules:
         with suppress(Exception):  # a package that is broken is for the programs that import it to find out
@@ -120,7 +120,7 @@ def _serve(request: Answer, requests: int) -> Answer:
 
 
 class _Listener:
-    """A reader of the two pipes of a fork. It keeps the beginning of the output, and a digest of all of it."""
+    """A reader of the two pipes of a fork. It keeps the start of the output, and a digest of the whole."""
 
     def __init__(self, output_bytes: int) -> None:
         self.result = b""
@@ -174,7 +174,7 @@ def _end(pid: int) -> tuple[int, resource.struct_rusage]:
 
 
 def _reported_answer(message: bytes, token: str) -> Answer | None:
-    """Return the result that the fork reported, or None if there is no valid report that begins with the token."""
+    """Return the result that the fork reported, or None without a valid report that starts with the token."""
     mark, _, body = message.partition(b"\n")[0].partition(b" ")
     if mark != token.encode() or not message.endswith(b"\n"):
         return None
@@ -186,7 +186,7 @@ def _reported_answer(message: bytes, token: str) -> Answer | None:
 
 
 def _inferred_answer(status: int, usage: resource.struct_rusage, is_late: bool, request: Answer) -> Answer:
-    """Return how a fork ended that reported no result."""
+    """Return the result of a fork that ended without a report."""
     if is_late:
         return _answer("timeout", f"it took longer than {request['wall_seconds']:g} s")
     code = os.waitstatus_to_exitcode(status)
@@ -198,7 +198,7 @@ def _inferred_answer(status: int, usage: resource.struct_rusage, is_late: bool, 
 
 
 def _run_in_fork(request: Answer, results: int, printed: int, directory: str, token: str) -> NoReturn:
-    """Run the program in this fork, confined, and report how it ended."""
+    """Run the program in this fork, confined, and report its result."""
     leave, write, encode = os._exit, os.write, json.dumps  # a program may put others in their place
     try:
         try:
@@ -240,9 +240,9 @@ def _set_up(request: Answer, results: int, printed: int, directory: str) -> None
 
 
 def _forget_others(path: list[str]) -> None:
-    """Forget modules from elsewhere that have the name of one in these directories, so that an import finds that.
+    """Remove modules from `sys.modules` that would hide modules of the same name in these directories.
 
-    Those that Python holds from its start stay, as they do where a program is run by itself.
+    Modules that Python imports at startup stay, as in an ordinary run of the program.
     """
     files = [file for directory in map(Path, path) if directory.is_dir() for file in directory.iterdir()]
     beside = {file.stem for file in files if file.suffix == ".py" or (file / "__init__.py").is_file()}
@@ -268,7 +268,7 @@ def _run(source: str, tests: str) -> Answer:
 
 
 def _execute(text: str, name: str, module: types.ModuleType, failing: str) -> Answer | None:
-    """Return how a part of a program ended, or None if it ran to its end."""
+    """Return the outcome of a part of a program, or None if it ran to its end."""
     try:
         exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
     except MemoryError:
@@ -281,7 +281,7 @@ def _execute(text: str, name: str, module: types.ModuleType, failing: str) -> An
 
 
 def _describe(error: BaseException) -> str:
-    """Return type and message, where the program's own exceptions let themselves be read."""
+    """Return the type and message of an exception, as far as a program's own exception class permits."""
     try:
         message = str(error)[:MAX_DETAIL_CHARACTERS]
         kind = str(type.__getattribute__(type(error), "__name__"))
@@ -291,7 +291,7 @@ def _describe(error: BaseException) -> str:
 
 
 def _place(error: BaseException, text: str, name: str) -> str:
-    """Return the deepest line of this part of the program that the exception came through."""
+    """Return the innermost line of this part of the program in the exception's traceback."""
     line, trace = 0, error.__traceback__
     while trace is not None:
         line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == name else line
@@ -302,7 +302,7 @@ def _place(error: BaseException, text: str, name: str) -> str:
 
 
 def _public_values(module: types.ModuleType) -> Answer:
-    """Return a digest of each public name that the program leaves behind: of its plain value, or of its type.
+    """Return a digest of each public variable at the end of the program: of its plain value, or of its type.
 
     Empty for what can be called.
     """
@@ -315,7 +315,7 @@ def _public_values(module: types.ModuleType) -> Answer:
 
 
 def _serialise(value: object) -> list[str]:
-    """Return a value as texts that are equal for equal values of built-in types."""
+    """Return a value as strings that are equal for equal values of builtin types."""
     parts: list[str] = []
     waiting: list[object] = [value]
     while waiting and len(parts) < MAX_VALUE_PARTS:

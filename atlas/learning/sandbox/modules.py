@@ -1,4 +1,4 @@
-"""The public names of modules, found in the sandbox, because an import may run any code."""
+"""The public names of modules. They are found in the sandbox, because an import may run any code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PublicNames:
         self._names: dict[str, frozenset[str] | str] = {}
 
     def __call__(self, modules: Collection[str]) -> Mapping[str, frozenset[str] | str]:
-        """Return the names by module, or one line on why a module cannot be imported.
+        """Return the names by module, or a one-line reason if a module cannot be imported.
 
         Raises:
             Cancelled: `is_cancelled` returned True.

@@ -1,4 +1,4 @@
-"""Modules that are slow to import, and are imported once for all programs of a run."""
+"""Slow modules, which are imported once for all programs of a run."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MODULES = frozenset(
         *(f"sklearn.{part}" for part in ("cluster", "linear_model", "metrics", "preprocessing")),
     ]
 )
-"""Well-known modules whose import has no side effects. No other is imported outside of a fork."""
+"""Well-known modules whose import has no side effects. Other modules are imported only in forks."""
 
 MAX_FILES = 64
-"""Modules beside programs that are read for what they import."""
+"""Number of modules beside programs whose imports are read."""
 
 MAX_CHARACTERS = 1_000_000
 MAX_NAME_CHARACTERS = 200
-"""Of a module's name. No file system takes a longer one."""
+"""Longest module name. File systems permit no longer one."""
 
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([\w, \t]*)|import[ \t]+([\w., \t]+))", re.MULTILINE

@@ -1,13 +1,13 @@
 """Programs of unknown origin, each run in a process of its own, with limits that the kernel enforces.
 
-The guarantees depend on the system, and `Sandbox.enforced` returns them. On Linux on x86-64 and aarch64 programs reach
-no network. They start, signal and slow down no other processes. They read no files but Python's own, and write only in
-a directory that is removed when they end. Elsewhere those functions are taken out of Python's modules, which stops
-accidents only. Everywhere, limits hold on time, memory (not on macOS), files and output. Nothing of the environment is
-handed on, and what a program leaves running is killed. None of it is a jail for a program written to break out.
+The guarantees depend on the system, and `Sandbox.enforced` returns them. On Linux on x86-64 and aarch64, programs have
+no network access and cannot start, signal or slow down other processes. They can read only Python's own files, and
+write only in a temporary directory. On other systems those functions are removed from Python's modules, which prevents
+accidents only. On all systems, time, memory (not on macOS), files and output are limited, environment variables are not
+inherited, and child processes are killed. The sandbox does not withstand a program that is written to escape.
 
-Programs may use the standard library and whatever is installed beside ATLAS, such as numpy. They run as a module named
-`program`, so nothing under `if __name__ == "__main__"` runs. Hashes are the same in every run.
+Programs may use the standard library and any package that is installed beside ATLAS, such as numpy. They run as a
+module named `program`, so code under `if __name__ == "__main__"` does not run. Hashes are the same in every run.
 """
 
 from __future__ import annotations
@@ -58,19 +58,19 @@ class RunLimits:
 
     cpu_seconds: int = 5
     wall_seconds: float = 60.0
-    """Wall-clock time. It ends a program that waits for ever, and is long enough for a busy machine."""
+    """Wall-clock time, for programs that wait forever. It is long enough for a busy machine."""
 
     memory_megabytes: int = 512
-    """Address space, including the interpreter and what it has imported, other than what was imported ahead."""
+    """Address space, including the interpreter and its imports, excluding preloaded modules."""
 
     file_megabytes: int = 1
     """Size of one file."""
 
     disk_megabytes: int = 16
-    """Size of all files together, each counted as 4 KB at least. It is measured 20 times a second."""
+    """Total size of all files, each counted as at least 4 KB. It is measured 20 times a second."""
 
     output_bytes: int = 16_384
-    """Bytes of what is printed that are kept. The rest is read and compared, but not kept."""
+    """Number of bytes of the output that are kept. The rest is compared, but not kept."""
 
     def __post_init__(self) -> None:
         """Refuse limits that no program could run with."""
@@ -81,28 +81,29 @@ class RunLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """The way in which a program ended. Equal for runs that ended alike."""
+    """The result of running a program. Runs with the same result are equal."""
 
     outcome: Outcome
-    """Either `passed` (it and its tests ran to the end), `failed` (the tests raised) or `error` (it raised or left)."""
+    """`passed` (program and tests ran to the end), `failed` (the tests raised), `error` (the program raised, or
+    exited), `timeout` or `memory`."""
 
     detail: str = ""
     """Exception and its place on one line, or '' if it passed."""
 
     output: str = ""
-    """Beginning of what it printed."""
+    """Start of its output."""
 
     printed: str = ""
-    """Digest of all that it printed."""
+    """Digest of its whole output."""
 
     values: Mapping[str, str] = field(default_factory=dict)
-    """Digest of each public value that a program without tests left behind, by name, empty for functions."""
+    """Digest of each public variable at the end of a program without tests, by name. Empty for functions."""
 
     seconds: float = field(default=0.0, compare=False)
 
 
 class Sandbox:
-    """A runner of programs, two at a time if there are two processors. Close it, or use it as a context manager.
+    """A sandbox that runs programs, two at a time on two processors. Close it, or use it as a context manager.
 
     Not for several threads at once.
     """
@@ -118,7 +119,7 @@ class Sandbox:
         """Keep the settings. Processes start with the first program.
 
         Args:
-            path: Directories of modules that programs may import, before all others, and may read the files of.
+            path: Directories of modules that programs may import before all others. Programs may read their files.
             n_workers: Programs that run at the same time.
             is_confined: False turns off kernel confinement, for systems without it.
         """
@@ -158,12 +159,12 @@ class Sandbox:
             is_cancelled: Asked about ten times a second.
 
         Raises:
-            Cancelled: `is_cancelled` returned True; programs that were running were ended.
+            Cancelled: `is_cancelled` returned True. Running programs were ended.
         """
         try:
             return self._run_all(programs, on_progress, is_cancelled)
         except BaseException:
-            self.close()  # or programs that were begun would go on beside the next ones
+            self.close()  # otherwise these programs would continue beside those of the next call
             raise
 
     def _run_all(
@@ -192,7 +193,7 @@ class Sandbox:
         return [results[position] for position in range(len(programs))]
 
     def close(self) -> None:
-        """End the processes, and with them what was running there."""
+        """End the worker processes and the programs that they run."""
         for worker in self._workers:
             worker.close()
         self._workers = []
@@ -209,7 +210,7 @@ class Sandbox:
 
 
 def run(source: str, tests: str = "", limits: RunLimits | None = None) -> RunResult:
-    """Return how one program ends, with its tests after it, in a sandbox of its own. Use `Sandbox` for several."""
+    """Run one program, followed by its tests, in a new sandbox. Use `Sandbox` to run several."""
     with Sandbox(limits) as sandbox:
         return sandbox.run(source, tests)
 
@@ -240,7 +241,7 @@ def _work(
 
 
 def _result(answer: Mapping[str, Any]) -> RunResult:
-    """Return how a program ended. The answer is untrusted, because a program may forge it."""
+    """Return the result of a program. The answer is untrusted, because a program may forge it."""
     texts = [answer.get(name) for name in ("detail", "output", "printed")]
     values = answer.get("values")
     is_sound = (
@@ -269,7 +270,7 @@ class _Worker:
         self._start()
 
     def run(self, source: str, tests: str, limits: RunLimits) -> RunResult | None:
-        """Return how a program ended, or None if this was closed meanwhile."""
+        """Return the result of a program, or None if the worker was closed meanwhile."""
         request = {"source": source, "tests": tests, **asdict(limits)}
         line = json.dumps(request).encode() + b"\n"
         answer = self._ask(line, limits.wall_seconds + GRACE_SECONDS)
@@ -283,7 +284,7 @@ class _Worker:
         return RunResult(outcome="error", detail="it ended the process that was to run it")
 
     def close(self) -> None:
-        """End the process and what runs in it."""
+        """End the process and the program that it runs."""
         with self._lock:
             self._is_closed = True
             self._end()

@@ -1,6 +1,6 @@
 """The system calls that a program may make, as a filter that the kernel runs before each of them.
 
-The list holds what CPython and numpy need. A call that is not on it is refused, so one that a later kernel adds is too.
+It contains the calls that CPython and numpy need. All others are refused, including calls of later kernels.
 Standard library only, because the process that runs it imports nothing else.
 """
 
@@ -15,7 +15,7 @@ Step = tuple[int, int, int, int]
 """Instruction of classic BPF: code, steps to skip if a test holds, steps to skip if not, operand."""
 
 ArgumentRule = tuple[int, frozenset[int]]
-"""Half of an argument, and the values that it may have. Argument `n` has its lower half at `2 * n`."""
+"""Half of an argument, and its permitted values. The lower half of argument `n` has the index `2 * n`."""
 
 # fmt: off
 _NUMBERS: Mapping[str, tuple[int, int | None]] = {

@@ -15,7 +15,7 @@ from atlas.learning.terms.programs import Program
 from atlas.protocols.infra import Progress
 
 Ending = RunResult | str
-"""Reproducible result of an original, or the reason why it verifies nothing."""
+"""Reproducible result of an original, or the reason why it cannot verify a rewritten program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Verdict:
     """State of the verification. `unproven`: the original has no result to compare with."""
 
     reason: str = ""
-    """One line on the difference, or on why nothing is verified. Empty if both are the same."""
+    """One line on the difference, or on why verification is impossible. Empty if both are the same."""
 
     @property
     def is_proven(self) -> bool:
@@ -35,24 +35,24 @@ class Verdict:
 
 
 class Verifier:
-    """A runner of originals, twice and once for all, and of rewritten programs against them.
+    """Verification of rewritten programs against their originals, which are run twice and cached.
 
-    An original counts only if it passes its tests and prints the same in both runs, and if its tests fail once all its
-    functions raise. Otherwise the tests do not call the functions. A program without tests does not count either,
-    unless `compare_output` is set. Then its output and its final values are compared.
+    An original can verify a rewritten program only if it passes its tests with the same output in both runs, and if the
+    tests fail once all its functions raise, since otherwise they do not call the functions. A program without tests
+    cannot, unless `compare_output` is set. Then its output and its final values are compared.
     """
 
     def __init__(
         self, sandbox: Sandbox, *, compare_output: bool = False, is_cancelled: Callable[[], bool] | None = None
     ) -> None:
-        """Ask `is_cancelled` about ten times a second while programs run."""
+        """Create a verifier that calls `is_cancelled` about ten times a second while programs run."""
         self._sandbox = sandbox
         self._is_cancelled = is_cancelled
         self._compare_output = compare_output
         self._endings: dict[tuple[str, str], Ending] = {}
 
     def unproven(self, programs: Iterable[Program], *, on_progress: Progress | None = None) -> dict[str, str]:
-        """Return the programs that verify nothing, by id, each with the reason on one line.
+        """Return a one-line reason for each program that cannot verify a rewritten one, by id.
 
         Raises:
             Cancelled: `is_cancelled` returned True.
@@ -80,8 +80,8 @@ class Verifier:
         """Return the verdict on each rewritten program, by the original's id.
 
         Args:
-            pairs: Originals, with the source that is to take their place.
-            on_progress: Told of the originals that were not run before, then of what is to take their place.
+            pairs: Originals with their rewritten sources.
+            on_progress: Called for each original that was not run before, then for each rewritten source.
 
         Raises:
             Cancelled: `is_cancelled` returned True.
@@ -117,7 +117,7 @@ def _key(program: Program) -> tuple[str, str]:
 
 
 def _disable(source: str) -> str:
-    """Return the source with functions that raise in the place of all that it defines at its top, imports aside."""
+    """Return the source with every function and class at its top level replaced by a function that raises."""
     try:
         with warnings.catch_warnings(action="ignore"):  # of odd escapes, which nobody can mend here
             symbols = symtable.symtable(source, "<program>", "exec").get_symbols()
@@ -128,7 +128,7 @@ def _disable(source: str) -> str:
 
 
 def _ending(first: RunResult, second: RunResult | None, disabled: RunResult | None, has_tests: bool) -> Ending:
-    """Return how an original ends that was run twice where it passes, and once more `_disable` if it has tests."""
+    """Return the ending of an original from its two runs, and from a run after `_disable` if it has tests."""
     if second is None or second.outcome != "passed":
         failed = second or first
         return f"it does not {'pass its own tests' if has_tests else 'run'}: {failed.outcome}, {failed.detail}"
@@ -151,7 +151,7 @@ def _verdict(original: Ending, rewritten: RunResult | None) -> Verdict:
 
 
 def _difference(original: RunResult, rewritten: RunResult) -> str:
-    """Return how a rewritten program differs from the original, or ''. Further definitions do not count."""
+    """Return how a rewritten program differs from the original. Empty if it does not. Added definitions are ignored."""
     if rewritten.outcome != "passed":
         return f"{rewritten.outcome}: {rewritten.detail}"
     if rewritten.printed != original.printed:

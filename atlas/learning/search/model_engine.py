@@ -1,8 +1,7 @@
-"""The search by a language model, which is shown programs and proposes functions.
+"""The search by a language model, which reads programs and proposes functions.
 
-The programs that a function stands in are found here. A proposal is a function in the form in which programs hold its
-body, as Stitch's are, so that all that follows is the same for both: the programs are rewritten by matching, never by
-the model, and everything is pruned and proven alike.
+A proposed function is converted to a pattern of its body, and programs are rewritten by matching the pattern, never by
+the model. So all later steps, such as pruning and verification, are the same as for Stitch.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.protocols.infra import LLMClient
 
 SHOWN_CHARACTERS = 24_000
-"""Characters of the programs in one question."""
+"""Number of characters of programs in one prompt."""
 
 MAX_QUESTIONS = 8
 MAX_PROPOSALS = 12
-"""Functions in one answer."""
+"""Number of functions in one answer."""
 
 MAX_CODE_CHARACTERS = 4_000
 MAX_ANSWER_TOKENS = 4_096
 
 
 def schema_of(programs: Iterable[str]) -> Mapping[str, Any]:
-    """Return the schema of the functions that programs of these ids hold."""
+    """Return the schema of an answer that names programs by these ids."""
     function = {
         "type": "object",
         "properties": {
@@ -58,7 +57,7 @@ def schema_of(programs: Iterable[str]) -> Mapping[str, Any]:
 
 
 class ModelEngine:
-    """A language model that reads the programs in batches of similar ones, and proposes the functions they repeat."""
+    """A language model that reads batches of similar programs, and proposes functions for repeated code."""
 
     def __init__(self, llm: LLMClient) -> None:
         self._llm = llm
@@ -79,7 +78,7 @@ class ModelEngine:
         """Return the abstractions, as `Engine.abstractions` does, and block while the model answers.
 
         Raises:
-            LLMError: The model answered no question.
+            LLMError: Every question to the model failed.
         """
         if len(corpus.terms) < 2:
             return empty_proposal(corpus)
@@ -108,7 +107,7 @@ class _Questions:
             self.notes.append(f"{model_name(llm)} was shown {n_shown:,} of {len(corpus.terms):,} programs")
 
     def ask_all(self) -> Iterator[float]:
-        """Ask a few questions at once, and yield the share that is done before each answer."""
+        """Ask several questions concurrently, and yield the share of finished questions before each answer."""
         batches = self._batches[:MAX_QUESTIONS]
         answers = in_waves(partial(_ask_for_functions, self._llm), batches, concurrency_of(self._llm))
         n_answered = 0
@@ -148,7 +147,7 @@ def _validate(answer: dict[str, Any]) -> list[str]:
     """Return the code of the functions of an answer.
 
     Raises:
-        InvalidInput: It names one program, or code that is not a function to begin with.
+        InvalidInput: A proposal names fewer than two programs, or its code is not a function.
     """
     for function in answer["functions"]:
         if len(set(function["programs"])) < 2:
@@ -158,7 +157,7 @@ def _validate(answer: dict[str, Any]) -> list[str]:
 
 
 def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
-    """Return the programs under ids of their own, similar ones together, as many in a batch as can be shown whole."""
+    """Return batches of similar programs by new ids, each as large as the prompt permits without truncation."""
     by_id = {str(number): term for number, term in enumerate(terms)}
     in_turn = [by_id[name] for group in kinds(by_id) for name in group]
     batches: list[dict[str, str]] = [{}]
@@ -171,7 +170,7 @@ def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
 
 
 def _rewrite_corpus(corpus: Corpus, codes: Sequence[str], notes: Sequence[str]) -> Proposal:
-    """Return the corpus with calls of the functions that two tasks' programs hold, each in its most frequent form."""
+    """Return the corpus with calls of the functions that occur in two tasks, each in its most frequent form."""
     proposed = dict.fromkeys(_most_frequent(code, corpus) for code in codes)
     standing = [pattern for pattern in proposed if _n_tasks(pattern, corpus) > 1]
     by_size = sorted(standing, key=lambda pattern: -pattern.body.size)

@@ -9,14 +9,14 @@ from atlas.learning.search.limits import Limits
 from atlas.learning.terms.terms import Term
 
 GROUP = 4
-"""Programs of a kind that are taken together."""
+"""Number of programs of a kind that are sampled together."""
 
 
 def sample(terms: Mapping[str, Term], limits: Limits) -> list[str]:
-    """Return the names of as many programs as the limits allow, as many from every kind.
+    """Return the names of as many programs as the limits permit, evenly from all kinds.
 
-    Programs are of one kind where they share their rarest common head: those that could have an abstraction in common
-    stay together, so that it is still found in several of them.
+    Programs are of one kind if they share their rarest common head. They may have an abstraction in common, which is
+    still found only if several of them are sampled.
     """
     if len(terms) <= limits.max_programs and sum(term.size for term in terms.values()) <= limits.max_heads:
         return list(terms)
@@ -48,7 +48,7 @@ def _heads(term: Term) -> set[str]:
 
 
 def _in_turn(groups: list[list[str]]) -> list[str]:
-    """Return whole small groups before more of the large ones, so that pairs of a kind come first."""
+    """Return programs from all groups in turn, a few of each group at a time."""
     ordered: list[str] = []
     for begin in range(0, max(map(len, groups), default=0), GROUP):
         for group in groups:

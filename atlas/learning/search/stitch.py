@@ -26,10 +26,10 @@ from atlas.learning.terms.terms import SYMBOL, read_term
 
 POLL_SECONDS = 0.05
 BUSY = 20
-"""Factor by which a search may take longer than on a processor of its own. It ends one that hangs."""
+"""Factor by which a search may take longer in wall-clock time than in CPU time before it is ended."""
 
 SPARE_SECONDS = 60
-"""Time after which a search ends by itself, if it was not ended before."""
+"""Time after which a search ends by itself if it was not ended before."""
 
 LONGEST_SECONDS = 1e8  # a timer takes no more than some centuries
 OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)  # not on Windows, where only the clock ends a search
@@ -37,10 +37,10 @@ IN_TIME = "with what was found by then"
 
 
 class StitchEngine:
-    """Stitch with types, variables closed over, and the costs of code that is read.
+    """Stitch, extended by sorts, local variables and costs by the length of source code.
 
     Args:
-        costs: Of each head; Stitch itself counts 100 for every one.
+        costs: Cost of each head. Stitch itself counts 100 for each.
     """
 
     name = "Stitch"
@@ -58,11 +58,11 @@ class StitchEngine:
     ) -> Proposal:
         """Return the abstractions, as `Engine.abstractions` does."""
         require("learning", "a search by Stitch", EngineError)
-        if len(corpus.terms) < 2:  # it ends on an empty list, and one program repeats nothing worth a name
+        if len(corpus.terms) < 2:  # Stitch aborts on an empty list, and a single program has no shared code
             return empty_proposal(corpus)
         symbols = [
             number_symbols(term) for term in corpus.terms
-        ]  # programs alike but for names take it for ever otherwise
+        ]  # otherwise it does not finish on programs that differ only in names
         alike = replace(corpus, terms=tuple(map(with_symbols, corpus.terms, symbols)))
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
@@ -104,7 +104,7 @@ def _compact(value: object) -> str:
 
 
 def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Return which sorts each head takes, for each sort."""
+    """Return the sorts of the children of each head, by the head's sort."""
     automaton: dict[str, dict[str, tuple[str, ...]]] = {}
     for text in heads:
         if not text.startswith(SYMBOL):
@@ -114,7 +114,7 @@ def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def _run(directory: Path, limits: Limits, progress: StageProgress | None, cancelled: IsCancelled | None) -> str:
-    """Return why the search stopped early, or an empty string."""
+    """Return why the search stopped early. Empty if it did not."""
     command = [sys.executable, "-P", stitch_worker.__file__, str(directory)]
     with (directory / "errors.txt").open("wb") as errors:
         process = subprocess.Popen(command, cwd=directory, stdout=errors, stderr=errors, stdin=subprocess.DEVNULL)

@@ -1,7 +1,7 @@
-"""Stitch, alone in a process: it cannot be interrupted, and ends the process where its memory does not suffice.
+"""Stitch in a process of its own, because it cannot be interrupted, and aborts when it runs out of memory.
 
-This is run as a file with the path of a directory: `request.json` is read there, and `answer.json` is written after
-each step, so that a search that is ended has left what it found.
+This script takes the path of a directory. It reads `request.json` there, and writes `answer.json` after each step, so
+that a search that is ended early leaves its results.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(directory: Path) -> None:
-    """Search step by step, each on the programs as the last one rewrote them."""
+    """Search step by step, each time on the programs that the last step rewrote."""
     _end_with_parent()
     request = json.loads((directory / "request.json").read_text("ascii"))
     _limit(request["megabytes"], request["cpu_seconds"])
@@ -42,7 +42,7 @@ def _step(directory: Path, request: dict[str, Any], answer: dict[str, Any], numb
     options = dict(request["options"], iterations=1, previous_abstractions=number, tasks=request["tasks"])
     try:
         result = stitch_core.compress(answer["programs"], **options)
-    except stitch_core.StitchException as error:  # its own check of costs ends it on some real code
+    except stitch_core.StitchException as error:  # Stitch's own check of costs aborts on some real code
         answer["error"] = str(error)[:500]
         _write(directory, answer)
         result = stitch_core.compress(answer["programs"], **options, no_mismatch_check=True)

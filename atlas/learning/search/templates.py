@@ -1,4 +1,4 @@
-"""Given functions as patterns of the code that calls of them can replace."""
+"""Patterns of the code that calls of a given function can replace."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ NAMES = (READ, "e:Tuple/")
 
 
 def patterns_of(code: str) -> list[Pattern]:
-    """Return the patterns of the code that a call of a function can replace, without names.
+    """Return unnamed patterns of the code that a call of a function can replace.
 
-    Parameters that are only read stand for any expression, other variables for a variable. What returns an expression
-    is that expression. Statements stand at the beginning of a block or after others; with their `return`, or, where
-    that gives back variables, without it and with more statements after them.
+    A parameter that is only read matches any expression, another variable only a variable. A function that only returns
+    an expression matches that expression. Statements match at the start of a block or later in it, with their `return`.
+    If the `return` has only variables, they also match without it, followed by more statements.
 
     Raises:
-        InvalidInput: The code is not one plain function, imports before it aside.
+        InvalidInput: The code is not one plain function after its imports.
     """
     module = normalise(code)
     parameters = _parameters(module)
@@ -44,14 +44,14 @@ def patterns_of(code: str) -> list[Pattern]:
 
 
 STARTS = ((DO, BLOCK), (THEN, REST))
-"""Beginnings and continuations of a block, with the sort of each."""
+"""Starts and continuations of a block, with the sort of each."""
 
 
 def _parameters(module: ast.Module) -> frozenset[str]:
     """Return the parameters of the one function that a module defines.
 
     Raises:
-        InvalidInput: It is not like that.
+        InvalidInput: The module is not one plain function after its imports.
     """
     *imports, function = module.body or [ast.Pass()]
     if not isinstance(function, ast.FunctionDef) or function.decorator_list:

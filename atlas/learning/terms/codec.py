@@ -56,15 +56,15 @@ OTHER_SORTS: Mapping[type[ast.AST], str] = {
 CONTEXTS: Mapping[str, type[ast.expr_context]] = {"lvalue": ast.Store, "dtarget": ast.Del}
 _EXCLUDED_STATEMENTS = (f"{EXCLUDED}:Assert/", f"{EXCLUDED}:Expr/")
 NAMED = {ast.Name: "id", ast.arg: "arg", ast.ExceptHandler: "name"}
-"""Classes whose name may be a local variable, with the field that holds the name."""
+"""Classes with a name that may be a local variable, and the field of that name."""
 
 
 def encode(module: ast.Module, excluded: Collection[ast.stmt] = (), tools: Container[str] = ()) -> Term:
-    """Return the term of a program, in which the names of local variables are terms of their own.
+    """Return the term of a program. Names of local variables are separate terms.
 
     Args:
-        excluded: Statements of it that are in no pattern. They and their parts are of a sort that none has.
-        tools: Names that are tools where the program binds them nowhere, and may stand in patterns.
+        excluded: Statements to leave out of patterns. They and their parts get a sort that no hole has.
+        tools: Names of unbound variables that are tools, which patterns may contain.
 
     Raises:
         InvalidInput: It has syntax that this version does not support.
@@ -76,7 +76,7 @@ def encode(module: ast.Module, excluded: Collection[ast.stmt] = (), tools: Conta
 
 
 def n_excluded(term: Term) -> int:
-    """Return how many statements of a program were set apart."""
+    """Return the number of excluded statements of a program."""
     return sum(part.head.startswith(_EXCLUDED_STATEMENTS) for part in term.walk())
 
 
@@ -134,7 +134,7 @@ class _Encoder:
         return Part(sorts=sorts, is_list=True), terms
 
     def _block(self, statements: list[ast.stmt]) -> Term:
-        """Return the term of a block. One that defines or imports is flat and of a sort that no abstraction has."""
+        """Return the term of a block. With definitions or imports, it is flat, with a sort that no abstraction has."""
         terms = [self._statement(statement) for statement in statements]
         if any(isinstance(statement, DEFINING) for statement in statements):
             sorts = tuple(read_head(term.head).sort for term in terms)
@@ -145,7 +145,7 @@ class _Encoder:
         return Term(f"{DO}/{read_head(terms[0].head).sort}/{REST}", (terms[0], tail))
 
     def _statement(self, statement: ast.stmt) -> Term:
-        """Return the term of a statement. One that is set apart has its mark in the head."""
+        """Return the term of a statement. An excluded statement has its mark in the head."""
         if id(statement) not in self._marks:
             return self.node(statement, _sort(statement, statement))
         term = _Encoder(self._origins, {}, EXCLUDED).node(statement, EXCLUDED)
@@ -165,7 +165,7 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
 
 
 def _sort(node: ast.AST, parent: ast.AST) -> str:
-    """Return the sort of a node, which is in its head where the same node could be of another sort elsewhere."""
+    """Return the sort of a node. Its head contains the sort if such a node has another sort elsewhere."""
     if isinstance(node, ast.stmt):
         return DEFINITION if isinstance(node, DEFINING) else STATEMENT
     if isinstance(node, ast.expr):
@@ -192,7 +192,7 @@ def _expression_sort(node: ast.expr, parent: ast.AST) -> str:
 
 
 def _place_sort(node: ast.expr, parent: ast.AST) -> str:
-    """Return the sort of a place, since not every expression may stand in f-strings and patterns."""
+    """Return the sort of a position, since f-strings and patterns do not permit every expression."""
     match node, parent:
         case ast.FormattedValue(), _:
             return "format"
@@ -209,7 +209,7 @@ def decode(term: Term) -> ast.Module:
     """Return the program of a term.
 
     Raises:
-        InvalidInput: It is not the term of a program.
+        InvalidInput: The term is not one of a program.
     """
     module = Decoder().node(term)
     if not isinstance(module, ast.Module):
@@ -218,7 +218,7 @@ def decode(term: Term) -> ast.Module:
 
 
 class Decoder:
-    """A maker of syntax trees from terms. Subclasses handle the heads that are not Python syntax."""
+    """Decoder of terms to syntax trees. Subclasses handle the heads that are not Python syntax."""
 
     def node(self, term: Term) -> Any:
         """Return the syntax node of a term of any sort but blocks."""
@@ -246,14 +246,14 @@ class Decoder:
         return statements
 
     def record_block(self, term: Term, statements: list[ast.stmt]) -> None:
-        """Take note of a block: the list that its statements are put into, and those before them."""
+        """Record a block with the list of statements that contains it. Does nothing here."""
 
     def rest(self, term: Term) -> list[ast.stmt]:
         """Return the statements of a block that is not a chain."""
         return [statement for child in term.children for statement in self.statements(child)]
 
     def statements(self, term: Term) -> list[ast.stmt]:
-        """Return the statements that stand for the term of one."""
+        """Return the statements of the term of a statement."""
         return [self.node(term)]
 
     def symbol(self, term: Term) -> str:

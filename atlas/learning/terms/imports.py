@@ -25,14 +25,14 @@ def star_modules(module: ast.Module) -> list[str]:
 
 
 def expand_stars(module: ast.Module, public: Mapping[str, frozenset[str]], also: frozenset[str]) -> ast.Module:
-    """Return a program that imports by name what it reads of the modules all of whose names it imports.
+    """Return a program with the names that it reads in place of its star imports.
 
-    What it binds itself before anything could read it is left out. A module of which it reads nothing is still
-    imported, for what that does.
+    Names that it binds itself before any use are left out. A module of which it reads no name is still imported, for
+    the side effects.
 
     Args:
-        public: The names that each of these modules has for others.
-        also: Names that are read by what follows the program, such as its tests.
+        public: The public names of each of these modules.
+        also: Names that the code after the program, such as its tests, reads.
     """
     read = read_names(module) | also
     body: list[ast.stmt] = []
@@ -50,7 +50,7 @@ def _is_star(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
 
 
 def _import_of(module: str, names: list[str], read: frozenset[str]) -> ast.stmt | None:
-    """Return the import of some names, or of the module alone, or None if the code has a variable of its name."""
+    """Return the import of names or of the module alone. None if the code has a variable with the module's name."""
     if names:
         return ast.ImportFrom(module=module, names=[ast.alias(name) for name in names], level=0)
     return None if module.partition(".")[0] in read else ast.Import(names=[ast.alias(module)])
@@ -64,7 +64,7 @@ def _needed(
     The bodies of functions count as read as soon as a statement may call one.
 
     Args:
-        star: Where the import of the names stands in the body.
+        star: Position of the star import in the body.
     """
     needed, bound_before = set[str](), set[str]()
     later = set(read_names(*(part for node in body[:star] if isinstance(node, Function) for part in node.body)))
@@ -87,7 +87,7 @@ def _may_call(statement: ast.stmt) -> bool:
 
 
 def _read_by(statement: ast.stmt, public: Mapping[str, frozenset[str]]) -> tuple[set[str], set[str]]:
-    """Return the names that a statement reads at once, and those that it surely binds."""
+    """Return the names that a statement reads immediately, and those that it always binds."""
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             return set(read_names(*statement.decorator_list, statement.args)), {statement.name}
@@ -105,7 +105,7 @@ def _read_by(statement: ast.stmt, public: Mapping[str, frozenset[str]]) -> tuple
 def read_names(*nodes: ast.AST) -> frozenset[str]:
     """Return the names that code reads or deletes anywhere."""
     parts = [part for node in nodes for part in ast.walk(node)]
-    augmented = {id(part.target) for part in parts if isinstance(part, ast.AugAssign)}  # `x += 1` reads it as well
+    augmented = {id(part.target) for part in parts if isinstance(part, ast.AugAssign)}  # `x += 1` also reads it
     return frozenset(
         part.id
         for part in parts
@@ -126,11 +126,11 @@ def mentioned_names(node: ast.AST) -> Iterator[str]:
 def removable_imports(module: ast.Module, also: frozenset[str]) -> frozenset[str]:
     """Return the imported names that a program reads. Their imports may be removed once it no longer does.
 
-    One that is never read is imported for what that does, and stays, as does `import a.b as c` where `a` is bound too:
-    `a.b` may be read through that. A program with `__all__` keeps all imports.
+    An import that is never read may have side effects, and stays. So does `import a.b as c` if `a` is bound too,
+    because `a.b` may be read through `a`. A program with `__all__` keeps all imports.
 
     Args:
-        also: Names that are read by what follows the program, such as its tests.
+        also: Names that the code after the program, such as its tests, reads.
     """
     if "__all__" in mentioned_names(module):
         return frozenset()
@@ -146,7 +146,7 @@ def removable_imports(module: ast.Module, also: frozenset[str]) -> frozenset[str
 
 
 def _reachable(module: ast.Module, bound: set[str]) -> set[str]:
-    """Return the names of modules that can also be read as parts of another name that is bound."""
+    """Return the names of modules that can also be read as attributes of another bound name."""
     aliases = [alias for node in ast.walk(module) if isinstance(node, ast.Import) for alias in node.names]
     return {
         alias.asname
@@ -161,7 +161,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 def remove_unread_imports(module: ast.Module, may_go: frozenset[str]) -> ast.Module:
     """Remove the removable imports whose names a program does not mention, in place.
 
-    Only those go that stand directly in the module or in a function.
+    It removes them only at the top level of the module or of a function.
     """
     removed = may_go.difference(mentioned_names(module))
     for scope in ast.walk(module) if removed else ():
@@ -182,7 +182,7 @@ def remove_names(node: ast.stmt, removed: frozenset[str]) -> ast.stmt | None:
 
 
 def merge_imports(statements: Iterable[str]) -> list[str]:
-    """Return statements that import the same, the names of a module together.
+    """Return statements with the same imports, one for each module.
 
     Args:
         statements: Imports of one name each.
@@ -202,9 +202,9 @@ def merge_imports(statements: Iterable[str]) -> list[str]:
 
 @cache
 def n_import_tokens(statements: frozenset[str]) -> int:
-    """Return the length in tokens of what one module needs to import, each name once.
+    """Return the number of tokens of the imports of one module, without duplicates.
 
-    A name that two statements bind to different things has another name for one of them.
+    If two statements bind one name differently, one of them gets an alias.
 
     Args:
         statements: Imports of one name each.
@@ -215,13 +215,13 @@ def n_import_tokens(statements: frozenset[str]) -> int:
 
 
 def import_modules(statements: Iterable[str]) -> frozenset[str]:
-    """Return the modules that imports of one name each take them from."""
+    """Return the modules of imports of one name each."""
     return frozenset(_parts(statement)[0] or statement for statement in statements)
 
 
 @cache
 def _parts(statement: str) -> tuple[str, str]:
-    """Return the module that a name is of, empty for a module itself, and the name, with what it is imported as."""
+    """Return the module (empty for `import module`), the name and the alias of an import."""
     (node,) = _nodes(statement)
     module = str(node.module) if isinstance(node, ast.ImportFrom) else ""
     return module, ast.unparse(node.names[0])

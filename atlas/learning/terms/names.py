@@ -1,4 +1,4 @@
-"""The names in code: which it binds and reads, and which are free."""
+"""The names in code that are bound, read or free."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _OF_STACK = frozenset({
     "stack_info", "stacklevel", "tb_frame", "tb_lineno", "tb_next", "walk_stack", "walk_tb",
 })
 # fmt: on
-"""Names by which code reaches frames of the stack, or the text of functions on it."""
+"""Names that give access to stack frames, or to the source code of functions on the stack."""
 
 _OF_INSPECT = frozenset({"stack", "trace", "*"})
-"""The same where `inspect` is imported. Anything else may be called so."""
+"""The same for code that imports `inspect`. In other code, these names may mean something else."""
 
 
 def is_available(name: str) -> bool:
-    """Return whether Python permits a name: an identifier that is not a keyword or builtin."""
+    """Return whether a name is an identifier that is not a keyword or builtin."""
     return name.isidentifier() and name.isascii() and name not in RESERVED and not name.startswith("__")
 
 
 def unused_name(name: str, reserved: Iterable[str]) -> str:
-    """Return the name, or the name with the first number that makes it unique."""
+    """Return the name, with the first number that makes it unique if it is reserved."""
     reserved_names = set(reserved)
     candidates = (f"{name}_{number}" for number in range(2, len(reserved_names) + 3))
     return (
@@ -91,7 +91,7 @@ def parameters_of(function: Function) -> list[str]:
 
 
 def identifiers(tree: ast.AST) -> set[str]:
-    """Return every name that code binds, reads or passes, attributes aside."""
+    """Return every name that code binds, reads or passes as a keyword. Attributes are left out."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
@@ -117,7 +117,7 @@ def bound_names(tree: ast.AST) -> set[str]:
 
 
 def looks_up_names(tree: ast.AST) -> set[str]:
-    """Return the builtins that code uses to look up names by text, such as `eval`."""
+    """Return the builtins that code uses to look up names by string, such as `eval`."""
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
     bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
@@ -134,7 +134,7 @@ def looks_at_stack(tree: ast.AST) -> bool:
 
 
 def _names_of(node: ast.AST) -> set[str]:
-    """Return the names that a node mentions in any way. `getattr` takes a string."""
+    """Return the names in a node, including strings, which `getattr` accepts."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)) | ast.alias(name=name):
             return {name}
@@ -144,7 +144,7 @@ def _names_of(node: ast.AST) -> set[str]:
 
 
 def _is_of_builtins(node: ast.AST) -> bool:
-    """Return whether a node is a function that looks names up as text, by another way than its name alone."""
+    """Return whether a node is an indirect reference to a function that looks up names by string."""
     match node:
         case ast.ImportFrom(module="builtins", names=names):
             return any(alias.name in _BY_TEXT for alias in names)

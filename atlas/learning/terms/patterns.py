@@ -1,4 +1,4 @@
-"""Patterns: terms with holes, and where they stand in other terms."""
+"""Patterns: terms with holes, and their matches in other terms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atlas.learning.terms.terms import SYMBOL, Term, index_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """An abstraction: a term with holes, and where it may stand."""
+    """An abstraction: a term with holes, and the sort of terms that it may replace."""
 
     name: str
     """Head of its calls: `fn_3`."""
@@ -50,7 +50,7 @@ def _is_of(sort: str, term: Term) -> bool:
 
 
 def rewrite(term: Term, patterns: Sequence[Pattern]) -> Term:
-    """Return the term with calls of the patterns that stand in it, from the top down, the first that fits."""
+    """Return the term with each match replaced by a call, from the top down. The first matching pattern is used."""
     by_head: dict[str, list[Pattern]] = {}
     for pattern in patterns:
         by_head.setdefault(pattern.body.head, []).append(pattern)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """Python source that solved a task, and what shows that it did."""
+    """Python source that solved a task, with its tests."""
 
     id: str
-    """Name of its own, such as the id of the trajectory or the experience that it came from."""
+    """Unique name, such as the id of its trajectory or experience."""
 
     task_id: str
     description: str = ""
@@ -18,4 +18,4 @@ class Program:
 
     source: str
     tests: str = ""
-    """Python that follows the source and raises if it is wrong, empty if there is none."""
+    """Python code to run after the source, which raises if the program is wrong. Empty if there is none."""

@@ -13,12 +13,12 @@ SCOPES = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 
 LOCAL, BUILTIN, OWN, TOOL = "local", "builtin", "own", "tool"
-"""A variable of a function, one of Python's own names, anything that only this program defines, and a tool.
+"""Origins of a name: a function's variable, a builtin, another definition of the program, or a tool.
 
-A tool is a name that no part of the program binds, so that whoever runs the program has to provide it.
+A tool is a name that the program does not bind, so that the environment has to provide it.
 
-An imported name is bound by its import statement, as text, where the program has surely made that import by the time
-that it uses the name: elsewhere an import may fail, and then it is the program's own affair."""
+The origin of an imported name is the source of its import statement, if that always runs before the name is used.
+Otherwise it is `OWN`."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ def bindings(module: ast.Module, tools: Container[str] = ()) -> dict[int, str]:
     """Return the origin of each name, by the `id` of its node: a Name, an argument or an `except … as`.
 
     Args:
-        tools: Names that are tools where the program binds them nowhere. Other such names are its own.
+        tools: Names that are tools if the program does not bind them. Other unbound names are `OWN`.
     """
     origins: dict[int, str] = {}
     _resolve(module, [_module_scope(module)], origins)
@@ -43,7 +43,7 @@ def bindings(module: ast.Module, tools: Container[str] = ()) -> dict[int, str]:
 
 
 def _module_scope(module: ast.Module) -> _Scope:
-    """Return the module's scope, in which variables count as local unless a function or class could see them."""
+    """Return the module's scope, in which variables count as local unless a function or class can read them."""
     scope = _bound_in(module)
     visible = {
         name.id
@@ -77,7 +77,7 @@ def _unsure_imports(scope: ast.AST, bound: Mapping[str, str]) -> set[str]:
     """Return the imported names of a scope that may have no value, or another one, by the time they are used."""
     imports = {name for node in own_nodes(scope) if isinstance(node, IMPORTS) for name in imported_names(node)}
     if "*" in bound:
-        return imports  # what else a star brings nobody knows
+        return imports  # the other names of a star import are unknown
     mentioned: set[str] = set()
     sure: set[str] = set()
     for statement in getattr(scope, "body", []) if imports else []:
@@ -103,7 +103,7 @@ def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _inside(scope: ast.AST) -> list[ast.AST]:
-    """Return the parts of a scope that are evaluated in it."""
+    """Return the parts of a scope that are evaluated inside it."""
     match scope:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return [*_arguments(scope), *scope.body]
@@ -117,7 +117,7 @@ def _inside(scope: ast.AST) -> list[ast.AST]:
 
 
 def _outside(scope: ast.AST) -> list[ast.AST]:
-    """Return the parts of a scope that are evaluated around it."""
+    """Return the parts of a scope that are evaluated in the enclosing scope."""
     inside = {id(node) for node in _inside(scope)}
     if isinstance(scope, COMPREHENSIONS):
         return [scope.generators[0].iter]
@@ -157,7 +157,7 @@ def _bind(node: ast.AST, scope: _Scope) -> None:
 
 
 def _add(scope: _Scope, name: str, binding: str) -> None:
-    """Add a binding. A name that is bound in two ways is the program's own affair."""
+    """Add a binding. A name that is bound in two ways becomes `OWN`."""
     scope.bound[name] = binding if scope.bound.get(name, binding) == binding else OWN
 
 
@@ -213,5 +213,5 @@ def _binding(name: str, scopes: list[_Scope]) -> str:
 
 
 def is_builtin(name: str) -> bool:
-    """Return whether an unbound name is Python's own. One such as `__name__` is that of a module or a class."""
+    """Return whether an unbound name is a builtin. A name such as `__name__` belongs to the module or class."""
     return hasattr(builtins, name) and not name.startswith("__")

@@ -1,4 +1,4 @@
-"""Names of what the objects of Python's own types and of numpy's arrays have."""
+"""Names of the attributes of builtin types and of numpy's arrays."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ _ARRAYS = (
 # fmt: on
 
 MEMBERS = frozenset(name for kind in _TYPES for name in dir(kind)) | frozenset(_ARRAYS)
-"""Attributes and methods by which an object may be taken for one of these, unless a program defines the name itself."""
+"""Attributes and methods that identify an object as one of these, unless the program defines the name itself."""

@@ -17,5 +17,5 @@ def number_symbols(term: Term) -> dict[str, str]:
 
 
 def with_symbols(term: Term, heads: Mapping[str, str]) -> Term:
-    """Return a term with other heads for its variables."""
+    """Return a term with the heads of its variables replaced."""
     return Term(heads.get(term.head, term.head), [with_symbols(child, heads) for child in term.children])

@@ -1,4 +1,4 @@
-"""Trees of heads: the s-expressions that programs are compared as."""
+"""Trees of heads: s-expressions for the comparison of programs."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 from atlas.core.errors import InvalidInput
 
 SYMBOL = "&"
-"""Beginning of the head of a local variable's name."""
+"""Prefix of the head of a local variable."""
 
 HOLE = "#"
-"""Beginning of the head of a parameter of an abstraction: `#0`, `#1`."""
+"""Prefix of the head of an abstraction's parameter: `#0`, `#1`."""
 
 CALL = "fn_"
-"""Beginning of the head of a call of an abstraction: `fn_0`."""
+"""Prefix of the head of a call of an abstraction: `fn_0`."""
 
 
 NO_CALLS: frozenset[str] = frozenset()
 
 
 class Term:
-    """A head and the terms under it: immutable, hashed once, equal where it looks equal."""
+    """A head and its child terms. Immutable, with a cached hash and structural equality."""
 
     __slots__ = ("_hash", "calls", "children", "depth", "has_holes", "head", "size")
 
@@ -59,7 +59,7 @@ class Term:
         return f"({self.head} {' '.join(map(str, self.children))})"
 
     def walk(self) -> Iterator[Term]:
-        """Yield this term and all under it, parents first."""
+        """Yield this term and its descendants, parents first."""
         waiting = [self]
         while waiting:
             term = waiting.pop()
@@ -94,12 +94,12 @@ def _head(item: Term | str) -> str:
 
 
 def index_of(head: str) -> int | None:
-    """Return the number of the parameter that a head stands for, or None if it is none."""
+    """Return the number of the parameter that a head represents, or None for another head."""
     return int(head[1:]) if head.startswith(HOLE) else None
 
 
 def is_call(term: Term) -> bool:
-    """Return whether it calls an abstraction. No head of Python is written like that."""
+    """Return whether a term calls an abstraction. No head of Python's syntax has that prefix."""
     return term.head.startswith(CALL)
 
 

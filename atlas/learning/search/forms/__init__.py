@@ -1,5 +1,5 @@
-"""Forms of functions that are equal, or nearly so, for code which does the same, however it is written.
+"""Canonical forms of functions, which are equal, or nearly so, for code with the same behaviour.
 
-Loops become comprehensions, temporaries are put where they are read, and comparisons point one way. Forms serve to
-recognise what code does. They are never run, and nothing is rewritten to them.
+Loops become comprehensions, temporary variables are inlined, and comparisons have one direction. Forms are only
+compared. They are never run, and programs are not rewritten to them.
 """

@@ -1,4 +1,4 @@
-"""Blocks of statements in one form: branches that leave early, assignments one by one, values where they are read."""
+"""Canonical blocks of statements: early exits, single assignments, and inlined values."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from atlas.learning.search.forms.nodes import (
 )
 
 Rule = Callable[[list[ast.stmt], Counter[str]], list[ast.stmt] | None]
-"""Function that takes the rest of a block and how often each name stands in the whole code.
+"""Function that takes the rest of a block, and how often each name occurs in the whole code.
 
-It returns another rest, or None if it does not apply."""
+It returns the rewritten rest, or None if it does not apply."""
 
 MAX_COPIED_NODES = 40
-"""Size of a value that is put in several places."""
+"""Largest size of a value that is copied to several places."""
 
 _OFTEN_OR_NEVER = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda, ast.IfExp, ast.BoolOp)
 """Expressions whose parts are evaluated several times, or not at all."""
@@ -43,7 +43,7 @@ def leaves(block: Sequence[ast.stmt]) -> bool:
 
 
 def drop_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Put what is behind `else` after the branch that leaves, and leave out what nothing reaches."""
+    """Move the body of `else` after a branch that exits, and drop unreachable code."""
     match block:
         case [ast.If(test=test, body=body, orelse=[_, *_] as other), *rest] if leaves(body):
             return [ast.If(test, body, []), *other, *rest]
@@ -87,7 +87,7 @@ def join_values(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] |
 
 
 def _join_steps(test: ast.expr, step: ast.stmt, other: ast.stmt) -> ast.stmt | None:
-    """Join what two branches do with different values: both add to the same, or both append to it."""
+    """Join two branches that add, or append, different values to the same variable."""
     match step, other:
         case ast.AugAssign(target=target, op=operator), ast.AugAssign(target=again, op=other_operator):
             if is_same_code(target, again) and type(operator) is type(other_operator):
@@ -101,7 +101,7 @@ def _join_steps(test: ast.expr, step: ast.stmt, other: ast.stmt) -> ast.stmt | N
 
 
 def split_assignment(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Take apart what sets several variables to values that do not depend on each other."""
+    """Split a tuple assignment of independent values into single assignments."""
     match block:
         case [
             ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)),
@@ -139,7 +139,7 @@ def _is_number(value: ast.expr) -> bool:
 
 
 def use_get_for_counting(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Write the counting in a dict, in its usual ways, as `d[k] = d.get(k, 0) + n`."""
+    """Write the usual ways of counting in a dict as `d[k] = d.get(k, 0) + n`."""
     match block:
         case [ast.If(test=test, body=[one], orelse=[other]), *rest]:
             for branches in ((one, other, ast.In), (other, one, ast.NotIn)):
@@ -157,7 +157,7 @@ def use_get_for_counting(block: list[ast.stmt], counts: Counter[str]) -> list[as
 
 
 def _counting(test: ast.expr, adding: ast.stmt, starting: ast.stmt, operator: type[ast.cmpop]) -> ast.stmt | None:
-    """Return the counting of a key, if one statement adds to its count if it has one, and the other starts it."""
+    """Return the counting of a key, if one branch adds to an existing count, and the other initialises it."""
     match test, adding, starting:
         case (
             ast.Compare(left=key, ops=[asked], comparators=[mapping]),
@@ -179,7 +179,7 @@ def _is_place(place: ast.expr, mapping: ast.expr, key: ast.expr) -> bool:
 
 
 def inline_value(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Put the value of a variable that is set once where the rest of the block reads it."""
+    """Inline the value of a variable that is assigned once."""
     match block:
         case [ast.Assign(targets=[ast.Name(id=name)], value=value), *rest] if rest:
             n_read = sum(reads(statement, name) for statement in rest)
@@ -196,7 +196,7 @@ def inline_value(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] 
 
 
 def _inline_in_next(name: str, value: ast.expr, n_read: int, following: list[ast.stmt]) -> list[ast.stmt] | None:
-    """Put a value into the next statement, where that is the only one to read it, and changes something only then."""
+    """Inline a value into the next statement, if only that reads it and has no earlier side effects."""
     if n_read != 1 or not isinstance(following[0], ast.Assign | ast.AugAssign | ast.Return | ast.Expr):
         return None
     if name in changed_names(following[:1]) or not _is_read_once_in(following[0], name):
@@ -220,7 +220,7 @@ def _is_read_once_in(statement: ast.stmt, name: str) -> bool:
 
 
 def drop_dead_statements(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Leave out imports, declarations of globals, and what sets a variable that nothing reads."""
+    """Drop imports, `global` declarations, and assignments of variables that are never read."""
     match block:
         case [ast.Import() | ast.ImportFrom() | ast.Global() | ast.Nonlocal(), *rest] if rest:
             return rest

@@ -1,4 +1,4 @@
-"""Calls in one form, where Python has several functions for the same."""
+"""Canonical calls, for equivalent calls of builtin functions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from atlas.learning.search.forms.comprehensions import filter_as_generator, map_
 from atlas.learning.search.forms.nodes import call, is_boolean, load, reads
 
 _CONSUMERS = frozenset({"all", "any", "frozenset", "max", "min", "set", "sorted", "sum", "tuple"})
-"""Functions that take a list, or a generator of the same values, alike."""
+"""Functions with the same result for a list as for a generator of its values."""
 
 
 def simplify_call(node: ast.Call) -> ast.expr:
-    """Return a call in one form. What is in it has its form already."""
+    """Return the canonical form of a call, whose arguments are canonical already."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords) if args and not keywords:
             return _of_builtin(name, args, node)
@@ -36,7 +36,7 @@ def _of_builtin(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
 
 
 def _over_items(name: str, args: list[ast.expr]) -> ast.expr | None:
-    """Return a call that iterates over items as a generator, a range or a membership test."""
+    """Return a call that iterates over its argument as a generator, a range or a membership test."""
     match name, args:
         case "map", [function, items]:
             return map_as_generator(function, items)
@@ -62,7 +62,7 @@ def _collected(name: str, args: list[ast.expr]) -> ast.expr | None:
 
 
 def _computed(name: str, args: list[ast.expr]) -> ast.expr | None:
-    """Return a number or a truth that is computed in another of the usual ways."""
+    """Return the canonical form of a call that computes a number or a boolean."""
     match name, args:
         case "pow", [base, exponent]:
             return ast.BinOp(base, ast.Pow(), exponent)
@@ -85,7 +85,7 @@ def _bounds(args: list[ast.expr]) -> list[ast.expr]:
 
 
 def _generator(items: ast.expr) -> ast.expr:
-    """Return the argument of a function that goes over it once: no list of it is needed, nor a copy."""
+    """Return the argument of a function that iterates over it once, without a needless list or copy."""
     match items:
         case ast.ListComp(elt=value, generators=generators):
             return _generator(ast.GeneratorExp(value, generators))
@@ -97,7 +97,7 @@ def _generator(items: ast.expr) -> ast.expr:
 
 
 def _count_truths(terms: ast.expr) -> ast.expr:
-    """Return the terms of a sum with what chooses them as a test: a 1 for each truth, left out for a 0."""
+    """Return the terms of a sum with their test as a filter: `test` or `1 if test else 0` becomes `1 … if test`."""
     if not isinstance(terms, ast.GeneratorExp):
         return terms
     last = terms.generators[-1]

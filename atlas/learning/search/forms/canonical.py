@@ -1,4 +1,4 @@
-"""The one form of a function: simplified until nothing changes."""
+"""The canonical form of a function, which is simplified until it no longer changes."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from atlas.learning.terms.names import Function
 
 MAX_PASSES = 20
 MAX_NODES = 1_500
-"""Size of the code that is put into its form. Longer code takes long."""
+"""Largest size of code that is made canonical. Longer code would take too long."""
 
 _RULES = (*blocks.RULES, *loops.RULES)
 
 
 def form_of(function: Function, imports: Sequence[ast.stmt] = ()) -> list[ast.stmt]:
-    """Return the body of a function in its form, empty if it is too long or nested too deeply.
+    """Return the canonical body of a function. Empty if it is too long or nested too deeply.
 
     Args:
-        imports: Statements before it that import what it uses.
+        imports: Import statements before the function, for the names that it uses.
     """
     n_nodes = sum(1 for statement in function.body for _ in ast.walk(statement))
     if n_nodes > MAX_NODES or is_nested_deeply(function.body):
@@ -56,7 +56,7 @@ def _without_return(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 class _Blocks(ast.NodeTransformer):
-    """The rules, applied to every block from its end, inner blocks first, each once a place."""
+    """The rules, applied to every block, inner blocks first, from its last statement to its first."""
 
     def __init__(self, counts: Counter[str]) -> None:
         self._counts = counts

@@ -1,4 +1,4 @@
-"""Comprehensions in one form: over elements where positions are not needed, and one inside the other made one."""
+"""Canonical comprehensions: over elements instead of indices if possible, and nested ones fused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from atlas.learning.search.forms.nodes import Comprehension, is_same_code, load,
 
 
 def without_enumerate(node: Comprehension) -> Comprehension:
-    """Return a comprehension over the positions of what it enumerates: `x` becomes `xs[i]`."""
+    """Return a comprehension over `enumerate` as one over indices: `x` becomes `xs[i]`."""
     match node.generators:
         case [
             ast.comprehension(
@@ -43,7 +43,7 @@ def indexed_items(iterated: ast.expr) -> ast.expr | None:
 
 
 def read_elements(node: ast.AST, items: ast.expr, position: str) -> ast.AST | None:
-    """Return a copy that reads a position's element under the position's name, or None if it reads more of it."""
+    """Return a copy that reads the element instead of the index, or None if the index has other uses."""
     reader = _ElementReader(items, position)
     changed = reader.visit(copy.deepcopy(node))
     return changed if reads(changed, position) == reader.n else None
@@ -64,7 +64,7 @@ class _ElementReader(ast.NodeTransformer):
 
 
 def over_elements(node: Comprehension) -> Comprehension:
-    """Return a comprehension that goes over elements where it only goes over positions to take them."""
+    """Return a comprehension over elements instead of indices that are only used to select them."""
     for number, generator in enumerate(node.generators):
         items = indexed_items(generator.iter)
         if items is None or not isinstance(generator.target, ast.Name):
@@ -79,7 +79,7 @@ def over_elements(node: Comprehension) -> Comprehension:
 
 
 def fuse(node: Comprehension) -> Comprehension:
-    """Return a comprehension over what an inner one goes over, whose value it takes in place."""
+    """Return a comprehension over a nested comprehension as a single one."""
     for number, generator in enumerate(node.generators):
         inner = generator.iter
         if not isinstance(inner, ast.ListComp | ast.GeneratorExp) or not isinstance(generator.target, ast.Name):
@@ -124,6 +124,6 @@ def _generator_over(name: str, items: ast.expr, *tests: ast.expr) -> ast.compreh
 
 
 def _free_name(*nodes: ast.AST) -> str:
-    """Return a name that none of the trees has."""
+    """Return a name that occurs in none of the trees."""
     used = {node.id for tree in nodes for node in ast.walk(tree) if isinstance(node, ast.Name)}
     return next(name for name in (f"each_{number}" for number in range(len(used) + 1)) if name not in used)

@@ -1,4 +1,4 @@
-"""Expressions in one form: comparisons point one way, and one of several equal ways to write a value is taken."""
+"""Canonical expressions, for example with comparisons in one direction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.
 
 
 def simplify(statement: ast.stmt) -> ast.stmt:
-    """Return a statement whose expressions have one form, inner ones first."""
+    """Return a statement with canonical expressions. Inner expressions are simplified first."""
     changed: ast.stmt = _Simplifier().visit(statement)
     return changed
 
@@ -117,7 +117,7 @@ class _Simplifier(ast.NodeTransformer):
 
 
 def _turn(node: ast.Compare) -> ast.Compare:
-    """Return a comparison with `<` for `>`, and a literal behind what is compared with it."""
+    """Return a comparison with `<` for `>`, and with a literal on the right."""
     operator = type(node.ops[0])
     right = node.comparators[0]
     if operator in _TURNED:
@@ -128,7 +128,7 @@ def _turn(node: ast.Compare) -> ast.Compare:
 
 
 def _simplify_test(test: ast.expr) -> ast.expr:
-    """Return a test without a `bool` that it does not need, and a remainder that is tested as a comparison."""
+    """Return a test without a needless `bool`, and with the truth of a remainder as a comparison."""
     match test:
         case ast.Call(func=ast.Name(id="bool"), args=[inner], keywords=[]):
             return _simplify_test(inner)
@@ -142,7 +142,7 @@ def _conjuncts(test: ast.expr) -> list[ast.expr]:
 
 
 def _simplify_choice(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr:
-    """Return `body if test else other`, as a test alone where both or one of them are True or False."""
+    """Return `body if test else other`, simplified if one or both of the values are True or False."""
     as_test = _as_test(test, body, other)
     if as_test is not None:
         return as_test
@@ -158,7 +158,7 @@ def _simplify_choice(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.exp
 
 
 def _as_test(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr | None:
-    """Return a choice between True, False and tests as one test, None if it chooses between other values."""
+    """Return a choice between booleans as one test, or None if a value may not be a boolean."""
     if text(body) == text(other):
         return body
     ends = [value.value if isinstance(value, ast.Constant) else None for value in (body, other)]

@@ -1,4 +1,4 @@
-"""Imported names in one form: `module.name`, however they were imported."""
+"""Canonical imported names: `module.name`, for every form of import."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from atlas.learning.search.forms.nodes import load, substitute
 
 _USUAL = {"np": "numpy", "pd": "pandas"}
-"""Names that modules are usually imported by, where the import is not to be seen."""
+"""Usual aliases of modules, for code without its import statements."""
 
 
 def by_module(body: list[ast.stmt], imports: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Return statements that name what is imported as `module.name`."""
+    """Return statements with imported names written as `module.name`."""
     names = {short: _dotted(module) for short, module in _USUAL.items()}
     for node in (node for statement in (*imports, *body) for node in ast.walk(statement)):
         match node:

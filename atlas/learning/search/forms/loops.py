@@ -24,7 +24,7 @@ class PeeledLoop:
 
 
 def peel(loop: ast.stmt) -> PeeledLoop | None:
-    """Return a loop as generators, or None if more than one statement is in it, or it may end early."""
+    """Return a loop as generators, or None if it contains several statements or may end early."""
     generators: list[ast.comprehension] = []
     inner = loop
     while True:
@@ -60,7 +60,7 @@ def _quantified(generators: list[ast.comprehension], early: bool) -> ast.expr:
 
 
 def use_next(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Write a loop that returns the first of what it looks for as `next`."""
+    """Write a loop that returns the first match as `next`."""
     match block:
         case [ast.For() as loop, ast.Return(value=default)]:
             peeled_loop = peel(loop)
@@ -73,7 +73,7 @@ def use_next(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | No
 
 
 def use_comprehension(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Write a loop that fills an empty collection, or adds up, as one expression."""
+    """Write a loop that fills an empty collection, or computes a sum, as one expression."""
     match block:
         case [ast.Assign(targets=[ast.Name(id=name)], value=start), *rest]:
             position = next((n for n, statement in enumerate(rest) if reads(statement, name)), None)
@@ -146,7 +146,7 @@ def use_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | Non
 
 
 def _total(generators: list[ast.comprehension], value: ast.expr) -> ast.expr | None:
-    """Return the sum of numbers over generators, None if they may be anything."""
+    """Return the sum of a value over generators, or None if it may not be a number."""
     match value:
         case ast.Constant(value=int() | float()):
             return call("sum", ast.GeneratorExp(value, generators))
@@ -168,7 +168,7 @@ def merge_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | N
 
 
 def without_positions(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Put elements in place of indices that only select them, in loops, and indices in place of `enumerate`."""
+    """Replace indices in loops that only select elements by the elements, and `enumerate` by indices."""
     match block:
         case [ast.For(target=ast.Name(id=position), iter=iterated, body=body, orelse=other), *rest]:
             items = indexed_items(iterated)
@@ -207,7 +207,7 @@ def over_range(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | 
 
 
 def _counting_up(name: str, start: ast.expr, loop: ast.stmt) -> ast.For | None:
-    """Return a `while` as a `for`, or None if it changes its variable other than by adding one at its end."""
+    """Return a `while` as a `for`, or None if it changes its variable other than by a final `+= 1`."""
     match loop:
         case ast.While(
             test=ast.Compare(left=ast.Name(id=tested), ops=[ast.Lt() | ast.LtE() as operator], comparators=[stop]),
@@ -228,7 +228,7 @@ def _may_skip(block: Sequence[ast.stmt]) -> bool:
 
 
 def without_continue(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Put what `continue` skips under the opposite of its test, and leave out one that skips nothing."""
+    """Replace `continue` by the negated test around the skipped statements, and drop a final one."""
     match block:
         case [ast.For() | ast.While() as loop, *rest]:
             for position, statement in enumerate(loop.body[:-1]):
@@ -241,7 +241,7 @@ def without_continue(block: list[ast.stmt], counts: Counter[str]) -> list[ast.st
 
 
 def after_else(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Put what is behind a loop's `else` after the loop, if nothing breaks it."""
+    """Move the body of a loop's `else` after the loop, if the loop has no `break`."""
     match block:
         case [ast.For(orelse=[_, *_] as other) | ast.While(orelse=[_, *_] as other) as loop, *rest]:
             if not any(isinstance(node, ast.Break) for statement in loop.body for node in ast.walk(statement)):
