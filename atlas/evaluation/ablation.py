@@ -39,7 +39,7 @@ class AblationRow:
     name: str
     memories: tuple[str, ...]
     hit_1: Estimate | None
-    """Share of the attempts at a task tried before for which a memory's first hit is of that task.
+    """Share of the repeated attempts for which some memory's first hit is from the same task.
 
     None if no task was tried twice.
     """
@@ -48,7 +48,7 @@ class AblationRow:
     """The same share for the first `K` hits of a memory."""
 
     chance_1: float
-    """`hit_1` if each memory returned its records in random order. With several memories, one hit suffices.
+    """Expected `hit_1` if each memory returned its records in random order. With several memories, one hit suffices.
 
     0 if no task was tried twice.
     """
@@ -56,9 +56,9 @@ class AblationRow:
     chance_k: float
 
     agreement: Estimate | None
-    """Mean share of the retrieved outcomes that agree with how the attempt then ended.
+    """Mean share of the retrieved outcomes that equal the attempt's own outcome.
 
-    None if there is no retrieved record. Strategies come only from successes, so they are not counted.
+    None if no outcome was retrieved. Strategies come only from successes, so they are not counted.
     """
 
     n_foretold: int
@@ -68,10 +68,10 @@ class AblationRow:
     """The same share among all earlier attempts, as the baseline."""
 
     tokens: Estimate
-    """Tokens of the prompt's block."""
+    """Number of tokens of the context block."""
 
     n_shown: int
-    """Number of attempts for which the block was not empty."""
+    """Number of attempts with a context block that is not empty."""
 
     n_held: Mapping[str, int]
     """Number of records in each memory at the end."""
@@ -85,21 +85,21 @@ class Ablation:
     """The embedding model."""
 
     counted_with: str
-    """Name of the tokenizer that counted."""
+    """Name of the tokenizer."""
 
     n_attempts: int
     n_tasks: int
     n_repeated: int
-    """Number of attempts at a task that was tried before."""
+    """Number of attempts at a task with an earlier attempt."""
 
     n_verbatim: int
-    """Number of repeated tasks with identical text, which do not test meaning."""
+    """Number of repeated attempts with identical text, which do not test the search by meaning."""
 
     success_rate: float | None
     """Share of successes among the known outcomes, or None if all are unknown."""
 
     is_timed: bool
-    """True if all attempts have a time. Otherwise they were replayed in the order of the input."""
+    """True if all attempts have a time. If not, they were replayed in the order of the input."""
 
     budget_tokens: int
     k: int
@@ -118,16 +118,16 @@ def ablate(
     limit: int | None = None,
     on_progress: Progress | None = None,
 ) -> Ablation:
-    """Replay attempts, each into one memory system a configuration, in temporary stores.
+    """Replay attempts into one temporary memory system for each configuration.
 
     Args:
         trajectories: The attempts.
         embedder: Embedding model of all stores.
         configurations: Names in `CONFIGURATIONS`.
         settings: Settings of the stores. Their directory is ignored.
-        budget_tokens: Most tokens of the prompt's block.
+        budget_tokens: Largest number of tokens of the context block.
         seed: Seed of the intervals.
-        limit: Number of attempts to replay, first in time. By default all.
+        limit: Number of attempts to replay, the earliest ones. By default all.
         on_progress: Called after each attempt of each configuration.
 
     Raises:

@@ -16,11 +16,11 @@ K1, B = 1.2, 0.75
 
 
 class PlainBM25:
-    """A retriever that ranks texts by the words that they share with the query, without stemming or stop words.
+    """A BM25 retriever without stemming and stop words.
 
     Source:
-        Robertson & Zaragoza, Foundations and Trends in Information Retrieval 2009; inverse document frequency as in
-        Lucene, where a word of most texts still counts a little.
+        Robertson & Zaragoza, Foundations and Trends in Information Retrieval 2009. The inverse document frequency is
+        Lucene's, which is positive for every word.
     """
 
     name = "plain BM25"
@@ -40,7 +40,7 @@ class PlainBM25:
         self._postings = {word: np.array(pairs, np.int64) for word, pairs in postings.items()}
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
-        """Return the texts that share a word with the query, highest value first, ties in their given order."""
+        """Return the texts that share a word with the query, highest score first, ties in the given order."""
         values = self._values(text)
         order = (self._ids[position] for position in np.argsort(-values, kind="stable") if values[position] > 0)
         return Ranking(tuple(record_id for record_id in order if record_id not in without)[:depth])

@@ -1,4 +1,4 @@
-"""Evaluation of context blocks: how often a relevant record is in a block of a budget."""
+"""Evaluation of context blocks: the share of blocks with a relevant record, by budget."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ COUNTS_KEPT = 10_000
 """Size of the cache of token counts."""
 
 HitsFor = Callable[[str, Collection[str], int], Sequence[Hit[Experience]]]
-"""From a query, the records that are taken out for it, and a number of hits, as an agent gets them."""
+"""Function of a query, the ids to exclude and a number of hits, which returns the hits that an agent gets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockResult:
-    """Context blocks for the queries of one task, made of experiences alone."""
+    """Figures of the context blocks for the queries of one task. They contain experiences only."""
 
     task: str
     budget_tokens: int
     n_queries: int
     in_block: Estimate
-    """Share of the queries with a right record in the block, in full or as its gist, or with exactly the same text."""
+    """Share of the queries with a relevant record, or one with the same text, in the block, in full or as its gist."""
 
     in_full: Estimate
-    """Share of the queries with a right record in full."""
+    """Share of the queries with a relevant record in full."""
 
     until_full: Estimate
-    """Share of the queries with a right record in full if hits are taken by rank until one does not fit."""
+    """Share of the queries with a relevant record in full if hits are added by rank until one does not fit."""
 
     difference: Estimate
-    """Mean over the queries of the first − the last."""
+    """Mean difference `in_block` − `until_full` over the queries."""
 
 
 def evaluate_blocks(
@@ -57,13 +57,13 @@ def evaluate_blocks(
     seed: int,
     on_progress: Progress | None = None,
 ) -> tuple[BlockResult, ...]:
-    """Build the block of each query of one half, within each of `BUDGETS`.
+    """Evaluate the block of each query of one half, for each of `BUDGETS`.
 
     Args:
         texts: The description of each record, by its id.
         id_field: The field that identifies an experience in judgements.
-        counter: Of tokens.
-        seed: Of the intervals.
+        counter: Counts tokens.
+        seed: Seed of the intervals.
         on_progress: Called after each query.
     """
     queries = answerable_queries(task, texts, half)
@@ -108,7 +108,7 @@ def _values(
 
 
 def ids_until_full(hits: Sequence[Hit[Experience]], counter: TokenCounter, budget: int) -> list[str]:
-    """Return the hits of a block that is filled by rank with full texts, until one does not fit."""
+    """Return the ids of the hits in a block that is filled with full texts by rank, until one does not fit."""
     section = SECTIONS[MEMORY]
     left = budget - counter.count("\n".join([BEGIN, PREAMBLE, "", section.heading, END]))
     ids = list[str]()

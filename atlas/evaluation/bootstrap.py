@@ -10,7 +10,7 @@ import numpy as np
 
 T = TypeVar("T")
 Half = Literal["dev", "test", "both"]
-"""The development half, the test half, or all."""
+"""The development half, the test half, or both."""
 
 SPLIT_SEED = 4
 """Seed of the split. Do not change it, or tuned parameters would be tested on their development tasks."""
@@ -23,7 +23,7 @@ def is_test(group: str, seed: int = SPLIT_SEED) -> bool:
 
 
 def is_in(half: Half, group: str) -> bool:
-    """Return whether a task's queries belong to a half."""
+    """Return whether a task belongs to a half."""
     return half == "both" or is_test(group) == (half == "test")
 
 

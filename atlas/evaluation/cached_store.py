@@ -17,7 +17,7 @@ from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.records import Context
 
 FEW = overfetch(1)
-"""Maximum number of candidates of a cached query, to limit memory."""
+"""Largest number of candidates of a cached query, which bounds memory use."""
 
 
 class CachedStore(LedgerCollection):
@@ -60,14 +60,14 @@ class CachedStore(LedgerCollection):
         return _with_comparison(*self._candidates[key], compared)
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """Return the records found, in the order of `ids`."""
+        """Return the existing records, in the order of `ids`."""
         missing = [record_id for record_id in ids if record_id not in self._rows]
         self._rows.update({row["id"]: row for row in (super().get(missing) if missing else [])})
         return [self._rows[record_id] for record_id in ids if record_id in self._rows]
 
 
 def _with_comparison(candidates: Candidates, near: Values, compared: Worth | None) -> Candidates:
-    """Return candidates with the similarities of those whose word pieces are compared.
+    """Return candidates with the similarities by word pieces.
 
     Args:
         near: Similarities of all of them where all are compared.

@@ -22,7 +22,7 @@ SHIPPED = "many subjects"
 TOGETHER = "all of these"
 
 BySource = Mapping[str, Mapping[str, str]]
-"""The group of each query, by where it comes from and its text."""
+"""The group of each query, by its source and text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,17 +31,17 @@ class ForeignResult:
 
     asked_in: str
     source: str
-    """The corpus of the queries, `NONSENSE`, `SHIPPED` with ATLAS, or `TOGETHER` for all."""
+    """The name of the queries' corpus, `NONSENSE`, `SHIPPED` (queries that ATLAS ships) or `TOGETHER` (all)."""
 
     n_queries: int
     told_something: Mapping[str, Estimate]
-    """False positive rate over the queries, by the name of each row with a threshold."""
+    """False positive rate over the queries, by row name, for rows with a threshold."""
 
 
 def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half) -> BySource:
     """Return the queries of a half that are foreign to a corpus: nonsense, and queries of other corpora.
 
-    Corpora that share a query have the same origin, such as a log and a part of it, and are not foreign to each other.
+    Corpora that share a query, such as a log and a part of it, are not foreign to each other.
     """
     own_queries = _queries(corpus)
     by_source = {NONSENSE: {text: text for text in corpus.nonsense if is_in(half, text)}}
@@ -59,7 +59,7 @@ def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half
 def shipped(half: Half) -> BySource:
     """Return the queries of a half that ATLAS ships, without those used for calibration.
 
-    They cover so many subjects that few are relevant to a store.
+    They cover so many subjects that few of them are relevant to a particular store.
     """
     return {SHIPPED: {text: text for text in evaluation_queries() if is_in(half, text)}}
 

@@ -29,7 +29,7 @@ from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Progress
 
 LEAST = 20
-"""Experiences below which nothing is measured in the background: the figures would mean little."""
+"""Smallest number of experiences for a measurement in the background. For fewer, the figures mean little."""
 
 NICENESS = 19
 
@@ -58,14 +58,14 @@ class EvaluationFile(ArtefactFile[OwnEvaluation]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationJob(MemoryJob):
-    """A trial of all ways to search a store, profiles included, on its own attempts, saved as an `EvaluationFile`."""
+    """A measurement of all ways to search a store, including profiles, on its own attempts, saved in a file."""
 
     seed: int = 0
     is_background: bool = False
-    """True if nobody waits for it, so that whatever else runs on the machine goes first."""
+    """True for a job with the lowest scheduling priority."""
 
     def file(self) -> EvaluationFile:
-        """Return the file that the measurement is kept in."""
+        """Return the file of the measurement."""
         return EvaluationFile(Path(self.out), COLLECTION)
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> OwnEvaluation:
@@ -81,7 +81,7 @@ def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) ->
     """Return the evaluation of a store on its own records.
 
     Raises:
-        NotFound: There is no data to compare with.
+        NotFound: The store has no data to evaluate on.
     """
 
     def watch(what: str) -> Progress:
@@ -103,7 +103,7 @@ def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) ->
 
 
 def usable_profiles(memory: MemorySystem) -> dict[str, dict[str, float]]:
-    """Return the weights of each profile that can be used, by its name."""
+    """Return the weights of each valid profile, by name."""
     every = memory.storage.profiles.all()
     return {profile.name: asdict(profile.weights) for profile in every if not profile.problem}
 
@@ -112,15 +112,15 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
     """The latest measurement of a store, made by the worker."""
 
     _n_at_begin: int | None = None
-    """Number of experiences when it began by itself last. A measurement that failed or was cancelled is not repeated
-    before the store has grown again."""
+    """Number of experiences at the last start in the background. A failed or cancelled measurement is repeated only
+    after the store has grown."""
 
     def ask(self) -> None:
         """Ask the worker for a measurement."""
         self._submit(EvaluationJob(**self._place))
 
     def keep_up(self) -> None:
-        """Let the worker measure in the background, if so much has changed that the settings want it."""
+        """Start a measurement in the background, if the store has changed as much as the settings require."""
         growth, n = self.memory.storage.settings.evaluate_growth, self.memory.experience.count()
         if not growth or self.memory.storage.read_only or n < LEAST:
             return
@@ -135,7 +135,7 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
         return status is not None and status.state in ("queued", "running")
 
     def _has_outgrown(self, growth: float, n: int) -> bool:
-        """Return whether the store was never measured, or this share of it has been added or changed since."""
+        """Return whether the store was never measured, or this share of its records has changed since."""
         latest, collection = self.current(), self.memory.experience.collection_name
         if latest is None or latest.ledger_id != self.memory.storage.ledger.position(collection).ledger_id:
             return True

@@ -13,14 +13,14 @@ ONLY_WRONG = "your queries with only wrong hits"
 
 
 def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> RetrievalTask | None:
-    """Return the task to find the hits judged right, or None without such judgements.
+    """Return the task of finding the hits judged right, or None without such judgements.
 
-    A query whose right hits are no longer in the store is left out.
+    Queries whose right hits are no longer in the store are left out.
 
     Args:
         judgements: Judgements of all memories.
-        collection: The one whose records are searched.
-        ids: The records that searches find there.
+        collection: Name of the searched collection.
+        ids: Ids of the searchable records in it.
     """
     by_text = _findable(judgements, collection, ids)
     right = {
@@ -37,9 +37,9 @@ def judged_queries(judgements: Sequence[Judgement], collection: str, ids: Collec
 
 
 def judged_wrong(judgements: Sequence[Judgement], collection: str, ids: Collection[str]) -> Mapping[str, str]:
-    """Return the queries whose hits were all judged wrong, each with itself as its group. They should have no hits.
+    """Return the queries whose hits were all judged wrong, each as its own group. A search should return no hits.
 
-    Args: as of `judged_queries`.
+    The arguments are those of `judged_queries`.
     """
     judgements_by_query = by_query([judgement for judgement in judgements if judgement.collection == collection])
     by_text = _findable(judgements, collection, ids)

@@ -56,7 +56,7 @@ class OutcomeRow:
     """Number of attempts without a hit of known outcome, predicted by the base rate."""
 
     differences: Mapping[str, OutcomeDifference] = field(default_factory=dict)
-    """Differences from each row that it is compared with: mean over the same attempts of its value − that one's."""
+    """Mean difference (this row − the other) over the same attempts, by the name of the other row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,13 +82,13 @@ class OutcomeAgreement:
 
 
 def leave_one_out(attempts: Sequence[Attempt], *, half: Half, seed: int, limit: int = MAX_QUERIES) -> RetrievalTask:
-    """Return a task whose queries are the attempts at tasks tried more than once, each to find the others at its task.
+    """Return a task whose queries are the attempts at repeated tasks. The other attempts at the task are relevant.
 
     Args:
         attempts: All attempts of the store.
-        half: The tasks to draw from.
-        seed: Seed of the draw, if there are more than `limit`.
-        limit: Most queries.
+        half: The tasks to sample from.
+        seed: Seed of the sample.
+        limit: Largest number of queries.
     """
     by_task: dict[str, list[str]] = defaultdict(list)
     for attempt in attempts:
@@ -118,16 +118,16 @@ def outcome_agreement(
     limit: int = MAX_QUERIES,
     on_progress: Progress | None = None,
 ) -> OutcomeAgreement | None:
-    """Predict each attempt's outcome from the other attempts found for its task.
+    """Predict each attempt's outcome from those of the hits for its task.
 
     None if no outcome is known.
 
     Args:
         attempts: All attempts of the store.
         retrievers: The rows of the report.
-        half: The tasks to draw from.
-        seed: Seed of the draw, and of the intervals.
-        limit: Most attempts.
+        half: The tasks to sample from.
+        seed: Seed of the sample and of the intervals.
+        limit: Largest number of attempts.
         on_progress: Called after each retriever.
     """
     outcomes = {attempt.id: attempt.success for attempt in attempts if attempt.success is not None}
@@ -153,7 +153,7 @@ class _Prediction:
     name: str
     against: Sequence[str]
     values: Values
-    """A row an attempt: 1 for a right prediction, and the squared distance."""
+    """One row for each attempt, with the accuracy (0, ½ or 1) and the squared error."""
 
     n_guessed: int
 
@@ -190,7 +190,7 @@ def _difference(values: Values, groups: Sequence[str], seed: int) -> OutcomeDiff
 
 
 def _share(retriever: Retriever, attempt: Attempt, outcomes: Mapping[str, bool]) -> float | None:
-    """Return the share of successes among the outcomes of what is found for an attempt's task."""
+    """Return the share of successes among the known outcomes of the hits for an attempt's task."""
     ranking = retriever.rank(attempt.text, frozenset({attempt.id}), LOOKED_AT)
     outcomes_found = [outcomes[record_id] for record_id in ranking.ids if record_id in outcomes]
     return sum(outcomes_found) / len(outcomes_found) if outcomes_found else None

@@ -1,4 +1,4 @@
-"""Retrieval tasks with known answers, and the measures of each way to retrieve on them."""
+"""Retrieval tasks with judgements, and the measurement of retrievers on them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from atlas.protocols.infra import Progress
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedQuery:
-    """A query, and the records that should come first."""
+    """A query with the grades of relevant records."""
 
     text: str
     grades: Mapping[str, int]
-    """Grade by record id, as in `atlas.evaluation.metrics`. A record that does not exist has 0."""
+    """Grade by record id, as in `atlas.evaluation.metrics`. Missing records have grade 0."""
 
     group: str
-    """The task that it is about, which decides its half and is the unit of resampling."""
+    """The task of the query, which determines its half and is the unit of resampling."""
 
     without: frozenset[str] = frozenset()
     """Records excluded for this query, such as its own attempt."""
@@ -82,7 +82,7 @@ class Retriever(Protocol):
 
     @property
     def about(self) -> str:
-        """One sentence on how it ranks, and what was tuned for it on what."""
+        """One sentence on how it ranks, and which parameters were tuned on which data."""
         ...
 
     @property
@@ -109,7 +109,7 @@ class RowResult:
     """Estimates by metric."""
 
     differences: Mapping[str, Mapping[str, Estimate]]
-    """Differences from each compared row, by metric: mean over the same queries of its value − that one's."""
+    """Mean difference (this row − the other) over the same queries, by name of the other row and by metric."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,16 +129,16 @@ class TaskResult:
     """Number of tasks that the queries are about."""
 
     share_verbatim: float
-    """Share of the queries that equal the description of a relevant record, and so do not test it."""
+    """Share of the queries that equal the description of a relevant record, and so are trivial."""
 
     word_overlap: float
-    """Mean share of a query's words that the nearest of the relevant descriptions has too."""
+    """Mean share of a query's words in the relevant description with the largest overlap."""
 
     chance: Mapping[str, float]
-    """Mean of each metric under a random order, exact."""
+    """Exact mean of each metric under a random order."""
 
     rows: tuple[RowResult, ...]
-    """Empty if no query is of this half."""
+    """Empty if this half has no queries."""
 
 
 def evaluate(
@@ -150,18 +150,18 @@ def evaluate(
     seed: int,
     on_progress: Progress | None = None,
 ) -> TaskResult:
-    """Ask every retriever every query of one half.
+    """Run every query of one half on every retriever.
 
     Args:
         task: The queries and judgements.
         texts: The description of each record, by its id.
         retrievers: The rows of the report.
-        half: The queries to ask.
+        half: The half to evaluate.
         seed: Seed of the intervals.
-        on_progress: Called after each question.
+        on_progress: Called after each query.
 
     Raises:
-        InvalidInput: A retriever ranked a record twice, or one that was taken out.
+        InvalidInput: A retriever ranked a record twice, or an excluded one.
     """
     n_queries = sum(is_in(half, query.group) for query in task.queries)
     answerable = answerable_queries(task, texts, half)
@@ -182,9 +182,9 @@ def evaluate(
 
 
 def answerable_queries(task: RetrievalTask, texts: Mapping[str, str], half: Half) -> list[JudgedQuery]:
-    """Return the queries of a half to which a record is relevant.
+    """Return the queries of a half that have a relevant record.
 
-    Args: as of `evaluate`.
+    The arguments are those of `evaluate`.
     """
     return [query for query in task.queries if is_in(half, query.group) and relevant_ids(query, texts)]
 
@@ -202,11 +202,11 @@ class _RetrieverRun:
     name: str
     against: Sequence[str]
     values: Values
-    """A row a query, a column a metric."""
+    """Shape (queries, metrics)."""
 
 
 class _QueryCounter:
-    """A counter of questions for a progress bar."""
+    """A counter of finished queries for a progress bar."""
 
     def __init__(self, total: int, on_progress: Progress | None) -> None:
         self._total, self._done, self._on_progress = total, 0, on_progress

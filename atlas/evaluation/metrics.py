@@ -23,17 +23,17 @@ class JudgedRanking:
     """A ranking of one query's records with their grades."""
 
     found: tuple[int, ...]
-    """Grade of each record that was retrieved, the best ranked first."""
+    """Grades of the retrieved records, by rank."""
 
     grades: tuple[int, ...]
-    """Grades above 0 of all records that could have been retrieved, in any order."""
+    """Grades above 0 of all searchable records, in any order."""
 
     n_records: int
-    """Records that could have been retrieved."""
+    """Number of searchable records."""
 
     @property
     def n_relevant(self) -> int:
-        """Records that clearly help, retrieved or not."""
+        """Number of relevant records, including those that were not retrieved."""
         return sum(map(is_relevant, self.grades))
 
 
@@ -43,12 +43,12 @@ def is_relevant(grade: int) -> bool:
 
 
 def hit(ranking: JudgedRanking, k: int) -> float:
-    """Return 1 if one of the first k is relevant, else 0."""
+    """Return 1 if one of the first k records is relevant, else 0."""
     return float(any(map(is_relevant, ranking.found[:k])))
 
 
 def recall(ranking: JudgedRanking, k: int) -> float:
-    """Return the share of the relevant records among the first k, at most k / n for n of them."""
+    """Return the share of relevant records that are among the first k."""
     return sum(map(is_relevant, ranking.found[:k])) / max(ranking.n_relevant, 1)
 
 
@@ -59,7 +59,7 @@ def reciprocal_rank(ranking: JudgedRanking) -> float:
 
 
 def ndcg(ranking: JudgedRanking, k: int) -> float:
-    """Return the gain of the first k, discounted by rank, as a share of the best possible order of all judged records.
+    """Return the discounted cumulative gain of the first k records, divided by that of the ideal order.
 
     The gain is the grade itself and the discount log2(1 + rank), as in trec_eval and scikit-learn.
 
@@ -76,20 +76,20 @@ def found_nothing(ranking: JudgedRanking) -> float:
 
 
 def expected_hit(ranking: JudgedRanking, k: int) -> float:
-    """Return `hit` under a random order: 1 − the chance to draw k records, none of them relevant."""
+    """Return the expected `hit` under a random order: 1 − the probability that none of k records is relevant."""
     n, n_relevant = ranking.n_records, ranking.n_relevant
     return 1.0 - math.comb(n - n_relevant, min(k, n)) / math.comb(n, min(k, n))
 
 
 def expected_recall(ranking: JudgedRanking, k: int) -> float:
-    """Return `recall` under a random order: each record is among the first k with the same chance."""
+    """Return the expected `recall` under a random order: each record is equally likely to be among the first k."""
     return min(k, ranking.n_records) / ranking.n_records if ranking.n_relevant else 0.0
 
 
 def expected_reciprocal_rank(ranking: JudgedRanking) -> float:
-    """Return `reciprocal_rank` under a random order.
+    """Return the expected `reciprocal_rank` under a random order.
 
-    That is the sum over ranks of 1 / rank times the chance that the first relevant record is there.
+    It is the sum over ranks of 1 / rank times the probability that the first relevant record has that rank.
     """
     n, n_relevant, expected, none_before = ranking.n_records, ranking.n_relevant, 0.0, 1.0
     for rank in range(1, min(DEPTH, n) + 1):
@@ -100,7 +100,7 @@ def expected_reciprocal_rank(ranking: JudgedRanking) -> float:
 
 
 def expected_ndcg(ranking: JudgedRanking, k: int) -> float:
-    """Return `ndcg` under a random order: the mean gain at every rank."""
+    """Return the expected `ndcg` under a random order: the mean gain at every rank."""
     mean = sum(ranking.grades) / max(ranking.n_records, 1)
     ideal = _discounted(sorted(ranking.grades, reverse=True)[:k])
     return _discounted([mean] * min(k, ranking.n_records)) / ideal if ideal else 0.0
@@ -111,10 +111,10 @@ class Metric:
     """One column of a report."""
 
     measure: Callable[[JudgedRanking], float]
-    """Its value, in [0, 1]."""
+    """Function that computes the metric, in [0, 1]."""
 
     expect: Callable[[JudgedRanking], float]
-    """Its mean over all orders of the records."""
+    """Function that computes its mean over all orders of the records."""
 
 
 FOUND_NOTHING = "found nothing"
@@ -126,7 +126,7 @@ METRICS: Mapping[str, Metric] = {
     "nDCG@10": Metric(partial(ndcg, k=DEPTH), partial(expected_ndcg, k=DEPTH)),
     FOUND_NOTHING: Metric(found_nothing, lambda ranking: 0.0),
 }
-"""Metrics of the report by name, in its order."""
+"""Metrics of the report by name, in the order of its columns."""
 
 
 def _discounted(gains: Sequence[float]) -> float:

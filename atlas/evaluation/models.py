@@ -43,7 +43,7 @@ class ModelCost:
     """Median time to embed a query."""
 
     search_ms: float = 0.0
-    """Median time of `retrieve` once the query is embedded."""
+    """Median time of `retrieve`, without embedding the query."""
 
     model_mb: float = 0.0
     """Size of its files on this machine, in MB of 1,000,000 bytes. 0 for a remote model."""
@@ -89,8 +89,8 @@ def compare_models(
     """Evaluate several models on copies of a store in temporary stores.
 
     Args:
-        models: Names. The store's own comes first, whether it is among them or not.
-        embedder_of: Gives a model by its name.
+        models: Names of models. The store's own model is always included, and is first.
+        embedder_of: Returns the embedder of a model name.
         settings: Settings of the stores. Their directories are ignored.
 
     Raises:
@@ -142,7 +142,7 @@ def _fill(
     opened: ExitStack,
     on_progress: Callable[[int, int], None],
 ) -> tuple[MemorySystem, float]:
-    """Return a temporary memory with the same experiences, embedded by a model, and how long that took, in seconds."""
+    """Return a temporary memory with the same experiences, embedded by a model, and the time in seconds."""
     directory = opened.enter_context(tempfile.TemporaryDirectory(prefix="atlas-models-"))
     exact = replace(settings, store=Path(directory), read_only=False, exact_max_rows=sys.maxsize)
     memory_copy = opened.enter_context(open_memory(directory, embedder=embedder, settings=exact))

@@ -22,11 +22,11 @@ from atlas.protocols.infra import WholeEmbedder
 
 MEMORIES = ("experience", "concepts", "strategies")
 K = 5
-"""Number of hits of each memory that count: as many as `query` returns."""
+"""Number of hits of each memory that count, the default of `query`."""
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 Sources = dict[str, dict[str, set[str]]]
-"""Trajectories that each record comes from, by memory and record."""
+"""Ids of the trajectories that each record comes from, by memory and record."""
 
 PACE = timedelta(minutes=1)
 """Time between attempts whose own times are unknown."""
@@ -34,11 +34,11 @@ PACE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayedAttempt:
-    """Hits for one attempt, before it was stored."""
+    """The hits for one attempt's task, before the attempt was stored."""
 
     trajectory: Trajectory
     rank: int | None
-    """Best rank, in any memory's hits, of a record from the same task, from 1, or None if there is none."""
+    """Best rank, counted from 1, of a record from the same task in any memory. None without such a record."""
 
     seen: frozenset[str]
     """Ids of the trajectories that the hits come from."""
@@ -56,7 +56,7 @@ class ReplayedAttempt:
     """Contents of each memory as an unordered ranking, to compute chance levels."""
 
     is_verbatim: bool
-    """True if one of those has the same text for its task."""
+    """True if an earlier attempt at the same task has the same text."""
 
     base_rate: float | None
     """Share of successes among all earlier attempts, or None if no outcome was known."""
@@ -71,14 +71,14 @@ class ReplayClock:
     at: datetime = EPOCH
 
     def now(self) -> datetime:
-        """Return the instant of the attempt that is replayed."""
+        """Return the time of the attempt that is being replayed."""
         return self.at
 
 
 def in_time(trajectories: Sequence[Trajectory]) -> tuple[list[list[Trajectory]], bool]:
-    """Return attempts in the order in which they were made, grouped by instant, and whether that order is known.
+    """Return attempts grouped by time, in order of time, and whether all times are known.
 
-    If any has no time, all keep their order, ungrouped.
+    If a time is missing, the attempts keep their order, each in its own group.
     """
     if not all(trajectory.timestamp for trajectory in trajectories):
         return [[trajectory] for trajectory in trajectories], False
@@ -155,7 +155,7 @@ def _unordered(is_same: Sequence[bool]) -> JudgedRanking:
 
 
 def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
-    """Return, by memory, the trajectories that each hit comes from, in order of the hits."""
+    """Return the source trajectories of each hit, by memory, in the order of the hits."""
     return [
         [(hit.item.trajectory_id,) for hit in result.experience_hits],
         [hit.item.found_in for hit in result.concept_hits],
@@ -167,7 +167,7 @@ def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
 def scratch_memory(
     memories: frozenset[str], embedder: WholeEmbedder, settings: Settings
 ) -> Iterator[tuple[MemorySystem, ReplayClock]]:
-    """Yield a memory system with these memories alone, over a temporary store, and its clock."""
+    """Yield a memory system with only these memories, over a temporary store, and its clock."""
     exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize)
     clock = ReplayClock()
     with (

@@ -59,7 +59,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnEvaluation:
-    """The result of evaluating a store on itself, and the state that it was in."""
+    """The result of evaluating a store on itself, and the store's state at that time."""
 
     report: Report
     measured_at: str
@@ -70,13 +70,13 @@ class OwnEvaluation:
 
     ledger_id: str
     profiles: Mapping[str, Mapping[str, float]]
-    """Weights of each profile that could be used, by its name."""
+    """Weights of each valid profile, by name."""
 
     in_use: str
-    """The profile that searches used."""
+    """Name of the active profile."""
 
     judged: str = ""
-    """The state of the judgements, as `JudgementBook.state` gives it."""
+    """The state of the judgements, from `JudgementBook.state`."""
 
 
 def as_json(report: Report) -> str:

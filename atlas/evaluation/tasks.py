@@ -38,7 +38,7 @@ THIS_STORE = "this store"
 
 
 Search = Callable[[str, int], Sequence[Experience]]
-"""From a query and a number of records."""
+"""Function of a query and a number of records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Row:
 
     name: str
     about: str
-    """One sentence on how it ranks, and what was tuned for it on what."""
+    """One sentence on how it ranks, and which parameters were tuned on which data."""
 
     search: Search
 
@@ -72,7 +72,7 @@ class AgentRow:
     experience: ChromaExperienceMemory
 
     id_field: str
-    """As in `Row`."""
+    """See `Row.id_field`."""
 
     name = AGENT
     about = f"what `retrieve` gives an agent: {FUSED}, less what the memory hides as irrelevant"
@@ -101,7 +101,7 @@ def _blocks(
     seed: int,
     watch: Watch,
 ) -> list[BlockResult]:
-    """Return the context blocks of what an agent gets, where that is one of the rows."""
+    """Evaluate the context blocks of the row `AGENT`. Empty if it is not among the rows."""
     return [
         result
         for row in rows
@@ -217,7 +217,7 @@ RRF_DEPTH = 100
 
 
 def fuse(*searches: Search) -> Search:
-    """Return several searches joined by reciprocal rank fusion, the usual baseline.
+    """Return the reciprocal rank fusion of several searches, the usual baseline.
 
     Source:
         Cormack, Clarke & Büttcher, SIGIR 2009.
@@ -237,7 +237,7 @@ def fuse(*searches: Search) -> Search:
 
 
 Rows = Callable[[MemorySystem, str], Sequence[Retriever]]
-"""Function that makes the rows of a report, as `rows_of` does. Give another one to compare settings."""
+"""Function that returns the rows of a report, such as `rows_of`. Pass another one to compare settings."""
 
 
 def by_words(experience: ChromaExperienceMemory) -> Search:
@@ -264,12 +264,12 @@ def evaluate_corpora(
 
     Args:
         corpora: The attempts and the tasks on them.
-        embedder: For all stores.
+        embedder: Embedding model of all stores.
         settings: Settings of the stores. Their directory is ignored.
-        half: The tasks to draw from.
+        half: The half of the tasks to evaluate.
         seed: Seed of the intervals.
-        watch: Called with what begins, for a progress bar.
-        rows_of: Makes the rows of the report.
+        watch: Called with the name of each step, for a progress bar.
+        rows_of: Returns the rows of the report.
     """
     remembering = CachedEmbedder(embedder)
     results: list[TaskResult] = []
@@ -304,7 +304,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     No record is written or counted as retrieved.
 
     Raises:
-        NotFound: No task was tried twice, no outcome is known and no query was judged: a measurement is impossible.
+        NotFound: No task was tried twice, no outcome is known and no query was judged.
     """
     attempts = read_attempts(memory)
     rows = rows_of(_with_caches(memory), "id")
@@ -360,7 +360,7 @@ def _with_caches(memory: MemorySystem) -> MemorySystem:
 
 
 def read_attempts(memory: MemorySystem) -> list[Attempt]:
-    """Return the fields that evaluating needs of every experience that searches find, as they were stored."""
+    """Return the fields that an evaluation needs of every searchable experience, in order of storage."""
     return [
         Attempt(
             id=row["id"],

@@ -1,4 +1,4 @@
-"""Attempts at the same task: those that give its id, and those of equal tasks."""
+"""Groups of attempts at the same task, by task id or by equal text."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from atlas.storage.store import Store
 
 BATCH = 500
 WHOLE = 1 << 30
-"""More characters than a text has."""
+"""Larger than the length of any string."""
 
 Asked = tuple[str, tuple[str, ...]]
 """Domain and significant words of a task."""
 
 
 def same_tasks(store: Store, collection: str, ids: Sequence[str]) -> list[list[int]]:
-    """Return the places of the attempts at each task that has several, in their order.
+    """Return the positions of the attempts at each task with several attempts, in order.
 
-    Two attempts are at the same task if they give the same task id, or if domain, context and text ask for the same.
+    Two attempts are at the same task if they have the same task id, or equal domain, context and significant words.
     """
     with store.reading():
         task_ids = store.ledger.columns.column(collection, "task_id")
@@ -40,7 +40,7 @@ def same_tasks(store: Store, collection: str, ids: Sequence[str]) -> list[list[i
 
 
 def solution_digests(store: Store, collection: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return a digest of the solution and the actions of each attempt, by its id.
+    """Return a digest of the solution and the actions of each attempt, by id.
 
     Two attempts that differ in white space alone have the same digest. An unreadable attempt equals no other.
     """
@@ -85,7 +85,7 @@ def _text(record_id: str, metadata: Mapping[str, object], read: Callable[[Experi
 
 
 def _places(keys: Iterator[Hashable] | Sequence[Hashable]) -> list[list[int]]:
-    """Return the places of each key that has several. None is not a key."""
+    """Return the positions of each key that occurs several times. None is not a key."""
     places: defaultdict[Hashable, list[int]] = defaultdict(list)
     for place, key in enumerate(keys):
         if key is not None:
@@ -94,7 +94,7 @@ def _places(keys: Iterator[Hashable] | Sequence[Hashable]) -> list[list[int]]:
 
 
 def _join(n: int, groups: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Merge overlapping groups, and return the places of each merged group."""
+    """Merge overlapping groups, and return the positions of each merged group."""
     parents = list(range(n))
 
     def first(place: int) -> int:

@@ -11,10 +11,10 @@ from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 
 ReadColumn = Callable[[str], Mapping[str, Any]]
-"""Gives the values of a metadata key by id."""
+"""Function that returns the values of a metadata key, by record id."""
 
 MAX_CHANGED = 5_000
-"""Changed records up to which they are read one by one. Of more, the whole column is quicker."""
+"""Largest number of changed records that are read one by one. For more, reading the whole column is faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ class LiveColumns:
     def read(self, key: str) -> Mapping[str, Any]:
         """Return a column.
 
-        That of marks or usage is read whole each time: changes of it have no revision of records.
+        A column of marks or usage is always read as a whole, because it has no revision of records.
         """
         if key.startswith(("marks.", "usage.")):
             return self.memory.experience.column(key)
         with self._lock:
-            now = self.memory.storage.ledger.position(COLLECTION)  # first: what comes meanwhile is read again
+            now = self.memory.storage.ledger.position(COLLECTION)  # before reading: later changes are read again
             cached = self._cached.get(key)
             if cached is None or cached.ledger_id != now.ledger_id:
                 values: Mapping[str, Any] = self.memory.experience.column(key)

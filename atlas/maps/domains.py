@@ -1,4 +1,4 @@
-"""Domains: the groups that emerge on a map, and which of them are the same as before."""
+"""Domains: clusters of records on a map, and their matching with the domains of an earlier map."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from atlas.maps.knn import nearest_neighbours
 from atlas.maps.projection import N_NEIGHBOURS, Coordinates, placing_weights
 
 UNCLUSTERED = -1
-"""The label of records that belong to no domain."""
+"""Label of records outside all domains."""
 
 SEED = 42
 MAX_FITTED = 20_000
-"""Points beyond which a sample is grouped and the rest is assigned to its groups."""
+"""Largest number of points that are clustered directly. Of more, a sample is clustered and the rest assigned."""
 
 MIN_SAMPLES = 3
-"""Points that must be near for a place to be dense. Fewer leave less unclustered, more resist stray points."""
+"""`min_samples` of HDBSCAN. Lower values leave fewer points unclustered, higher ones are robust to outliers."""
 
 TOO_LARGE = 0.6
-"""Largest share of all points in a domain. A larger group is split into the groups within it."""
+"""Largest share of all points in a domain. A larger cluster is split."""
 
 SAME_FROM = 0.2
-"""Overlap (Jaccard) from which a domain is taken for an earlier one."""
+"""Smallest overlap (Jaccard) at which a domain is identified with an earlier one."""
 
 Labels = npt.NDArray[np.int32]
 Strengths = npt.NDArray[np.float32]
@@ -36,30 +36,30 @@ Strengths = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Which group each point belongs to."""
+    """The cluster of each point."""
 
     labels: Labels
     """Shape (n,): numbered from 0, largest first. `UNCLUSTERED` outside of all domains."""
 
     strengths: Strengths
-    """Shape (n,): how firmly it belongs to its group, in [0, 1]."""
+    """Shape (n,): strength of membership, in [0, 1]."""
 
 
 def default_min_size(n: int) -> int:
-    """Return the smallest domain that a memory of n records should show: 10 of 300, 39 of 5,000, 174 of 100,000."""
+    """Return the default size of the smallest domain: 10 for 300 records, 39 for 5,000, 174 for 100,000."""
     return max(5, round(0.55 * math.sqrt(n)))
 
 
 def find_domains(coordinates: Coordinates, min_size: int = 0) -> Clusters:
-    """Return groups of points that lie together, as HDBSCAN finds them.
+    """Return the HDBSCAN clusters of points.
 
     Args:
         coordinates: Shape (n, 2).
-        min_size: Fewest points of a group; 0 takes `default_min_size`.
+        min_size: Smallest number of points of a cluster. 0 for `default_min_size`.
     """
     n = len(coordinates)
     min_size = max(2, min_size or default_min_size(n))
-    if n < 2 * min_size:  # fewer than two groups could be told apart
+    if n < 2 * min_size:  # too few points for two clusters
         return Clusters(np.full(n, UNCLUSTERED, np.int32), np.zeros(n, np.float32))
     if n <= MAX_FITTED:
         return _largest_first(_hdbscan(coordinates, min_size))
@@ -88,7 +88,7 @@ def _selected(coordinates: Coordinates, min_size: int, method: str) -> Clusters:
 
 
 def _assigned(coordinates: Coordinates, sample: Coordinates, fitted: Clusters) -> Clusters:
-    """Return every point in the group of the nearest point of the sample."""
+    """Return all points, each in the cluster of its nearest point in the sample."""
     with extra("map", "the map"):
         from scipy.spatial import cKDTree
 
@@ -103,7 +103,7 @@ def _largest_first(clusters: Clusters) -> Clusters:
 
 
 def renumber(labels: Labels, numbers: Mapping[int, int]) -> Labels:
-    """Return labels with other numbers. Those that are not named become `UNCLUSTERED`."""
+    """Return labels with new numbers. Labels without a new number become `UNCLUSTERED`."""
     renumbered_labels = np.full(len(labels), UNCLUSTERED, np.int32)
     for old, new in numbers.items():
         renumbered_labels[labels == old] = new
@@ -111,11 +111,11 @@ def renumber(labels: Labels, numbers: Mapping[int, int]) -> Labels:
 
 
 def match_domains(old: Labels, new: Labels) -> dict[int, int]:
-    """Return a number for each new domain: that of the old domain it overlaps most, or an unused one.
+    """Return a number for each new domain: that of the matching old domain, or an unused one.
 
     Args:
-        old: Labels of the records that both maps show.
-        new: Labels of the same records, in the same order, or of more records after them.
+        old: Labels of the records on both maps.
+        new: Labels of the same records in the same order, possibly followed by those of more records.
 
     Source:
         The assignment with the greatest sum of Jaccard overlaps (Kuhn, 1955).
@@ -139,7 +139,7 @@ def match_domains(old: Labels, new: Labels) -> dict[int, int]:
 
 
 def labels_nearby(newcomers: Vectors, old: Vectors, labels: Labels, strengths: Strengths) -> tuple[Labels, Strengths]:
-    """Return the label that most of each newcomer's neighbours have, by weight, and how firmly they have it."""
+    """Return the weighted majority label of the neighbours of each new record, and its strength."""
     nearest = nearest_neighbours(newcomers, N_NEIGHBOURS, among=old)
     weights = placing_weights(nearest)
     nearby = np.full(len(newcomers), UNCLUSTERED, np.int32)

@@ -13,15 +13,15 @@ from atlas.core.types import Vectors
 from atlas.maps.snapshot import EmbeddedRecords, among
 
 THRESHOLD = 0.97
-"""Cosine from which two records count as near-duplicates."""
+"""Smallest cosine of two near-duplicates."""
 
 KEPT_DIRECTIONS = 64
-"""Directions that are compared first. What they cannot rule out is compared whole."""
+"""Number of directions that are compared first. Pairs that they do not exclude are compared in full."""
 
 BLOCK = 2_048
 REPORT_EVERY = 1_000
 MAX_PAIRS = 256
-"""Near-duplicates of one vector that are looked at. A larger clump comes out as several groups."""
+"""Largest number of near-duplicates that are read for one vector. A larger cluster is returned as several groups."""
 
 ROUNDING = 1e-5
 
@@ -31,31 +31,31 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicateGroup:
-    """Records each of which is a near-duplicate of every other."""
+    """Records that are pairwise near-duplicates."""
 
     ids: tuple[str, ...]
-    """The one that most are near to comes first, then the nearest to it."""
+    """The record with the most near-duplicates first, then the others by similarity to it."""
 
     similarity_min: float
-    """Smallest similarity of two records of the group. At least the threshold, at most 1."""
+    """Smallest similarity of two records of the group, between the threshold and 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicates:
-    """The groups of near-duplicates of a collection, as they were found."""
+    """The groups of near-duplicates of a collection, with the state in which they were found."""
 
     groups: tuple[DuplicateGroup, ...]
     """Largest first."""
 
     threshold: float
     revision: int
-    """The store's revision that they were found at."""
+    """Revision of the store at which they were found."""
 
     ledger_id: str = ""
     """Id of the ledger that they were read from, which a restore changes. Empty if unknown."""
 
     digests: Mapping[str, str] = field(default_factory=dict)
-    """Of the solution and the actions of each attempt, by its id. Attempts without one are taken for different."""
+    """Digest of the solution and the actions of each attempt, by id. Attempts without a digest count as different."""
 
 
 def duplicate_attempts(
@@ -64,14 +64,13 @@ def duplicate_attempts(
     threshold: float = THRESHOLD,
     on_progress: Progress | None = None,
 ) -> tuple[DuplicateGroup, ...]:
-    """Return the near-duplicates among the attempts at each task. Largest group first.
+    """Return the near-duplicates among the attempts at each task, largest group first.
 
-    Texts that differ in one number or name lie as near to each other as paraphrases do, so a vector alone is
-    not enough.
+    Vectors alone do not suffice, because texts that differ in one number or name are as similar as paraphrases.
 
     Args:
         embedded: The attempts.
-        tasks: The rows of the attempts at each task, no row in two of them.
+        tasks: The rows of the attempts at each task. They are disjoint.
         threshold: See `near_duplicates`.
         on_progress: Called with the number of tasks done, and their total.
     """
@@ -86,10 +85,10 @@ def duplicate_attempts(
 def near_duplicates(
     embedded: EmbeddedRecords, threshold: float = THRESHOLD, on_progress: Progress | None = None
 ) -> tuple[DuplicateGroup, ...]:
-    """Return groups of at least two records, any two of which are at least as similar as the threshold. Largest first.
+    """Return groups of records whose pairwise similarity reaches the threshold, largest first.
 
-    Complete linkage, greedy: the record with the most near-duplicates gathers those that are near to all it gathered
-    before, then the next one. Exact over the vectors.
+    Greedy complete linkage: starting from the record with the most near-duplicates, a record joins a group if it is
+    similar to all members. Similarities are exact.
 
     Args:
         embedded: The experiences to search.
@@ -119,10 +118,10 @@ def _largest_first(groups: Sequence[DuplicateGroup]) -> tuple[DuplicateGroup, ..
 
 
 def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | None = None) -> Rows:
-    """Return the pairs of rows that are at least so similar, shape (n_pairs, 2), the lower row first.
+    """Return the pairs of rows whose similarity reaches the threshold, shape (n_pairs, 2), the lower row first.
 
-    The similarity along a few directions plus the product of what is left of either vector is never less than the
-    whole similarity (Cauchy-Schwarz), so only pairs above the threshold by that bound are compared whole.
+    By Cauchy-Schwarz, the similarity along a few directions plus the product of the lengths of the residuals is an
+    upper bound. Only pairs whose bound reaches the threshold are compared in full.
     """
     n, blocks = len(vectors), [np.zeros((0, 2), np.int64)]
     short, n_found = _reduce(vectors), np.zeros(len(vectors), np.int64)
@@ -144,9 +143,9 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
 
 
 def _thin_out(near: npt.NDArray[np.bool_], rows: Vectors, candidates: Vectors, threshold: float) -> None:
-    """Cut rows with more than `MAX_PAIRS` candidates to the first that pass the threshold.
+    """Limit each row to its first `MAX_PAIRS` candidates above the threshold.
 
-    The first rather than the nearest, so that the rows of a clump do not all choose the same few.
+    They are the first, not the nearest, so that the rows of a dense cluster do not all have the same few.
     """
     crowded = np.flatnonzero(np.count_nonzero(near, axis=1) > MAX_PAIRS)
     if len(crowded):
@@ -155,9 +154,9 @@ def _thin_out(near: npt.NDArray[np.bool_], rows: Vectors, candidates: Vectors, t
 
 
 def _reduce(vectors: Vectors) -> Vectors:
-    """Return the vectors along the directions that hold most of them, and the length of what is left.
+    """Return the projections of the vectors on their principal directions, and the lengths of the residuals.
 
-    One block of them is compared whole in less time than it takes to find those directions.
+    For a single block, a full comparison is faster.
     """
     if vectors.shape[1] <= KEPT_DIRECTIONS or len(vectors) <= BLOCK:
         return vectors
@@ -175,7 +174,7 @@ def _confirmed(vectors: Vectors, pairs: Rows, threshold: float) -> Rows:
 
 
 def _gather(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple[int, ...], float]]:
-    """Return groups of rows any two of which are similar, and the lowest similarity in each."""
+    """Return groups of pairwise similar rows, with the lowest similarity in each."""
     ends, others_of = pairs.ravel(), pairs[:, ::-1].ravel()
     degrees = np.bincount(ends, minlength=len(vectors))
     near = np.split(others_of[np.argsort(ends, kind="stable")], np.cumsum(degrees)[:-1])
@@ -193,7 +192,7 @@ def _gather(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple
 
 
 def _around(vectors: Vectors, rows: list[int], threshold: float) -> tuple[tuple[int, ...], float]:
-    """Return a group of the first row and the rows that are similar to all its members, nearest first."""
+    """Return a group of the first row and of rows that are similar to all members, nearest first."""
     similarities = vectors @ vectors.T
     members = [0]
     allowed = similarities[0] >= threshold
@@ -206,7 +205,7 @@ def _around(vectors: Vectors, rows: list[int], threshold: float) -> tuple[tuple[
 
 
 def _distinct(vectors: Vectors) -> tuple[Vectors, Rows]:
-    """Return the vectors without repetitions, in order, and which of them each one is."""
+    """Return the distinct vectors in order, and the index of each vector among them."""
     places: dict[bytes, int] = {}
     inverse = np.array([places.setdefault(row.tobytes(), len(places)) for row in vectors], np.int64)
     first = np.zeros(len(places), np.int64)

@@ -11,11 +11,11 @@ from atlas.core.statistics import SuccessRate
 G = TypeVar("G", bound=Hashable)
 
 MIN_KNOWN = 5
-"""Smallest number of known outcomes for a statement about a group."""
+"""Smallest number of known outcomes at which a group is judged."""
 
 
 def rates_by_group(groups: Mapping[str, G], outcomes: Mapping[str, str]) -> dict[G, SuccessRate]:
-    """Return how the attempts of each group went. Those in no group are left out.
+    """Return the success rate of each group. Attempts without a group are left out.
 
     Args:
         groups: The group of each record, by id.
@@ -29,9 +29,9 @@ def rates_by_group(groups: Mapping[str, G], outcomes: Mapping[str, str]) -> dict
 
 
 def worst_first(rates: Mapping[G, SuccessRate]) -> tuple[G, ...]:
-    """Return groups that surely do badly first: by the upper end of the interval of their rate.
+    """Return groups by the upper bound of the interval of their success rate, lowest first.
 
-    Unknown ones last.
+    Groups without a known outcome are last.
     """
 
     def place(group: G) -> tuple[float, int]:
@@ -42,7 +42,7 @@ def worst_first(rates: Mapping[G, SuccessRate]) -> tuple[G, ...]:
 
 
 def is_failing(rate: SuccessRate, overall: SuccessRate) -> bool:
-    """Return whether a group is clearly worse than all records: their rate lies above the group's 95 % interval."""
+    """Return whether the overall rate is above the group's 95 % interval."""
     interval = rate.interval
     if interval is None or overall.share is None or rate.n_known < MIN_KNOWN:
         return False

@@ -34,7 +34,7 @@ def nearest_neighbours(
 
     Args:
         vectors: Rows of unit length.
-        k: Number of neighbours. All of them, if there are fewer.
+        k: Number of neighbours. If there are fewer, all are returned.
         among: Rows of unit length.
         on_progress: Called with the number of vectors done, and their total.
     """
@@ -52,7 +52,7 @@ def nearest_neighbours(
 
 
 def _nearest(rows: Vectors, pool: Vectors, k: int, own_start: int | None) -> tuple[npt.NDArray[np.int32], Similarities]:
-    """Return the k nearest of a block of rows, without the rows themselves, which start at `own_start` in the pool."""
+    """Return the k nearest of a block of rows, excluding each row itself. The rows start at `own_start` in the pool."""
     best = np.full((len(rows), k), -2.0, np.float32)
     index = np.zeros((len(rows), k), np.int32)
     for start in range(0, len(pool), COLUMNS):
@@ -71,7 +71,7 @@ def _leave_out_itself(block: Similarities, offset: int) -> None:
 
 
 def _merge(best: Similarities, index: npt.NDArray[np.int32], block: Similarities, start: int) -> None:
-    """Merge the better similarities of a block into the best. Most rows have few, so only these are sorted."""
+    """Merge a block into the best similarities. Only the few values of each row that improve on them are sorted."""
     k = best.shape[1]
     better = block > best.min(axis=1, keepdims=True)
     wide = max(k, int(better.sum(axis=1).max(initial=0)))
@@ -87,7 +87,7 @@ def _merge(best: Similarities, index: npt.NDArray[np.int32], block: Similarities
 
 
 def _pack(block: Similarities, selected: npt.NDArray[np.bool_]) -> tuple[Similarities, npt.NDArray[np.int32]]:
-    """Return the chosen values of each row, moved to its beginning, and their columns. The rest is −2."""
+    """Return the selected values of each row, moved to the start of the row and padded with −2, and their columns."""
     rows, columns = np.divmod(np.flatnonzero(selected), block.shape[1])
     counts = selected.sum(axis=1)
     place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)

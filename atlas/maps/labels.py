@@ -1,4 +1,4 @@
-"""Names that were given to domains. They stand in a file of the store, or in a ledger on a server: no cache."""
+"""Names that were given to domains. They are user data in a file of the store or in a server's ledger, not a cache."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from atlas.storage.store import Store
 FILE = NAMES
 LONGEST = 80
 MEMBERS_KEPT = 400
-"""Ids that a named domain is known by, spread over it."""
+"""Number of member ids that identify a named domain, spread over it."""
 
 SAME_FROM = 0.3
 """Smallest estimated overlap (Jaccard) at which a domain keeps the name of an earlier one."""
@@ -28,27 +28,27 @@ SAME_FROM = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedDomain:
-    """A name, and the records that it was given for."""
+    """A name, and the records of the domain when it was given."""
 
     name: str
     members: tuple[str, ...]
     """Ids of at most `MEMBERS_KEPT` of them."""
 
     n: int
-    """How many there were."""
+    """Number of records of the domain."""
 
     by: str = ""
     """The language model that suggested it, with the version of its prompt. Empty if a person gave it."""
 
 
 class DomainNames:
-    """The names of one collection's domains. A name follows most of its records from map to map."""
+    """The names of one collection's domains. On a new map, a name belongs to the domain with most of its records."""
 
     def __init__(self, directory: Path, collection: str, text: NamesText | None = None) -> None:
         """Read and write the names of a collection's domains.
 
         Args:
-            text: Place of the names. None for a file of the store's directory.
+            text: Storage of the names. None for a file in the store's directory.
         """
         self.path = directory / FILE
         self._text = text or NamesFile(directory)
@@ -56,7 +56,7 @@ class DomainNames:
 
     @classmethod
     def of(cls, store: Store, collection: str) -> DomainNames:
-        """Return the names that every process and server of a store shows."""
+        """Return the names that all processes and servers of a store share."""
         return cls(store.path, collection, names_text(store))
 
     def state(self) -> str:
@@ -64,7 +64,7 @@ class DomainNames:
         return self._text.state()
 
     def load(self) -> tuple[NamedDomain, ...]:
-        """Return the readable names in the order in which they were given."""
+        """Return the names that can be decoded, in the order in which they were given."""
         try:
             every = json.loads(self._text.read() or b"{}")
             return _parse_entries(every[self._collection])[0]
@@ -72,7 +72,7 @@ class DomainNames:
             return ()
 
     def apply(self, memory_map: MemoryMap) -> MemoryMap:
-        """Return the map with the names that were given."""
+        """Return the map with these names."""
         named = self.load()
         name_of = {number: named[place] for number, place in _matches(memory_map, named).items()}
         domains = (
@@ -107,7 +107,7 @@ class DomainNames:
         Args:
             memory_map: The map with the domains.
             names: A name by the domain's number.
-            by: The model.
+            by: Name of the model.
 
         Raises:
             StoreUnavailable: The file cannot be written.
@@ -144,7 +144,7 @@ class DomainNames:
         self._text.change(rewrite)
 
     def _every(self, text: bytes | None) -> dict[str, Any]:
-        """Return the names in a text, by collection. Nothing if it is damaged, after putting that aside."""
+        """Return the names in a file's text, by collection. A damaged file is moved aside, and the result is empty."""
         if text is None:
             return {}
         try:
@@ -168,7 +168,7 @@ def _named(domain: Domain, name: NamedDomain) -> Domain:
 
 
 def _parse_entries(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[Any]]:
-    """Return the decoded entries, and the undecodable ones unchanged: a later version may have written them."""
+    """Return the decoded entries, and the others unchanged, since a later version may have written them."""
     named, unreadable = [], []
     for entry in entries:
         try:
@@ -186,7 +186,7 @@ def _parse_entries(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], lis
 
 
 def _matches(memory_map: MemoryMap, named: Sequence[NamedDomain]) -> dict[int, int]:
-    """Return the place among the names of each domain that has one."""
+    """Return the index of each domain's name. Domains without a name are left out."""
     with extra("map", "the map"):
         from scipy.optimize import linear_sum_assignment
 
@@ -203,7 +203,7 @@ def _matches(memory_map: MemoryMap, named: Sequence[NamedDomain]) -> dict[int, i
 
 
 def _overlap(named: NamedDomain, domain: Domain, labels: dict[str, int]) -> float:
-    """Return how much a domain is the one that was named, judged by those of its kept members that are still there."""
+    """Return the estimated overlap of a domain with the named one, from the stored members that still exist."""
     live = [labels[record_id] for record_id in named.members if record_id in labels]
     if not live:
         return 0.0

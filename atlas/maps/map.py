@@ -1,4 +1,4 @@
-"""The map of a memory: where each record lies, which domain it belongs to, and what made the map."""
+"""The map of a memory: the position and domain of each record, and the settings of the map."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ from atlas.maps.projection import Coordinates as Coordinates
 from atlas.maps.snapshot import EmbeddedRecords
 
 OnProgress = Callable[[int, int, str], None]
-"""Called with how much is done, of how much, and what is being done."""
+"""Callback for the amount done, the total and the name of the step."""
 
 _Rows = npt.NDArray[np.int64]
 
 SAME_NAME_FROM = 0.5
-"""Share of an earlier domain's members that must still be together for it to keep its name."""
+"""Smallest share of an earlier domain's members in one domain at which its name is kept."""
 
 DATED = " · "
-"""Separator in generated names of earlier versions. A domain with such a name is named again."""
+"""Separator in generated names of earlier versions, which are generated again."""
 
 TYPICAL = 5
 JUDGED_OF_A_PREVIEW = 100
-"""Points that a preview's trustworthiness is taken from: somebody waits for it."""
+"""Number of points for a preview's trustworthiness. It is small, because a user waits for the result."""
 
 REFIT_FROM = 0.1
-"""Share of placed records from which a map should be fitted again."""
+"""Share of placed records from which a map should be refitted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapRecipe:
-    """All that made a map, so that the same can be made again."""
+    """Settings and versions that reproduce a map."""
 
     model: str
     """The embedding model of the vectors."""
@@ -72,54 +72,54 @@ class MapRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
-    """A group of records that lie together."""
+    """A cluster of records on a map."""
 
     number: int
-    """Its label. The same from map to map as long as its members are mostly the same."""
+    """Its label. It is stable between maps as long as most members are the same."""
 
     name: str
-    """Phrase for what its tasks are about, or the name that a person or a language model gave."""
+    """Phrase for the subject of its tasks, or the name that a person or a language model gave."""
 
     is_named_by_person: bool
     terms: tuple[str, ...]
     n: int
     centre: tuple[float, float]
-    """Where its label stands."""
+    """Position of its label."""
 
     typical: tuple[str, ...]
-    """Ids of the records nearest to its middle, at most five."""
+    """Ids of the records nearest to its centre, at most five."""
 
     suggested_by: str = ""
-    """The language model that suggested its name. Empty if there is none."""
+    """The language model that suggested its name. Empty for other names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryMap:
-    """Where each record of a collection lies, and its domain."""
+    """The position and domain of each record of a collection."""
 
     ids: tuple[str, ...]
     coordinates: Coordinates
     is_placed: npt.NDArray[np.bool_]
-    """Shape (n,): placed by its neighbours since the map was fitted."""
+    """Shape (n,): True for records that were placed by their neighbours after the fit."""
 
     labels: npt.NDArray[np.int32]
     """Shape (n,): the number of its domain, or `UNCLUSTERED`."""
 
     strengths: npt.NDArray[np.float32]
-    """Shape (n,): how firmly it belongs to its domain, in [0, 1]."""
+    """Shape (n,): strength of membership in the domain, in [0, 1]."""
 
     domains: tuple[Domain, ...]
     """Largest first."""
 
     recipe: MapRecipe
     trustworthiness: float
-    """At 15 neighbours, in [0, 1]. Of a sample if there are many."""
+    """For 15 neighbours, in [0, 1]. Estimated from a sample if there are many records."""
 
     revision: int
-    """The store's revision that it shows."""
+    """Revision of the store that the map shows."""
 
     ledger_id: str = ""
-    """The ledger that it was read from. Another one after a restore. Empty if that is not known."""
+    """Id of the ledger, which a restore changes. Empty if unknown."""
 
     @property
     def is_sketch(self) -> bool:
@@ -128,21 +128,21 @@ class MemoryMap:
 
     @property
     def share_placed(self) -> float:
-        """Share of the records that were placed since the map was fitted, in [0, 1]."""
+        """Share of the records that were placed after the fit, in [0, 1]."""
         return float(self.is_placed.mean()) if len(self.ids) else 0.0
 
     @property
     def needs_refit(self) -> bool:
-        """True where so much was placed that the map should be fitted again."""
+        """True if so many records were placed that the map should be refitted."""
         return self.share_placed > REFIT_FROM
 
     @property
     def share_unclustered(self) -> float:
-        """Share of the records that belong to no domain, in [0, 1]."""
+        """Share of the records outside all domains, in [0, 1]."""
         return float((self.labels == UNCLUSTERED).mean()) if len(self.ids) else 0.0
 
     def domain(self, number: int) -> Domain | None:
-        """Return the domain of this number. None if it is unknown."""
+        """Return the domain with this number, or None."""
         return next((domain for domain in self.domains if domain.number == number), None)
 
     def members(self, number: int) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ class MemoryMap:
 
 
 def preview(embedded: EmbeddedRecords) -> MemoryMap:
-    """Return a map by PCA, without domains: what can be shown at once, also of a large memory."""
+    """Return a map by PCA without domains, which is fast even for a large memory."""
     n, coordinates = len(embedded.ids), pca(embedded.vectors)
     return MemoryMap(
         ids=embedded.ids,
@@ -181,10 +181,10 @@ def make_map(
     Args:
         embedded: The experiences to show.
         engine: `pca`, `umap` or `umap-learn`.
-        min_domain_size: Fewest records of a domain; 0 takes what suits the number of records.
+        min_domain_size: Smallest number of records of a domain. 0 for a default by the number of records.
         previous: An earlier map; the new one is turned onto it, and its domains keep their numbers and names.
         seed: Equal seeds give equal maps.
-        on_progress: Called now and then.
+        on_progress: Called from time to time.
 
     Raises:
         InvalidInput: There is no such engine.
@@ -220,12 +220,12 @@ def make_map(
 
 
 def regroup(memory_map: MemoryMap, embedded: EmbeddedRecords, min_domain_size: int) -> MemoryMap:
-    """Return the same map with domains of another smallest size. Those that stay keep their numbers and names.
+    """Return the same map, clustered with another smallest size of domains. Matching domains keep numbers and names.
 
     Args:
         memory_map: The map to cluster again.
         embedded: The same records, or more of them.
-        min_domain_size: Fewest records of a domain; 0 takes what suits the number of records.
+        min_domain_size: Smallest number of records of a domain. 0 for a default by the number of records.
     """
     current = extend(memory_map, embedded)
     recipe = _recipe(embedded, current.recipe.engine, current.recipe.seed, min_domain_size)
@@ -233,12 +233,12 @@ def regroup(memory_map: MemoryMap, embedded: EmbeddedRecords, min_domain_size: i
 
 
 def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap | None = None) -> MemoryMap:
-    """Return the map after the store has changed: newcomers placed, the rest if it was, what is gone left out.
+    """Return the map after changes to the store. New records are placed, and deleted ones are removed.
 
     Args:
         memory_map: A map of an earlier state.
-        embedded: All that is to be shown now.
-        fitted: The map as it was fitted; what had gone and comes back returns to where it was on it.
+        embedded: The current records.
+        fitted: The map as it was fitted. Restored records return to their positions on it.
     """
     kept_rows, old_rows, new = _overlap(memory_map.ids, embedded.ids)
     if not len(new) and len(kept_rows) == len(memory_map.ids):
@@ -271,9 +271,9 @@ def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap |
 
 
 def _overlap(map_ids: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows | slice, _Rows]:
-    """Return rows of a map that stay, the same ones' rows among the ids, and the ids' rows that the map lacks."""
+    """Return the rows of common records in the map and among the ids, and the rows of ids that the map lacks."""
     n = len(map_ids)
-    if tuple(ids[:n]) == tuple(map_ids):  # only newcomers: the usual case, which should cost little however large it is
+    if tuple(ids[:n]) == tuple(map_ids):  # the usual case, new records only, should be cheap for a map of any size
         return np.arange(n), slice(0, n), np.arange(n, len(ids))
     kept_rows, old = _shared(map_ids, ids)
     return kept_rows, old, np.setdiff1d(np.arange(len(ids)), old)
@@ -281,7 +281,7 @@ def _overlap(map_ids: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows |
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Where newcomers are put, and in which domain."""
+    """Positions and domains of new records."""
 
     coordinates: Coordinates
     is_placed: npt.NDArray[np.bool_]
@@ -289,7 +289,7 @@ class _Places:
     strengths: Strengths
 
     def put_back(self, ids: Sequence[str], fitted: MemoryMap) -> None:
-        """Put records of the fitted map back at their places: undoing a prune restores the map too."""
+        """Return records of the fitted map to their positions, so that undoing a prune restores the map."""
         back, were = _shared(ids, fitted.ids)
         for ours, theirs in (
             (self.coordinates, fitted.coordinates),
@@ -301,7 +301,7 @@ class _Places:
 
 
 def _near(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept_rows: _Rows) -> _Places:
-    """Return newcomers placed amid their neighbours among the kept rows of a map, whose vectors are `old`."""
+    """Return new records, placed by their neighbours among the kept rows of a map, whose vectors are `old`."""
     labels, strengths = labels_nearby(newcomers, old, memory_map.labels[kept_rows], memory_map.strengths[kept_rows])
     coordinates = place(newcomers, old, memory_map.coordinates[kept_rows])
     return _Places(coordinates, np.ones(len(newcomers), np.bool_), labels, strengths)
@@ -325,7 +325,7 @@ def _group(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, previous
 
 
 def _keep_names(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tuple[Labels, dict[int, Domain]]:
-    """Return labels with the numbers that an earlier map gave, and the domains that keep their names too."""
+    """Return labels with the numbers of an earlier map, and the domains that keep their names."""
     now, before = _shared(ids, previous.ids)
     new_rows = np.setdiff1d(np.arange(len(ids)), now)
     numbers = match_domains(previous.labels[before], labels[np.concatenate([now, new_rows])])
@@ -340,7 +340,7 @@ def _keep_names(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tupl
 
 
 def _shared(ids: Sequence[str], other_ids: Sequence[str]) -> tuple[_Rows, _Rows]:
-    """Return the rows of the records that two lists have in common, in either, in the order of the first."""
+    """Return the rows of the common records in each of two lists, in the order of the first."""
     if len(ids) < len(other_ids):
         rows = {record_id: row for row, record_id in enumerate(ids)}
         pairs = sorted((rows[record_id], row) for row, record_id in enumerate(other_ids) if record_id in rows)
@@ -364,7 +364,7 @@ def _unmeasured(number: int, name: str, terms: tuple[str, ...]) -> Domain:
 
 
 def _domains(memory_map: MemoryMap, vectors: Vectors, rows: _Rows, named: Mapping[int, Domain]) -> list[Domain]:
-    """Return the domains that have members, measured again. `rows` are those of the map's records among the vectors."""
+    """Return the domains with members, measured again. `rows` are the rows of the map's records in the vectors."""
     measured = []
     for number, domain in named.items():
         members = np.flatnonzero(memory_map.labels == number)

@@ -1,4 +1,4 @@
-"""From vectors to the plane: PCA at once, UMAP for good, newcomers by their neighbours, and how true a map is."""
+"""Projection of vectors to the plane: PCA, UMAP, placing of new records, and trustworthiness."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ Coordinates = npt.NDArray[np.float32]
 Progress = Callable[[int, int], None]
 
 ENGINES = ("pca", "umap", "umap-learn")
-"""`umap` is ours, in numpy: there at once. `umap-learn` compiles itself for half a minute first."""
+"""`umap` is implemented here in numpy and starts at once. `umap-learn` is compiled for half a minute first."""
 
 N_NEIGHBOURS = 15
 SEED = 42
 FEWEST = 4
-"""Records below which there is no neighbourhood to lay out, and PCA is used."""
+"""Smallest number of records for UMAP. PCA is used for fewer."""
 
 PLACING_WIDTH = 0.05
-"""Similarity by which a neighbour counts e times less for a newcomer's place than the nearest one."""
+"""Difference in similarity over which a neighbour's weight decreases by a factor of e."""
 
 JUDGED = 1_000
-"""Points that the trustworthiness of a large map is taken from."""
+"""Number of sampled points for the trustworthiness of a large map."""
 
 
 def pca(vectors: Vectors) -> Coordinates:
-    """Return the two directions in which the vectors differ most, within [-1, 1]. The same on every run."""
+    """Return the coordinates along the first two principal components, scaled to [-1, 1]. Deterministic."""
     if not len(vectors):
         return np.zeros((0, 2), np.float32)
     centred = vectors - vectors.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)
     axes = directions[:, :-3:-1] if vectors.shape[1] > 1 else np.repeat(directions, 2, axis=1)
-    signs = np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(2)])  # an eigenvector may come out either way round
+    signs = np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(2)])  # the sign of an eigenvector is arbitrary
     return umap_numpy.spread((centred @ (axes * signs)).astype(np.float32), 1.0)
 
 
@@ -53,7 +53,7 @@ def fit(
     seed: int = SEED,
     on_progress: Progress | None = None,
 ) -> Coordinates:
-    """Return a map on which near vectors are near, within [-1, 1].
+    """Return coordinates in [-1, 1] at which near vectors are near each other.
 
     Args:
         vectors: Rows of unit length.
@@ -89,7 +89,7 @@ def _umap_learn(
     import warnings
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns that a seed forbids threads, which is what we want
+        warnings.simplefilter("ignore")  # it warns that a seed disables threads, which is intended
         with extra("map", "a map by umap-learn"):
             from umap import UMAP
 
@@ -109,7 +109,7 @@ def _umap_learn(
 
 
 def place(newcomers: Vectors, vectors: Vectors, coordinates: Coordinates, k: int = N_NEIGHBOURS) -> Coordinates:
-    """Return the positions of newcomers on a map: amid their nearest neighbours, the nearest counting most."""
+    """Return the positions of new records: the weighted mean of their nearest neighbours' positions."""
     nearest = nearest_neighbours(newcomers, k, among=vectors)
     if not nearest.indices.shape[1]:
         return np.zeros((len(newcomers), 2), np.float32)
@@ -119,7 +119,7 @@ def place(newcomers: Vectors, vectors: Vectors, coordinates: Coordinates, k: int
 
 
 def placing_weights(nearest: Neighbours) -> npt.NDArray[np.float32]:
-    """Return how much each neighbour counts, shape (n, k). Each row sums to 1."""
+    """Return the weight of each neighbour, shape (n, k). Each row sums to 1."""
     weights = np.exp((nearest.similarities - nearest.similarities[:, :1]) / PLACING_WIDTH)
     scaled: npt.NDArray[np.float32] = weights / weights.sum(axis=1, keepdims=True)
     return scaled
@@ -128,12 +128,12 @@ def placing_weights(nearest: Neighbours) -> npt.NDArray[np.float32]:
 def align(
     coordinates: Coordinates, target: Coordinates, shared: tuple[npt.NDArray[Any], npt.NDArray[Any]]
 ) -> Coordinates:
-    """Return the coordinates turned, and mirrored where that helps, onto a target, within [-1, 1].
+    """Return the coordinates rotated and reflected to match a target, within [-1, 1].
 
     Args:
         coordinates: Shape (n, 2).
         target: Shape (m, 2).
-        shared: The rows of either that are of the same records.
+        shared: The rows of the common records in each.
     """
     source, target_points = coordinates[shared[0]], target[shared[1]]
     if len(source) < 3:
@@ -145,7 +145,7 @@ def align(
 def trustworthiness(
     vectors: Vectors, coordinates: Coordinates, k: int = 15, seed: int = SEED, n_judged: int = JUDGED
 ) -> float:
-    """Return the share of neighbours on the map that are neighbours in truth, in [0, 1].
+    """Return the trustworthiness of a map for k neighbours, in [0, 1].
 
     Large maps are sampled.
 

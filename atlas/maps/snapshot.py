@@ -13,12 +13,12 @@ from atlas.storage.records import Seqs
 from atlas.storage.store import Store
 
 TEXT_CHARACTERS = 600
-"""How much of a record's text its domain's name is made from."""
+"""Number of characters of a record's text from which its domain's name is derived."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedRecords:
-    """The records of a collection, as they lie in the embedding model's space."""
+    """The records of a collection with their vectors."""
 
     ids: tuple[str, ...]
     vectors: Vectors
@@ -26,10 +26,10 @@ class EmbeddedRecords:
 
     titles: tuple[str, ...]
     texts: tuple[str, ...]
-    """The beginning of what was embedded: what domains are named from."""
+    """Start of the embedded text, from which the names of domains are derived."""
 
     revision: int
-    """The store's revision that they were read at, or an earlier one."""
+    """Revision of the store at which they were read, or an earlier one."""
 
     model: str
     """The embedding model of the vectors."""
@@ -39,12 +39,12 @@ class EmbeddedRecords:
 
 
 def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = None) -> EmbeddedRecords:
-    """Return the live records of a collection, as they were added. Only those of these ids, if they are given.
+    """Return the live records of a collection in the order of addition, or only those with the given ids.
 
     Raises:
         NotFound: The store is not bound to an embedding model yet.
     """
-    store.collection(collection)  # refused if there is no model, and so no dimension of the vectors
+    store.collection(collection)  # raises if there is no model, and so no dimension of the vectors
     with store.reading():  # one state of the store
         begun = _nothing(store, collection)
         seqs = np.sort(store.ledger.matching(collection))
@@ -56,7 +56,7 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
 
 
 def reread(store: Store, collection: str, earlier: EmbeddedRecords) -> EmbeddedRecords:
-    """Return the live records of a collection now. Only those that changed since an earlier reading are read."""
+    """Return the current live records of a collection. Only changes since an earlier snapshot are read."""
     with store.reading():  # one state of the store
         begun = _nothing(store, collection)
         if (begun.ledger_id, begun.model) != (earlier.ledger_id, earlier.model) or begun.revision < earlier.revision:
@@ -71,7 +71,7 @@ def reread(store: Store, collection: str, earlier: EmbeddedRecords) -> EmbeddedR
 
 
 def n_changed(store: Store, collection: str, since: int) -> int:
-    """Return the number of live records added or changed after a revision. No vector is read for it."""
+    """Return the number of live records that were added or changed after a revision, without reading vectors."""
     return store.ledger.n_changed(collection, since)
 
 
@@ -89,7 +89,7 @@ def _nothing(store: Store, collection: str) -> EmbeddedRecords:
 
 
 def among(embedded: EmbeddedRecords, rows: Sequence[int]) -> EmbeddedRecords:
-    """Return only these rows."""
+    """Return a snapshot of only these rows."""
     return replace(
         embedded,
         ids=tuple(embedded.ids[row] for row in rows),
@@ -100,9 +100,9 @@ def among(embedded: EmbeddedRecords, rows: Sequence[int]) -> EmbeddedRecords:
 
 
 def _with(embedded: EmbeddedRecords, store: Store, collection: str, seqs: Seqs) -> EmbeddedRecords:
-    """Return the same with more records, by their numbers, after those that it has.
+    """Return the snapshot with more records, given by their numbers, at its end.
 
-    Those without a vector are left out.
+    Records without a vector are left out.
     """
     owners, windows = store.ledger.vectors.at(seqs)
     positions = np.unique(owners)

@@ -1,4 +1,4 @@
-"""Names for domains that a language model suggests, after the tasks that are typical of each."""
+"""Names for domains that a language model suggests from their typical tasks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atlas.maps.map import MemoryMap
 from atlas.protocols.infra import LLMClient
 
 AT_ONCE = 20
-"""Domains in one question, so that the model sees their differences and still answers briefly."""
+"""Number of domains in one prompt, so that the model can contrast them and still answers briefly."""
 
 LONGEST = 40
 TASK_CHARACTERS = 300
@@ -45,7 +45,7 @@ def schema_of(numbers: Sequence[int]) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnnamedDomain:
-    """A domain as a language model is shown it."""
+    """A domain as it is described to a language model."""
 
     number: int
     terms: tuple[str, ...]
@@ -77,12 +77,12 @@ async def suggest_names(
     """Return a name for each domain. All are different, ignoring case.
 
     Args:
-        llm: Asked once for every `AT_ONCE` domains.
+        llm: Called once for every `AT_ONCE` domains.
         domains: The domains to name.
         reserved: Names that other domains have.
 
     Raises:
-        LLMError: The model could not be asked, or gave no usable names. None is given then.
+        LLMError: The model could not be called, or gave no valid names.
     """
     names: dict[int, str] = {}
     used = list(reserved)
@@ -119,15 +119,15 @@ _OF_THE_QUESTION = frozenset(("frequent", "group", "groups", "name", "names", "t
 
 
 def _words(name: str) -> set[str]:
-    """Return the words of a name, which may be written as one."""
+    """Return the words of a name. They may be joined, as in `flightChanges`."""
     return {word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", name)}
 
 
 def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reserved: Iterable[str]) -> dict[int, str]:
-    """Return the names of an answer by the domain's number.
+    """Return the names in an answer, by the domain's number.
 
     Raises:
-        InvalidInput: A group has no name or several, or a name is a loop, is not one line or is given twice.
+        InvalidInput: A group has not exactly one name, or a name repeats a word, has line breaks or is repeated.
     """
     names = {entry["group"]: " ".join(entry["name"].split()) for entry in answer}
     if sorted(entry["group"] for entry in answer) != sorted(numbers):

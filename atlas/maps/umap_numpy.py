@@ -1,8 +1,8 @@
-"""UMAP in plain numpy: no compilation, so it is there at once. The same by seed on every run.
+"""UMAP in plain numpy, without compilation, and deterministic for a seed.
 
 Source:
-    McInnes, Healy, Melville: UMAP, arXiv 1802.03426. umap-learn moves the ends of one edge after the other; here a
-    quarter of an epoch's edges move together, with half the step, which keeps as many neighbours (see
+    McInnes, Healy, Melville: UMAP, arXiv 1802.03426. umap-learn applies the edges one by one. Here a quarter of an
+    epoch's edges are applied together, with half the step, which preserves as many neighbours (see
     `benchmarks/mapping.py`).
 """
 
@@ -24,26 +24,26 @@ A, B = 1.56, 0.875
 """The curve 1 / (1 + A·d^2B). For min_dist = 0.1 umap-learn takes 1.577 and 0.895. 7/8 is three square roots."""
 
 NEGATIVES = 5
-"""Points that each point is pushed away from for each edge that pulls it."""
+"""Number of negative samples for each edge."""
 
 LONGEST_STEP = 4.0
 FIRST_STEP = 0.5
 TOGETHER = 4
-"""An epoch moves every so manieth edge together."""
+"""Number of batches of an epoch. Batch i contains every fourth edge, starting with edge i."""
 
 GAP = 1.5
-"""Width of the empty space between islands, in the curve's units. Gathering keeps this gap."""
+"""Width of the gap between islands, in the curve's units. `gather` preserves it."""
 
 MAX_ISLANDS = 200
-"""Islands that are drawn up. More of them fill the plane by themselves."""
+"""Largest number of islands that are moved together. More islands fill the plane by themselves."""
 
 EXTENT = 10.0
-"""Half the width that the layout begins with, in the curve's units."""
+"""Half the initial width of the layout, in the curve's units."""
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The neighbourhood graph, each edge in both directions, sorted by where it begins."""
+    """The neighbourhood graph with each edge in both directions, sorted by its first point."""
 
     n: int
     heads: Numbers
@@ -73,7 +73,7 @@ def neighbour_graph(indices: npt.NDArray[np.int32], distances: Floats) -> Graph:
 
 
 def memberships(distances: Floats) -> Floats:
-    """Return how much each neighbour belongs to a neighbourhood, in (0, 1]: sums to log2(k + 1) for each point."""
+    """Return the fuzzy membership of each neighbour, in (0, 1]. It sums to log2(k + 1) for each point."""
     n, k = distances.shape
     nonzero = np.where(distances > 0, distances, np.inf).min(axis=1, initial=np.inf, keepdims=True)
     beyond = np.maximum(distances - np.where(np.isfinite(nonzero), nonzero, 0.0), 0.0)
@@ -124,9 +124,9 @@ def lay_out(
 
 
 def islands(points: Floats) -> Numbers:
-    """Return the island of each point: where empty ground lies between, another one begins.
+    """Return the island of each point. Islands are separated by gaps.
 
-    Numbered from the largest.
+    They are numbered from the largest.
     """
     with extra("map", "the map"):
         from scipy.ndimage import label
@@ -142,7 +142,7 @@ def islands(points: Floats) -> Numbers:
 
 
 def gather(points: Floats, parts: Numbers) -> Floats:
-    """Return the points, with islands drawn up to the largest one: the distance between islands has no meaning.
+    """Return the points with islands moved next to the largest one, because their distance has no meaning.
 
     Args:
         points: Shape (n, 2).
@@ -170,7 +170,7 @@ def _thinned(points: Floats) -> Floats:
 
 
 def spread(points: Floats, extent: float) -> Floats:
-    """Return points centred and scaled so that the farthest coordinate is `extent` from the middle."""
+    """Return points centred and scaled, so that the largest absolute coordinate is `extent`."""
     if not len(points):
         return points
     centred = points - (points.max(axis=0) + points.min(axis=0)) / 2
@@ -180,7 +180,7 @@ def spread(points: Floats, extent: float) -> Floats:
 
 
 def _move(x: Floats, y: Floats, heads: Numbers, tails: Numbers, step: float, generator: np.random.Generator) -> None:
-    """Draw the ends of some edges together, and push each edge's head away from points that chance picks."""
+    """Attract the ends of some edges, and repel each head from randomly sampled points."""
     pull_x, pull_y = _pulls(x[heads] - x[tails], y[heads] - y[tails])
     random_points = generator.integers(0, len(x), (NEGATIVES, len(heads)), np.int32)
     push_x, push_y = _pushes(x[heads] - x[random_points], y[heads] - y[random_points])

@@ -1,1 +1,1 @@
-"""How much of what is right each way to shrink a memory leaves to be found."""
+"""Evaluation of policies that shrink a memory: the relevant records that can still be found."""

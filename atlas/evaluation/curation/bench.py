@@ -1,4 +1,4 @@
-"""Measuring what is still found as a memory shrinks, by each policy, and the report of it."""
+"""Measurement of retrieval as a memory shrinks, for each policy, and its report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHARES = (1.0, 0.5, 0.25, 0.1)
 """Sizes of the memory, as shares of all attempts."""
 
 K = 5
-"""Hits of a task that count."""
+"""Number of hits of a task that count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,16 +34,16 @@ class CurationRow:
     policy: str
     share: float
     n_records: int
-    """Records that are left."""
+    """Number of records that remain."""
 
     found: Estimate
-    """Share of the tasks for which the first `K` hits have a record that stands for a successful attempt at it."""
+    """Share of the tasks for which the first `K` hits include a record made from a successful attempt at it."""
 
     evidence: Estimate
-    """Mean share of the words of the task's successful attempts that the best such hit has, or 0 without one."""
+    """Mean share of the words of the task's successful attempts that the best such hit contains. 0 without a hit."""
 
     n_words: float
-    """Mean words of a record beside its task."""
+    """Mean number of words of a record without its task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class CurationBench:
     model: str
     n_attempts: int
     n_tasks: int
-    """Tasks with a successful attempt. Only they are asked."""
+    """Number of tasks with a successful attempt. Only these are queried."""
 
     seed: int
     rows: tuple[CurationRow, ...]
@@ -69,7 +69,7 @@ def bench_curation(
     seed: int = 0,
     on_progress: Progress | None = None,
 ) -> CurationBench:
-    """Measure what is found of every task with a success, after each policy shrank a memory of attempts to each size.
+    """Measure retrieval for every task with a success, after each policy has shrunk a memory to each size.
 
     Args:
         shares: Sizes as shares of all attempts, in (0, 1].
@@ -140,7 +140,7 @@ def _row(
 
 
 def _evidence(remains: Remains, successes: Sequence[Trajectory]) -> float:
-    """Return the greatest share of the words of a successful attempt that a record has. 1 if an attempt has none."""
+    """Return the largest share of a successful attempt's words that a record contains. 1 if an attempt has no words."""
     words = _words(text_of(remains.attempt))
     stood_for = [_words(text_of(attempt)) for attempt in successes if attempt.id in remains.sources]
     return max(len(words & each) / len(each) if each else 1.0 for each in stood_for)

@@ -1,4 +1,4 @@
-"""Ways to shrink a memory: what agents commonly do, and what ATLAS does."""
+"""Policies that shrink a memory: common ones, and those of ATLAS."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
 
 ROUNDS = 8
-"""Most plans that are measured until no task loses its best record."""
+"""Largest number of plans that are measured until no task loses its best record."""
 
 EXPERIENCE = frozenset({"experience"})
 
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """A record of a memory that was shrunk."""
+    """A record that remains in a memory after a policy has shrunk it."""
 
     attempt: Trajectory
     sources: frozenset[str]
-    """Ids of the attempts that it stands for: its own, or those that it was made of."""
+    """Ids of the attempts that the record was made from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shrinking:
-    """A memory of attempts, and the size that it should have."""
+    """A memory of attempts, and its target size."""
 
     attempts: Sequence[Trajectory]
     """In the order in which they were made."""
 
     vectors: Vectors
-    """Of the descriptions of their tasks."""
+    """Vectors of the descriptions of their tasks."""
 
     n_kept: int
     embedder: WholeEmbedder
@@ -62,22 +62,22 @@ def keep_short(memory: Shrinking) -> list[Remains]:
 
 
 def merge_similar(memory: Shrinking) -> list[Remains]:
-    """Merge attempts at the most similar tasks, whatever their outcomes. The newest of each group stays."""
+    """Merge attempts at the most similar tasks, regardless of their outcomes. The newest of each group stays."""
     return [Remains(group[-1], _ids(group)) for group in _groups(memory)]
 
 
 def summarise_all(memory: Shrinking) -> list[Remains]:
-    """Replace such groups by summaries: the beginning of each text, all together as long as one attempt."""
+    """Replace groups of similar attempts by summaries: the start of each text, in total as long as one attempt."""
     return [Remains(_summary(group), _ids(group)) for group in _groups(memory)]
 
 
 def prune(memory: Shrinking) -> list[Remains]:
-    """Prune with ATLAS to a number of records: the least successful go first, then the oldest."""
+    """Prune with ATLAS to a number of records. The least successful are removed first, then the oldest."""
     return _pruned(memory, rounds=0)
 
 
 def prune_measured(memory: Shrinking) -> list[Remains]:
-    """Prune with ATLAS, and keep the successes that the preview names, as many as fit, while fewer tasks lose one."""
+    """Prune with ATLAS, and protect the successes that the preview lists, as long as that helps more tasks."""
     return _pruned(memory, rounds=ROUNDS)
 
 
@@ -89,11 +89,11 @@ POLICIES: Mapping[str, Policy] = {
     "ATLAS: prune": prune,
     "ATLAS: prune, keep what the preview names": prune_measured,
 }
-"""Policies by the names of their rows."""
+"""Policies by the name of their row in the report."""
 
 
 def text_of(attempt: Trajectory) -> str:
-    """Return what an attempt says beside its task: solution, feedback and steps."""
+    """Return the text of an attempt without its task: solution, feedback and steps."""
     parts = [str(attempt.metadata.get(name, "")) for name in ("solution", "feedback")]
     parts += [text for step in attempt.steps for text in (step.thought, step.action, step.observation)]
     return "\n".join(part for part in parts if part)
@@ -119,7 +119,7 @@ def _pruned(memory: Shrinking, rounds: int) -> list[Remains]:
 
 
 def _going_beyond(system: MemorySystem, memory: Shrinking, kept: Sequence[str]) -> set[str]:
-    """Return the ids that pruning removes so that the wanted number of records stays, among them those to keep."""
+    """Return the ids that pruning removes to reach the target number of records, without the protected ones."""
     n_max = memory.n_kept
     while True:
         plan = system.experience.plan_prune({"max_count": n_max}, keep=kept)
@@ -138,7 +138,7 @@ def _ids(group: Sequence[Trajectory]) -> frozenset[str]:
 
 
 def _groups(memory: Shrinking) -> list[list[Trajectory]]:
-    """Return as many groups as records are kept, joined by average similarity, each in the order of its attempts."""
+    """Return groups of attempts by average linkage, one for each record to keep, each in the order of its attempts."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
     if memory.n_kept >= len(memory.attempts):
@@ -152,7 +152,7 @@ def _groups(memory: Shrinking) -> list[list[Trajectory]]:
 
 
 def _summary(group: Sequence[Trajectory]) -> Trajectory:
-    """Return an attempt that has the beginning of each text of a group, and the outcome that most of them had."""
+    """Return an attempt with the start of each text of a group, and the most frequent outcome."""
     if len(group) == 1:
         return group[0]
     share = 1 / len(group)

@@ -1,4 +1,4 @@
-"""The command of a trial: it gets a task and a context block as files, and reports how it went."""
+"""The command of a trial: it receives a task and a context block as files, and reports its result."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from atlas.core.errors import InvalidInput
 from atlas.core.types import Step, Task
 
 TAIL_BYTES = 1_000_000
-"""Of the end of an output that is read for a line of JSON."""
+"""Number of bytes at the end of an output in which a line of JSON is searched for."""
 
 MOST = 1e15
-"""Largest amount that is believed."""
+"""Largest reported amount that is accepted."""
 
 TASK, BLOCK, ANSWER = "ATLAS_TRIAL_TASK", "ATLAS_TRIAL_BLOCK", "ATLAS_TRIAL_ANSWER"
-"""Variables with the paths of the task as JSON, the context block as text, and, for a judge, the command's output."""
+"""Environment variables with the paths of the task (JSON), the context block and, for a judge, the output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """How a run of the command went."""
+    """The result of a run of the command."""
 
     success: bool
     seconds: float
     tokens: int = 0
-    """As the command reported them, like the next two."""
+    """As reported by the command, like `cost` and `model`."""
 
     cost: float = 0.0
     model: str = ""
@@ -52,14 +52,14 @@ class RunResult:
 def run_command(
     command: Sequence[str], judge: Sequence[str], directory: Path, task: Task, block: str, timeout_seconds: float
 ) -> RunResult:
-    """Run a command on a task, without a shell, in the current working directory, and return how it went.
+    """Run a command on a task, without a shell, in the current working directory.
 
-    The environment names the files of the task and of the block, but not the arm. The exit code is 0 for a success and
-    1 for a failure, unless the last line of the output is a JSON object with `success`, and optionally `tokens`,
-    `cost`, `model`, `solution` and `steps`. A judge's exit code decides over both.
+    Environment variables contain the paths of the task and of the block, but not the arm. The exit code is 0 for a
+    success and 1 for a failure. A JSON object with `success` in the last line of the output takes precedence. It may
+    also contain `tokens`, `cost`, `model`, `solution` and `steps`. The exit code of a judge takes precedence over both.
 
     Args:
-        directory: Of this run alone: for the task, the block and the outputs of the command and the judge.
+        directory: Directory of this run, for the task, the block and the outputs of the command and the judge.
 
     Raises:
         InvalidInput: The command or the judge cannot be started.
@@ -89,7 +89,7 @@ def run_command(
 
 
 def _run(command: Sequence[str], directory: Path, output: str, timeout_seconds: float) -> int | None:
-    """Return a command's exit code, or None if it took too long. Its whole process group is ended with it."""
+    """Return a command's exit code, or None on a timeout. Its whole process group is killed at the end."""
     try:
         with (directory / output).open("wb") as file, (directory / f"{output}.errors").open("wb") as errors:
             process = subprocess.Popen(
@@ -117,7 +117,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """Return the environment of a command. A memory that it opens by itself is an empty one of its own."""
+    """Return the environment of a command. A memory that it opens is an empty one in its directory."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ATLAS_")}
     return environment | {
         TASK: str(directory / "task.json"),
@@ -128,7 +128,7 @@ def _environment(directory: Path) -> dict[str, str]:
 
 
 def _reported(output: Path) -> dict[str, Any]:
-    """Return the JSON object in the last line of an output that has `success`, or an empty one."""
+    """Return the JSON object with `success` in the last line of an output, or an empty one."""
     with output.open("rb") as file:
         file.seek(max(0, output.stat().st_size - TAIL_BYTES))
         last = file.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
@@ -155,7 +155,7 @@ def _step(reported: Mapping[str, Any]) -> Step:
 
 
 def _number(value: object) -> float:
-    """Return a reported amount, or 0 where it is none."""
+    """Return a reported amount, or 0 if it is invalid."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
     return float(value) if 0 <= value <= MOST else 0.0

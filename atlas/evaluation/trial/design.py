@@ -17,7 +17,7 @@ from atlas.memory.context import BUDGET_TOKENS
 from atlas.memory.experience.memory import ChromaExperienceMemory
 
 BLOCKS = ("nothing", "memory", "placebo", "recency")
-"""Kinds of context blocks: none, that of the memory, one of unrelated records as long as that, the latest attempts."""
+"""Kinds of context blocks: none, the memory's, unrelated records of the same length, the latest attempts."""
 
 KINDS = ("experience", "strategies", "concepts", "journal")
 OPTIONS = ("without", "without-tag", "without-strategy", "budget", "profile", "store")
@@ -25,29 +25,29 @@ OPTIONS = ("without", "without-tag", "without-strategy", "budget", "profile", "s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """A kind of context block, and what is changed in the fork of the store that it is made from."""
+    """A kind of context block, and the changes to the fork of the store from which it is made."""
 
     name: str
-    """As it was given: `memory,without=concepts`."""
+    """The specification of the arm: `memory,without=concepts`."""
 
     block: str
     """One of `BLOCKS`."""
 
     without: str = ""
-    """A kind of records that is left out, one of `KINDS`."""
+    """Kind of records to leave out, one of `KINDS`."""
 
     without_tag: str = ""
     without_strategy: str = ""
-    """The id of a strategy that is left out."""
+    """Id of a strategy to leave out."""
 
     budget: int = BUDGET_TOKENS
-    """Most tokens of the block."""
+    """Largest number of tokens of the block."""
 
     profile: str = ""
-    """The ranking profile, or empty for the one in use."""
+    """The ranking profile. Empty for the active one."""
 
     store: str = ""
-    """Another store that is forked, or empty for the trial's own."""
+    """Another store to fork. Empty for the trial's own."""
 
 
 def read_arm(text: str) -> Arm:
@@ -85,17 +85,17 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Its name in the journal: `3.0 memory`."""
+        """Its key in the journal: `3.0 memory`."""
         return f"{self.task}.{self.repeat} {self.arm}"
 
     @property
     def directory(self) -> str:
-        """The name of its directory, which does not give the arm away."""
+        """The name of its directory, which does not reveal the arm."""
         return hashlib.blake2b(self.key.encode(), digest_size=8).hexdigest()
 
 
 def ordered_cells(n_tasks: int, arms: Sequence[str], n_repeats: int, seed: int) -> Iterator[tuple[Cell, ...]]:
-    """Yield the cells of each task and repeat, one an arm, in a random order of tasks, and of arms within each."""
+    """Yield a cell for each task, repeat and arm, in a random order of tasks, and of arms for each task."""
     draw = random.Random(seed)
     for repeat in range(n_repeats):
         for task in draw.sample(range(n_tasks), n_tasks):
@@ -103,10 +103,10 @@ def ordered_cells(n_tasks: int, arms: Sequence[str], n_repeats: int, seed: int) 
 
 
 def read_tasks(path: Path) -> list[Task]:
-    """Return the tasks of a file of JSON lines, each with a `description`, and maybe `id`, `domain` and `context`.
+    """Return the tasks of a JSON Lines file, each with a `description` and optional `id`, `domain` and `context`.
 
     Raises:
-        InvalidInput: A line is no such task, or two are of one task.
+        InvalidInput: A line is not a task, or a task is repeated.
     """
     tasks = []
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
@@ -116,7 +116,7 @@ def read_tasks(path: Path) -> list[Task]:
 
 
 def own_tasks(experience: ChromaExperienceMemory) -> list[Task]:
-    """Return the tasks of a store's attempts, each once."""
+    """Return the distinct tasks of a store's attempts."""
     attempts = experience.get_many(experience.ids())
     return _distinct(list({task_of(attempt.task): attempt.task for attempt in attempts}.values()))
 

@@ -1,4 +1,4 @@
-"""The figures of a trial: the success rate of each arm, and each pair of arms on the same tasks."""
+"""The figures of a trial: the success rate of each arm, and the comparison of each pair of arms."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ class RateFigure:
     n: int
     n_succeeded: int
     interval: Interval | None
-    """95 %, by task: attempts at one task are not independent. None if there is no attempt."""
+    """95 % interval, resampled by task, because attempts at one task are not independent. None without attempts."""
 
     @property
     def share(self) -> float | None:
-        """In [0, 1], or None if there is no attempt."""
+        """Success rate, in [0, 1]. None without attempts."""
         return self.n_succeeded / self.n if self.n else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmFigures:
-    """Runs with one kind of context block. Means are of one run."""
+    """Figures of the runs of one arm. Amounts are means per run."""
 
     name: str
     every: RateFigure
     seen: RateFigure
-    """On tasks of which the memory had an attempt before."""
+    """Success rate on tasks of which the memory already contained an attempt."""
 
     new: RateFigure
     n_errors: int
-    """Runs that timed out or broke. They count as failures."""
+    """Number of runs that timed out or crashed. They count as failures."""
 
     block_tokens: float
     tokens: float
@@ -54,21 +54,21 @@ class ArmFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairFigure:
-    """How much higher the success rate of one arm is than that of another, on the same tasks and repeats."""
+    """Difference in success rate between two arms, on the same tasks and repeats."""
 
     n_tasks: int
     difference: float
     """Mean over tasks, in [-1, 1]."""
 
     interval: Interval | None
-    """95 %, a bootstrap over tasks, in [-1, 1]. None for few tasks."""
+    """95 % bootstrap interval over tasks, in [-1, 1]. None for few tasks."""
 
     n_won: int
-    """Tasks whose success rate is higher with the first arm."""
+    """Number of tasks with a higher success rate for the first arm."""
 
     n_lost: int
     chance: float
-    """How often chance alone splits them at least as unevenly: the exact sign test. McNemar's, if none was repeated."""
+    """p-value of the exact sign test, which is McNemar's test if no task was repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,12 +78,12 @@ class ArmComparison:
     first: str
     second: str
     every: PairFigure | None
-    """None if they have no task in common, as in the next two."""
+    """None if the arms have no task in common, as for `seen` and `new`."""
 
     seen: PairFigure | None
     new: PairFigure | None
     won: tuple[int, ...]
-    """Positions of the tasks that went better with the first arm."""
+    """Positions of the tasks with a higher success rate for the first arm."""
 
     lost: tuple[int, ...]
 
@@ -98,7 +98,7 @@ class TrialReport:
     n_cells: int
     n_done: int
     stopped_by: str
-    """The limit that ended it: `tokens`, `cost` or `seconds`. Empty if all was run."""
+    """The limit that ended the trial: `tokens`, `cost` or `seconds`. Empty for a complete trial."""
 
     arms: tuple[ArmFigures, ...]
     comparisons: tuple[ArmComparison, ...]
@@ -106,7 +106,7 @@ class TrialReport:
 
 
 def differing_runs(report: TrialReport, comparison: ArmComparison, task: int) -> tuple[FinishedCell, FinishedCell]:
-    """Return the runs of both arms in the first repeat that decided a task that was won or lost."""
+    """Return the runs of both arms in the first repeat with different outcomes for a task."""
     runs = {(cell.cell.repeat, cell.cell.arm): cell for cell in report.cells if cell.cell.task == task}
     is_won = task in comparison.won
     pairs = (
@@ -127,7 +127,7 @@ def report_of(
     n_cells: int,
     stopped_by: str = "",
 ) -> TrialReport:
-    """Return the report on finished cells, whatever their order."""
+    """Return the report on finished cells. Their order does not matter."""
     cells = sorted(done, key=lambda cell: (cell.cell.task, cell.cell.repeat, cell.cell.arm))
     return TrialReport(
         design=design,
@@ -180,7 +180,7 @@ def _comparison(first: str, second: str, cells: Sequence[FinishedCell]) -> ArmCo
 
 
 def _differences(first: str, second: str, cells: Sequence[FinishedCell]) -> dict[int, float]:
-    """Return the difference of the success rates at each task, over the repeats that both arms have."""
+    """Return the difference in success rate for each task, over the common repeats."""
     success = {(cell.cell.task, cell.cell.repeat, cell.cell.arm): cell.result.success for cell in cells}
     of_task = defaultdict(list)
     for (task, repeat, arm), is_success in success.items():

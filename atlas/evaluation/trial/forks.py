@@ -1,4 +1,4 @@
-"""The store of a trial, frozen, and a fork of it for each arm, from which that arm's context blocks are made."""
+"""The frozen copy of a trial's store, and a fork of it for the context blocks of each arm."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from atlas.storage.maintenance.copying import copy_store
 from atlas.storage.store import Store
 
 READY = "ready"
-"""Name of the file in a fork's directory that says that it is complete."""
+"""Name of the file that marks a fork's directory as complete."""
 
 N_RECENT, N_UNRELATED, N_RELATED = 8, 40, 50
-"""Attempts of an arm `recency`, those that a placebo chooses among, and hits for its task that are no placebo."""
+"""Number of latest attempts for `recency`, of candidates for a placebo, and of hits that a placebo excludes."""
 
 
 N_HASHED = 500
-"""Records that are read at a time for the hash of a store."""
+"""Number of records in a batch for the hash of a store."""
 
 
 def fork(source: Settings, directory: Path, settings: Settings) -> Path:
-    """Copy a store, unless that was done already, and return the directory of the copy."""
+    """Copy a store, unless the copy exists, and return the directory of the copy."""
     target = directory / "store"
     if not (directory / READY).exists():
         shutil.rmtree(directory, ignore_errors=True)
@@ -48,7 +48,7 @@ def fork(source: Settings, directory: Path, settings: Settings) -> Path:
 
 
 def fork_of_arm(arm: Arm, frozen: Path, directory: Path, settings: Settings, embedder: Embedder | None) -> Path:
-    """Return the directory of an arm's fork, with what the arm leaves out deleted. It is made once."""
+    """Return the directory of an arm's fork, without the records that the arm leaves out. It is created once."""
     source = at(settings, arm.store or str(frozen))
     is_new = not (directory / READY).exists()
     target = fork(source, directory, settings)
@@ -62,7 +62,7 @@ def fork_of_arm(arm: Arm, frozen: Path, directory: Path, settings: Settings, emb
 
 
 def freeze(source: Settings, directory: Path, settings: Settings) -> Path:
-    """Return the directory of the frozen copy of a store. It is made once."""
+    """Return the directory of the frozen copy of a store. It is created once."""
     target = fork(source, directory, settings)
     (directory / READY).touch()
     return target
@@ -70,14 +70,14 @@ def freeze(source: Settings, directory: Path, settings: Settings) -> Path:
 
 @contextmanager
 def opened(path: Path, settings: Settings, embedder: Embedder | None) -> Iterator[MemorySystem]:
-    """Yield the memory of a copy. It holds no attempts out, and looks for no concepts by itself."""
+    """Yield the memory of a copy, without held-out attempts and automatic concept learning."""
     own = replace(at(settings, str(path)), holdout=0.0, compress_every=0, index="", read_only=False)
     with open_memory(path, settings=own, embedder=embedder, create=False) as memory:
         yield memory
 
 
 def block_of(memory: MemorySystem, arm: Arm, task: Task, seed: str) -> ContextBlock:
-    """Return the context block of an arm for a task, the same one for the same seed and store."""
+    """Return the context block of an arm for a task. It is deterministic for a seed and a store."""
     if arm.block == "nothing":
         return build_context(MemoryQueryResult(), memory.token_counter, arm.budget)
     if arm.block == "recency":
@@ -129,7 +129,7 @@ def _leave_out(memory: MemorySystem, arm: Arm) -> None:
 
 
 def _unrelated(memory: MemorySystem, task: Task, seed: str) -> list[Experience]:
-    """Return attempts at other tasks, in a random order, that are not among the nearest to this one."""
+    """Return attempts at other tasks, except the most similar, in random order."""
     near = memory.experience.retrieve(task.description, N_RELATED, threshold=0.0, count_retrieval=False).hits
     related = {hit.item.id for hit in near}
     ids = memory.experience.ids()

@@ -1,4 +1,4 @@
-"""The journal of a trial: a line for each finished cell, so that a trial that was killed goes on where it was."""
+"""The journal of a trial: a line for each finished cell, so that an interrupted trial can be resumed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from atlas.evaluation.trial.design import Cell
 from atlas.infra.durable_files import append_durably, replace_durably
 
 TRACE_CHARACTERS = 8_000
-"""Of the end of each text of a trace."""
+"""Number of characters at the end of each text of a trace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedCell:
-    """A run of the command that is over."""
+    """A finished run of the command."""
 
     cell: Cell
     is_seen: bool
-    """True if the memory had an attempt at its task before."""
+    """True if the memory already contained an attempt at its task."""
 
     block_tokens: int
     shown: Mapping[str, tuple[str, ...]]
@@ -35,7 +35,7 @@ class FinishedCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTrace:
-    """The context block of a run, and the end of what the command wrote. All are untrusted."""
+    """The context block of a run, and the end of the command's output. All are untrusted."""
 
     block: str
     output: str
@@ -51,10 +51,10 @@ class TrialJournal:
         self._runs = directory / "runs"
 
     def begin(self, design: Mapping[str, Any]) -> None:
-        """Write the design down, or compare it with that of the trial that was begun here.
+        """Write the design, or compare it with that of the trial that was started here.
 
         Raises:
-            InvalidInput: They differ.
+            InvalidInput: The designs differ.
         """
         text = json.dumps(design, ensure_ascii=False, indent=1, sort_keys=True)
         if not self._design.exists():
@@ -68,18 +68,18 @@ class TrialJournal:
             )
 
     def add(self, cell: FinishedCell) -> None:
-        """Write a cell down, durably."""
+        """Append a cell durably."""
         append_durably(self._cells, json.dumps(asdict(cell)) + "\n")
 
     def trace(self, cell: Cell) -> RunTrace:
-        """Return the trace of a cell. Its texts are empty where its files were deleted."""
+        """Return the trace of a cell. A text is empty if its file was deleted."""
         block, output, errors = (
             _end_of(self._runs / cell.directory / name) for name in ("block.txt", "output.txt", "output.txt.errors")
         )
         return RunTrace(block=block, output=output, errors=errors)
 
     def read(self) -> list[FinishedCell]:
-        """Return the finished cells. A line that a kill cut off is left out."""
+        """Return the finished cells. An incomplete last line is left out."""
         if not self._cells.exists():
             return []
         cells = []

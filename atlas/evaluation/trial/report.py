@@ -25,7 +25,7 @@ NOTES = (
 
 
 def as_json(report: TrialReport) -> str:
-    """Return everything known as one JSON object."""
+    """Return the whole report as a JSON object."""
     return json.dumps(asdict(report), ensure_ascii=False, indent=1)
 
 
@@ -52,10 +52,10 @@ class _SavedReport:
 
 
 def read_report(text: str) -> TrialReport:
-    """Return the report that `as_json` wrote, with its figures computed again from its runs.
+    """Return the report that `as_json` wrote. Its figures are computed again from its runs.
 
     Raises:
-        InvalidInput: It is no such report.
+        InvalidInput: The text is not a valid report.
     """
     try:
         encoded = json.loads(text)
@@ -92,7 +92,7 @@ def as_markdown(report: TrialReport) -> str:
 
 
 def failure_lines(report: TrialReport) -> list[str]:
-    """Return a warning if every run ended with an error, else nothing."""
+    """Return a warning if every run ended with an error. Empty otherwise."""
     if not report.cells or not all(cell.result.error for cell in report.cells):
         return []
     first = report.cells[0]
@@ -103,7 +103,7 @@ def failure_lines(report: TrialReport) -> list[str]:
 
 
 def head(report: TrialReport) -> str:
-    """Return what was run, and the hashes by which another can repeat it."""
+    """Return the settings of the trial, and the hashes that are needed to reproduce it."""
     design = report.design
     ended = f"; ended by its limit of {report.stopped_by}" if report.stopped_by else ""
     return (

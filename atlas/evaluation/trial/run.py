@@ -1,4 +1,4 @@
-"""Running a trial: every cell once, in an order that a seed gives, and on from where it was after a kill."""
+"""Running a trial: every cell once, in a seeded order, with resumption after an interruption."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from atlas.protocols.infra import Embedder, Progress
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Limits of a trial. It ends before the first task and repeat that begins beyond one."""
+    """Limits of a trial. No task and repeat is started once a limit is reached."""
 
     tokens: int | None = None
     cost: float | None = None
     """In the currency of the command."""
 
     seconds: float | None = None
-    """Time of all runs together."""
+    """Total time of all runs."""
 
     def exceeded(self, cells: Sequence[FinishedCell]) -> str:
-        """Return which limit the finished cells have reached, or an empty string."""
+        """Return the name of a limit that the finished cells have reached, or an empty string."""
         for name, most in asdict(self).items():
             if most is not None and sum(getattr(cell.result, name) for cell in cells) >= most:
                 return name
@@ -44,10 +44,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialPlan:
-    """All that is chosen of a trial."""
+    """The settings of a trial."""
 
     command: tuple[str, ...]
-    """The program and its arguments. No shell reads them."""
+    """The program and its arguments, which are run without a shell."""
 
     arms: tuple[Arm, ...]
     tasks: tuple[Task, ...] = ()
@@ -58,7 +58,7 @@ class TrialPlan:
     seed: int = 0
     timeout_seconds: float = 600.0
     is_stream: bool = False
-    """True to store each attempt into its arm's fork, so that later ones find it."""
+    """True to store each attempt in its arm's fork, so that later runs can retrieve it."""
 
     budget: Budget = Budget()
 
@@ -71,17 +71,17 @@ def run_trial(
     embedder: Embedder | None = None,
     on_progress: Progress | None = None,
 ) -> TrialReport:
-    """Run a trial, or go on with the one that was begun in a directory, and return its report.
+    """Run a trial, or resume the one in a directory, and return its report.
 
-    The store is copied there once, and copied again for each arm. Nothing is written to the store itself.
+    The store is copied to the directory, and the copy is forked for each arm. The store itself is not changed.
 
     Args:
         source: Settings of the store.
-        embedder: For all copies. The store's own model if it is None.
-        on_progress: Called after each cell with the number done and the number of all.
+        embedder: Embedding model of all copies. None for the store's own.
+        on_progress: Called after each cell with the number of finished cells and the total.
 
     Raises:
-        InvalidInput: The plan cannot be carried out, or another one was begun in the directory.
+        InvalidInput: The plan is invalid, or the directory contains a trial with another design.
     """
     _check(plan)
     directory = directory.absolute()
@@ -120,10 +120,10 @@ class _Running:
         self.n_cells = len(tasks) * plan.n_repeats * len(plan.arms)
         self.done = {cell.cell.key: cell for cell in journal.read()}
         for cell in self.done.values():
-            self._remember(cell)  # which a kill may have come before
+            self._remember(cell)  # in case of an interruption before this
 
     def run(self, on_progress: Progress | None) -> str:
-        """Run what is not done yet, and return the limit that ended it, or an empty string."""
+        """Run the remaining cells, and return the limit that ended the trial, or an empty string."""
         names = list(self._arms)
         for cells in ordered_cells(len(self._tasks), names, self._plan.n_repeats, self._plan.seed):
             waiting = [cell for cell in cells if cell.key not in self.done]
@@ -151,7 +151,7 @@ class _Running:
         )
 
     def _remember(self, finished: FinishedCell) -> None:
-        """Store an attempt into its arm's fork, once, if the trial is a stream."""
+        """Store an attempt in its arm's fork, once, if the trial is a stream."""
         if not self._plan.is_stream:
             return
         result, task = finished.result, self._tasks[finished.cell.task]
@@ -172,7 +172,7 @@ def _check(plan: TrialPlan) -> None:
 
 
 def _design(plan: TrialPlan, tasks: Sequence[Task], memory: MemorySystem) -> dict[str, Any]:
-    """Return what another needs to repeat the trial, and what must stay the same to go on with it."""
+    """Return the settings that are needed to repeat the trial, and must be unchanged to resume it."""
     model = memory.storage.model
     return {
         "command": list(plan.command),
@@ -192,7 +192,7 @@ def _design(plan: TrialPlan, tasks: Sequence[Task], memory: MemorySystem) -> dic
 
 
 def _code_hash(words: Sequence[str]) -> str:
-    """Return a hash of the files that a command names."""
+    """Return a hash of the files among a command's arguments."""
     digest = hashlib.sha256()
     for word in words:
         digest.update(word.encode() + b"\x1f")
