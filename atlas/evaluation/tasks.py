@@ -72,7 +72,7 @@ class AgentRow:
     experience: ChromaExperienceMemory
 
     id_field: str
-    """See `Row.id_field`."""
+    """The field that identifies an experience in judgements, as in `Row`."""
 
     name = AGENT
     about = f"what `retrieve` gives an agent: {FUSED}, less what the memory hides as irrelevant"

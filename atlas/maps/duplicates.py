@@ -143,7 +143,7 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
 
 
 def _thin_out(near: npt.NDArray[np.bool_], rows: Vectors, candidates: Vectors, threshold: float) -> None:
-    """Limit each row to its first `MAX_PAIRS` candidates above the threshold.
+    """Cut rows with more than `MAX_PAIRS` candidates to their first ones above the threshold.
 
     They are the first, not the nearest, so that the rows of a dense cluster do not all have the same few.
     """

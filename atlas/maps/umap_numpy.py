@@ -180,7 +180,7 @@ def spread(points: Floats, extent: float) -> Floats:
 
 
 def _move(x: Floats, y: Floats, heads: Numbers, tails: Numbers, step: float, generator: np.random.Generator) -> None:
-    """Attract the ends of some edges, and repel each head from randomly sampled points."""
+    """Move the ends of some edges together, and each head away from randomly sampled points."""
     pull_x, pull_y = _pulls(x[heads] - x[tails], y[heads] - y[tails])
     random_points = generator.integers(0, len(x), (NEGATIVES, len(heads)), np.int32)
     push_x, push_y = _pushes(x[heads] - x[random_points], y[heads] - y[random_points])

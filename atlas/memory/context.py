@@ -104,15 +104,15 @@ def omission_line(omission: Omission) -> str:
     """Return `[id] experience, relevance 0.42: too long by 40 tokens`, or `experience: 12 below the level of 0.21`."""
     if not omission.id:
         return f"{omission.memory}: {omission.sentence}"
-    from atlas.llm.instructions import reads_like  # late: opening a memory shows nothing
+    from atlas.llm.instructions import reads_like  # imported late, because opening a memory does not need it
 
-    named = "an id" if reads_like(omission.id) else shown_id(omission.id)  # this line stands outside the block's tags
+    named = "an id" if reads_like(omission.id) else shown_id(omission.id)  # this line is outside the block's tags
     return f"[{named}] {omission.memory}, relevance {omission.relevance:.2f}: {omission.sentence}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coin:
-    """A coin that decided whether an attempt is shown what is remembered."""
+    """The random assignment of an attempt to the group with or without memories."""
 
     share: float
     """The probability of being held out, in (0, 1)."""
@@ -161,7 +161,7 @@ class ContextBlock:
     """True after a search by keywords only: on request, or while the server's embedding model is loading."""
 
     coin: Coin | None = None
-    """The coin that decided whether the attempt is shown anything. None if no attempts are held out."""
+    """The random assignment of the attempt. None if no attempts are held out."""
 
     @property
     def credited(self) -> dict[str, tuple[str, ...]]:
@@ -213,7 +213,7 @@ def counter_of(embedder: object) -> TokenCounter:
 
 
 def task_to_ask(description: str, *, domain: str = "", tools: Sequence[str] = ()) -> Task:
-    """Return a task that is asked about, in whose context `tools_of` finds the names of the agent's tools, if any."""
+    """Return the task of a query. `tools_of` reads the names of the agent's tools from its context."""
     return Task("", domain, description, {"tools": list(tools)} if tools else {})
 
 
@@ -258,7 +258,7 @@ def build_context(
         InvalidInput: The budget is negative.
     """
     _check_budget(budget_tokens)
-    from atlas.memory.kinds.sections import known_sections  # late: opening a memory shows nothing
+    from atlas.memory.kinds.sections import known_sections  # imported late, because opening a memory does not need it
 
     sections = known_sections() if sections is None else sections
     parts, errors = _parts(result, sections, tools)
@@ -295,7 +295,7 @@ class _Draft:
     def __init__(self, counter: TokenCounter, budget: int, headings: Mapping[str, str]) -> None:
         self._budget, self._headings = budget, headings
         self._count = cache(counter.count)
-        """Of a piece. Those of all pieces add up to nearly that of the block, and take a tenth of the time."""
+        """Return the number of tokens of a piece. The sum over pieces is close to the block's, and ten times faster."""
 
         self._texts: dict[_Part, RecordText] = {}
         """The text of each part that is shown, the best first."""
@@ -329,7 +329,7 @@ class _Draft:
             self._omit(part, "failing" if part.full.is_warning else "too long", n_tokens_over=n_tokens_over)
 
     def deepen(self) -> None:
-        """Expand gists to full texts where they fit."""
+        """Expand gists to full texts if they fit."""
         for part, text in self._texts.items():
             if text is not part.full and self._over(part, part.full) <= 0:
                 self._texts[part] = part.full

@@ -11,7 +11,7 @@ from atlas.core.tables import TableRow, Tabular
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostRecord:
-    """A record that is the best for some tasks, and would leave with nothing as good in its place."""
+    """A record that is the best for some tasks, with no equally good record to replace it."""
 
     id: str
     title: str
@@ -23,7 +23,7 @@ class LostRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurationLoss(Tabular):
-    """The loss to agents if some records leave the searches, as far as replaying the tasks of those shows.
+    """The loss to agents if some records are no longer found, measured by replaying the tasks of these records.
 
     A record is right for a task if it is an attempt at it, was drawn from one, was used at it with success, or was
     judged right for its text.

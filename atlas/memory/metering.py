@@ -17,7 +17,7 @@ P = TypeVar("P", bound=MeasuredPlan)
 
 
 class MeteredMemories(ABC):
-    """Mixin of a memory system that measures what plans would cost."""
+    """Mixin of a memory system that measures the loss that plans would cause."""
 
     @property
     @abstractmethod

@@ -105,7 +105,7 @@ def searches_for(
 
 
 def ask(memory: AnyMemory, search: Any, task: Task, k: int, count_retrieval: bool) -> Retrieval[Any]:
-    """Return the hits of a memory for a task, in a snapshot of its own."""
+    """Return the hits of a memory for a task, in its own snapshot."""
     if isinstance(search, Exception):
         raise search
     if isinstance(memory, PluggedMemory):
@@ -144,7 +144,7 @@ def ask_all(
 def by_words_alone(
     memories: Mapping[str, AnyMemory], storage: Store | None, task: Task, k: int, where: Where | None = None
 ) -> dict[str, Retrieval[Any] | Exception]:
-    """Return the keyword hits for a task or the error of each memory, by name. Nothing is embedded."""
+    """Return the keyword hits for a task, or the error, of each memory, by name. No text is embedded."""
     check_limit(k)
     parse_where(where)
 

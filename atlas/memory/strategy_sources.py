@@ -20,7 +20,7 @@ MANY = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A stored attempt, in an experience of its own or merged into another."""
+    """A stored attempt, as its own experience or merged into another."""
 
     id: str
     """Id of the experience."""
@@ -88,7 +88,7 @@ def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRa
 
 
 def attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None) -> list[Attempt]:
-    """Return the distinct attempts behind the matching experiences, merged ones included."""
+    """Return the distinct attempts of the matching experiences, including merged ones."""
     outcomes, tasks = experience.column("outcome", where), experience.column("task_id", where)
     attempt_ids = experience.column("trajectory_id", where)
     merged = _merged_attempts(experience, where)
@@ -139,7 +139,7 @@ def _merged_attempts(experience: ChromaExperienceMemory, where: Mapping[str, obj
 def merged_into(
     experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None
 ) -> list[tuple[Experience, dict[str, str]]]:
-    """Return the experiences that stand for attempts whose own were merged away, with what is kept of each of those."""
+    """Return the experiences into which attempts were merged, with the stored data of each attempt."""
     merging = experience.get_many(list(experience.column("merged_from", where)))
     merged = {i: (run, attempt) for run in merging for i, attempt in merged_attempts(run.metadata).items()}
     restored = experience.titles(list(merged))  # from the trash: they speak for themselves again

@@ -40,11 +40,11 @@ class UndoableMemories(ABC):
         return self.storage.history(limit, offset, wanted)
 
     def operation(self, operation_id: str) -> Operation:
-        """Return one operation, by its id or a beginning of it that no other shares, or `NotFound`."""
+        """Return one operation, by its id or a unique prefix of it. Raise `NotFound` if there is none."""
         return self.storage.operation(operation_id)
 
     def count_operations(self, wanted: Operations = ANY_OPERATION) -> int:
-        """Return how many operations the history holds."""
+        """Return the number of operations in the history."""
         return self.storage.count_operations(wanted)
 
     def actors(self) -> list[str]:
@@ -56,17 +56,17 @@ class UndoableMemories(ABC):
         return self.storage.changes(operation_id, limit, offset)
 
     def plan_undo(self, wanted: Operations) -> UndoneMany:
-        """Return a plan to undo all operations that are wanted, such as those of an actor since a time.
+        """Return a plan to undo all matching operations, such as those of an actor since a time.
 
-        Nothing is changed. What cannot be undone, as others have changed it since, is listed with the reason.
+        The store is not changed. Changes that cannot be undone, because of later changes, are listed with the reason.
         """
         return self.storage.plan_undo(wanted)
 
     def apply_undo(self, wanted: Operations, plan: UndoneMany, *, reason: str = "") -> UndoneMany:
-        """Apply a plan, as one operation that can be undone. Later operations are left, and counted.
+        """Apply a plan as one operation, which can be undone. Later operations are not undone, but counted.
 
         Raises:
-            PlanOutdated: Some of it was changed or undone since. Nothing was done.
+            PlanOutdated: Some records were changed or undone since. The store was not changed.
         """
         return self.storage.apply_undo(wanted, plan, reason=reason)
 
@@ -87,9 +87,9 @@ class UndoableMemories(ABC):
         return apply_purge(self.storage, plan, reason=reason, reword=self._rewording())
 
     def freeze(self, name: str) -> Path:
-        """Copy the store for guests, without what is deleted or waits for review. Return the copy's directory.
+        """Copy the store for guests, without deleted and pending records, and return the copy's directory.
 
-        See `atlas.storage.maintenance.freeze` for what is refused.
+        See `atlas.storage.maintenance.freeze` for the errors.
         """
         from atlas.storage.maintenance.freeze import freeze
 

@@ -68,7 +68,7 @@ class TrialJournal:
             )
 
     def add(self, cell: FinishedCell) -> None:
-        """Append a cell durably."""
+        """Add a cell durably."""
         append_durably(self._cells, json.dumps(asdict(cell)) + "\n")
 
     def trace(self, cell: Cell) -> RunTrace:

@@ -50,7 +50,7 @@ class Findings(Generic[T]):
     """Their texts, by id."""
 
     vectors: Vectors
-    """Vectors of the first hits, in the order of the hits. Empty if the search asks for no diversity."""
+    """Vectors of the first hits, in the order of the hits. Empty for a search without diversity."""
 
 
 class Memory(Records, ABC, Generic[T]):
@@ -60,7 +60,7 @@ class Memory(Records, ABC, Generic[T]):
     """Name of a record in error messages."""
 
     content_field: ClassVar[str]
-    """A field by which the content of its records is told from other memories'."""
+    """A field that distinguishes the content of its records from that of other memories."""
 
     context: ClassVar[Context | None] = None
     """Log in which later records add their words to earlier ones. None if records are independent."""
@@ -258,7 +258,7 @@ class Memory(Records, ABC, Generic[T]):
 
     aretrieve = twin(retrieve)
 
-    # Steps of the above, for whoever asks several memories in one state of their store
+    # Steps of the above, for callers that search several memories in one snapshot
 
     def _prepared(
         self, query: str, k: int, *, where: Where | None = None, with_buried: bool = False, **options: Any
@@ -332,7 +332,7 @@ class Memory(Records, ABC, Generic[T]):
     def retrieve_words(
         self, query: str, k: int = 4, *, where: Where | None = None, threshold: float | None = None
     ) -> Retrieval[T]:
-        """Return the records with most of a query's words. Empty if the matches may be chance.
+        """Return the records with most of a query's words. Empty if the matches may be accidental.
 
         Args:
             threshold: Least IDF-weighted share of the query's words in a hit, in [0, 1]. None for the memory's own
@@ -441,10 +441,10 @@ class Memory(Records, ABC, Generic[T]):
     alevel_costs = twin(level_costs)
 
     def n_shown(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> int:
-        """Return how many of some hits a search shows where the store is so strict.
+        """Return the number of hits that a search shows at this strictness.
 
         Args:
-            hits: What `search_hits` gives for the query at threshold 0, or some of it.
+            hits: Result of `search_hits` for the query at threshold 0, or a part of it.
         """
         return self._retriever.n_shown(query, hits, strictness)
 

@@ -1,4 +1,4 @@
-"""Merging duplicates, for every memory: the groups, the plan, and the ids that a record stands for."""
+"""Merging of duplicates in every memory: the groups, the plan, and the ids that a record replaces."""
 
 from __future__ import annotations
 

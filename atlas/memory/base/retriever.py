@@ -36,7 +36,7 @@ from atlas.storage.collection import Collection
 from atlas.storage.records import Context
 
 QUERY_CHARACTERS = 50_000
-"""Length at which a query is cut before it is embedded, because a megabyte would take seconds."""
+"""Length to which a query is truncated before it is embedded, because a megabyte would take seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +209,7 @@ class Retriever:
         return self._calibration.costs(self.weights(), strictness)
 
     def n_shown(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> int:
-        """Return how many hits of a search without a threshold are shown where the store is so strict."""
+        """Return the number of shown hits of a search without a threshold at this strictness."""
         weights, measured = self.weights(), self._calibration.now()
         cut = self._calibration.cut(measured, weights, query, strictness)
         return sum(map(cut.shown_beside(_best(hits, weights)), hits))
@@ -317,7 +317,7 @@ class Retriever:
             n_shown = sum(map(cut.shown_beside(_best(ranked, weights)), ranked))
             if n_shown >= k or not n_shown:  # more candidates are no better ones
                 return candidates
-            n *= 4  # so many were alike that they left no room for others
+            n *= 4  # duplicates filled the list, so fetch more candidates
 
     def _with_usage(self, found: Candidates) -> list[Candidate[str]]:
         """Return candidates with the usage and marks that the ranking needs."""

@@ -1,4 +1,4 @@
-"""How strict searches are: one number for a store, changed after a preview of what it does to real queries."""
+"""Strictness of searches: one number for a store, with a preview of its effect on real queries."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from atlas.storage.marks.strictness import COLLECTION, check_strictness, read_st
 from atlas.storage.store import Store
 
 N_QUERIES = 60
-"""Queries that a preview asks: more take seconds."""
+"""Largest number of queries of a preview. More would take seconds."""
 
 N_LOOKED_AT = 400
-"""Latest attempts whose tasks are asked."""
+"""Number of latest attempts whose tasks are queried."""
 
 N_HITS = 10
 """Hits of a query that count."""
@@ -35,7 +35,7 @@ class AskedQuery:
     """Untrusted text."""
 
     hits: tuple[Hit[str], ...]
-    """Best first, by id. Attempts with the query's own text are left out, as nobody could fail to find them."""
+    """Best first, by id. Attempts with the query's own text are left out, because every search finds them."""
 
     best: str
     """Title of the first hit: untrusted text. Empty without a hit."""
@@ -62,15 +62,15 @@ class ChangedQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrictnessPlan:
-    """A change of the strictness, and what it does."""
+    """A change of the strictness, and its effect."""
 
     before: float
     after: float
     costs: Mapping[str, LevelCosts]
-    """The level of each memory that was measured and what it costs then, by name."""
+    """The new level and its costs for each measured memory, by name."""
 
     n_queries: int
-    """Queries of the store that were asked."""
+    """Queries of the store that were run."""
 
     changed: tuple[ChangedQuery, ...]
     """Queries that are answered otherwise. Those that gain or lose all hits are first."""
@@ -99,12 +99,12 @@ class StrictMemories(ABC):
         return read_strictness(self.storage.ledger)
 
     def plan_strictness(self, strictness: float) -> StrictnessPlan:
-        """Return a plan to change the strictness, with the queries of the store that it answers otherwise.
+        """Return a plan to change the strictness, with the queries of the store whose answers change.
 
-        The queries are those that were judged, and tasks of the latest attempts. They do not count as retrievals.
+        The queries are the judged ones, and tasks of the latest attempts. They do not count as retrievals.
 
         Args:
-            strictness: From 0, which hides nothing, to 10. 1 is the measured level.
+            strictness: From 0, which hides no hits, to 10. 1 is the measured level.
         """
         check_strictness(strictness)
         return strictness_plan(self, strictness, asked_queries(self))
@@ -140,7 +140,7 @@ def asked_queries(memory: StrictMemories) -> tuple[AskedQuery, ...]:
 
 
 def strictness_plan(memory: StrictMemories, strictness: float, asked: Sequence[AskedQuery]) -> StrictnessPlan:
-    """Return a plan from queries that were asked already. It searches nothing.
+    """Return a plan from the results of queries, without a search.
 
     Args:
         asked: Result of `asked_queries`.

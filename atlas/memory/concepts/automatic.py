@@ -1,7 +1,6 @@
 """Automatic compression: a search for concepts that starts after enough new successes with programs.
 
-It runs in a process of its own, which outlives this one, and adds concepts in an ordinary operation, which can be
-undone.
+It runs in a separate process, which outlives this one, and adds concepts in an ordinary operation, which can be undone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plans to merge duplicate concepts: which one stays, what it takes over, and which callers are affected.
+"""Plans to merge duplicate concepts: the remaining one, the values that it inherits, and affected callers.
 
 Pure functions from concepts to a plan.
 """

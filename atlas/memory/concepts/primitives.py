@@ -74,6 +74,6 @@ def _digest(concept: CodeConcept) -> str:
     metadata = {
         name: value
         for name, value in concept.metadata.items()
-        if name != SHIPPED and not name.startswith("merged_")  # what a merge notes is no edit
+        if name != SHIPPED and not name.startswith("merged_")  # the notes of a merge are not edits
     }
     return hashlib.sha256(dump({**encoded, "metadata": metadata}).encode()).hexdigest()

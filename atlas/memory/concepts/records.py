@@ -161,10 +161,11 @@ def to_entry(concept: CodeConcept) -> Entry:
 
 
 def found_by(concept: CodeConcept) -> str:
-    """Return the text whose embedding finds a concept.
+    """Return the text of a concept to embed.
 
-    Where no person or model has described it, that is what it was used for, and the words of its code and tools. The
-    sentences that rules write are in every such concept, and would make all of them alike.
+    If no person or model has described the concept, it consists of its uses, and the words of its code and tools.
+    Descriptions by rules are left out, because their sentences occur in every such concept and would make all of them
+    similar.
     """
     if concept.metadata.get("documented_by") != BY_RULES:
         return f"{_words(concept.name)}: {concept.description}"

@@ -23,7 +23,7 @@ from atlas.memory.query import Among, AnyMemory, ask, outcome, result_of, search
 from atlas.storage.store import Store
 
 N_SAMPLED = 100
-"""Most records whose tasks are replayed: more take seconds."""
+"""Largest number of records whose tasks are replayed. More would take seconds."""
 
 N_TASKS = 40
 """Most tasks that are replayed, so that it takes at most 3 s with 10,000 records."""
@@ -66,11 +66,12 @@ class Meter:
     counter: TokenCounter
 
     def measure(self, name: str, leaving: Mapping[str, str]) -> CurationLoss:
-        """Return what agents would no longer be given. Nothing is changed or counted as retrieved.
+        """Return the records that agents would no longer get. The store is not changed, and no retrieval is counted.
 
         Args:
             name: Name of the memory.
-            leaving: Ids of the records, each with the id of the record that it is merged into, or an empty text.
+            leaving: Ids of the leaving records, each with the id of the record that it is merged into, or an empty
+                string.
 
         Raises:
             InvalidInput: There is no such memory of ATLAS, or its store keeps no history.
@@ -105,7 +106,7 @@ class Meter:
         return found if isinstance(found, ChromaExperienceMemory) else None
 
     def _replay(self, name: str, masked: AnyMemory, task: Task, sections: Mapping[str, Section]) -> Replay:
-        """Ask all memories for a task, and the memory that records leave once more without them."""
+        """Ask all memories for a task, and the affected memory again without the leaving records."""
         searches = searches_for(self.memories, task, EACH, Among())
         with self.storage.reading():
             others = {
@@ -165,7 +166,7 @@ def _remembering(section: Section) -> Section:
 
 
 def spread(values: Sequence[Any], most: int) -> list[Any]:
-    """Return at most so many values, evenly spread over their order."""
+    """Return a limited number of values, evenly spaced."""
     n = min(most, len(values))
     return [values[place * len(values) // n] for place in range(n)]
 
@@ -214,7 +215,7 @@ def _loss(
 
 
 def _is_replaced(best: Any, replay: Replay, leaving: Mapping[str, str], tasks: RecordTasks) -> bool:
-    """Return whether a task finds a right record that is as good, or what the best one is merged into."""
+    """Return whether a task still finds an equally good right record, or the one that the best is merged into."""
     return any(
         _worth(record) >= _worth(best) and (i == leaving[best.id] or tasks.is_right(i, replay.task))
         for i, record in replay.then.hits.items()

@@ -1,6 +1,6 @@
-"""Holdout: a coin decides which attempts are shown nothing, so that chance alone decides who has memory.
+"""Holdout: attempts are assigned at random to a group without memories.
 
-What both sides of the coin come to is in `atlas.memory.effects.randomised`.
+The comparison of both groups is in `atlas.memory.effects.randomised`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _RANGE = 2**64
 
 
 def toss(share: float, *, store: str, task: str, attempt: str) -> Coin:
-    """Return the coin of an attempt, the same one each time.
+    """Return the random assignment of an attempt, which is deterministic.
 
-    Its side is a BLAKE2b hash of these names, read as a number in [0, 1), that is below `share` if it is held out.
+    The BLAKE2b hash of these names is read as a number in [0, 1). The attempt is held out if it is below `share`.
     """
     named = "\x1f".join((store, task, attempt)).encode("utf-8", "replace")
     number = int.from_bytes(hashlib.blake2b(named, digest_size=8, person=b"holdout").digest(), "big")
@@ -30,10 +30,10 @@ def toss(share: float, *, store: str, task: str, attempt: str) -> Coin:
 
 
 def next_attempt(experience: Memory[Any] | None, task: Task) -> str:
-    """Return the name of the next attempt at a task: the number of those that are stored.
+    """Return the name of the next attempt at a task: the number of its stored attempts.
 
     Raises:
-        InvalidInput: Nothing counts them.
+        InvalidInput: The memory cannot count attempts.
     """
     if experience is None:
         raise InvalidInput(

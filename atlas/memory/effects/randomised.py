@@ -1,4 +1,4 @@
-"""The randomised effect of memory: attempts that were shown it, against those that a coin held out."""
+"""The randomised effect of memory: attempts with memories, compared with randomly held-out attempts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategy_sources import merged_into
 
 MOST_TIMES = 1_000
-"""How many times the present attempts a prediction asks for at most."""
+"""Largest predicted number of further attempts, as a multiple of the present number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class TossedAttempt:
     """An attempt with a known outcome for which a coin was tossed."""
 
     task: str
-    """The task's id, or the beginning of its description if it has none."""
+    """The task's id, or the start of its description if it has none."""
 
     success: bool
     is_held_out: bool
@@ -37,10 +37,10 @@ class TossedAttempt:
 
 @dataclass(frozen=True, kw_only=True)
 class RandomisedEffect:
-    """The success rate of attempts that were shown memory, and of those that were held out. Chance alone chose them.
+    """The success rates of attempts with memories, and of randomly held-out attempts.
 
-    It is the effect of being shown memory, on the attempts for which an agent asked for it. An attempt counts on its
-    side of the coin, whatever it used.
+    It is the effect on attempts for which an agent requested memories (intention to treat): an attempt counts in its
+    assigned group, whichever memories it used.
     """
 
     attempts: tuple[TossedAttempt, ...] = field(repr=False)
@@ -53,7 +53,7 @@ class RandomisedEffect:
 
     @property
     def held_out(self) -> Tries:
-        """Attempts that were shown nothing."""
+        """Held-out attempts, which got no memories."""
         return _tries(self._side(True))
 
     @cached_property
@@ -80,7 +80,7 @@ class RandomisedEffect:
 
     @cached_property
     def n_more(self) -> int | None:
-        """Number of further attempts, on both sides together, after which the interval leaves out 0 if nothing changes.
+        """Number of further attempts in both groups until the interval excludes 0 at the present rates.
 
         None if the rates are the same, or if it would be more than `MOST_TIMES` times those so far.
         """
@@ -137,7 +137,7 @@ def _attempt(task: str, outcome: str, arm: str, share: object) -> TossedAttempt:
 
 
 def _number(value: object) -> float:
-    """Return a share from metadata, which may be whatever somebody gave. 0 if it is none."""
+    """Return a share from metadata, which may be any value. 0 if it is invalid."""
     try:
         return float(str(value))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Which tasks a record is for: those that it attempted, was drawn from, was used at with success, or was judged for."""
+"""The tasks for which a record is right: its own, those of its sources, of successful uses and of judgements."""
 
 from __future__ import annotations
 

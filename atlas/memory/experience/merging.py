@@ -1,4 +1,4 @@
-"""Plans to merge duplicate attempts: which one stays, and what it takes over from the others.
+"""Plans to merge duplicate attempts: the remaining one, and the values that it inherits from the others.
 
 Pure functions from records to a plan.
 """

@@ -116,7 +116,7 @@ class CompactPlan(Tabular):
     """Moment in the store's history at which the plan was made."""
 
     spent: str = ""
-    """Calls, tokens and their price, or empty if no model was asked."""
+    """Number of calls and tokens, and their price. Empty if no model was used."""
 
     made_at: str = ""
     """Time of the plan, in ISO 8601."""

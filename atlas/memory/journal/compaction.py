@@ -300,7 +300,7 @@ def _groups(
         is_over = _period(subject) < current
         is_low = subject.entry.id not in latest and _is_low(subject, types, now)
         if (is_over or is_low) and subject.entry.id not in lasting and _is_unsummarised(subject):
-            scope = dump(scope_of(subject.entry.metadata))  # no summary tells of the entries of another scope
+            scope = dump(scope_of(subject.entry.metadata))  # a summary contains entries of one scope only
             groups[subject.entry.entry_type, _period(subject), scope].append(subject)
     return [
         group

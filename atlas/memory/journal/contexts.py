@@ -108,7 +108,7 @@ class Contexts:
         rows = self.log.store.scan(where, order_by=SCORE, descending=True, limit=N_CONSIDERED)
         hidden = self.log.hidden()
         found = self.log.get([row["id"] for row in rows if row["id"] not in hidden])
-        return [entry for entry in found if entry.tier in LIVE]  # a plain store may know no filters
+        return [entry for entry in found if entry.tier in LIVE]  # a plain store may not support filters
 
 
 def value_of(entry: JournalEntry, usage: Usage, types: EntryTypes, now: datetime) -> float:

@@ -71,7 +71,7 @@ class Conversations(Memory[Turn]):
         self.ttl = ttl
 
     def add(self, user_text: str, response: str, conversation: str = MAIN) -> str:
-        """Keep a turn and return its id.
+        """Store a turn and return its id.
 
         Raises:
             InvalidInput: Both texts are empty, the conversation has no name, or a text cannot be stored.
@@ -98,7 +98,7 @@ class Conversations(Memory[Turn]):
     aadd = twin(add)
 
     def add_turns(self, turns: Sequence[Turn]) -> list[str]:
-        """Keep turns with their own times, as one operation, and return the ids of the new ones.
+        """Store turns with their own times, as one operation, and return the ids of the new ones.
 
         Raises:
             InvalidInput: A turn has a text that cannot be stored.
@@ -108,7 +108,7 @@ class Conversations(Memory[Turn]):
             entry.metadata["created_at"] = entry.metadata[SAID_AT]
         log = self._log.within("store")
         added = log.store.add_unknown(*columns(entries, self._store, self.embedder, {}))
-        log.renew_present(added)  # with what stands before each, and for what stands after
+        log.renew_present(added)  # with the entries before and after each
         return added
 
     aadd_turns = twin(add_turns)
@@ -191,7 +191,7 @@ def _beginnings(store: Collection, ids: Sequence[str]) -> dict[str, str]:
 
 
 LOG_TEXT = LogText(within="conversation", content_of=_content, beginnings=_beginnings)
-"""How a turn is embedded with the beginnings of the turns before it."""
+"""Rules for embedding a turn with the beginnings of the turns before it."""
 
 
 def _to_entry(turn: Turn) -> Entry:

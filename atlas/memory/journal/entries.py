@@ -35,7 +35,7 @@ LOG_TEXT = LogText(
     content_of=lambda row: from_row(row).content,
     beginnings=lambda store, ids: store.titles(ids),
 )
-"""How an entry is embedded with the beginnings of the entries before it."""
+"""Rules for embedding an entry with the beginnings of the entries before it."""
 
 CONTEXT = Context(within=LOG_TEXT.within)
 """Log in which later entries add their words to earlier ones."""
@@ -198,7 +198,7 @@ class EntryLog(Log):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """An entry's place in the log, and its beginning."""
+    """An entry's position in the log, and its beginning."""
 
     id: str
     generation: int

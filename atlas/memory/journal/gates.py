@@ -113,7 +113,7 @@ class Gates:
             "reason": refusal.reason,
             "like_id": refusal.like_id,
         }
-        direction = np.eye(1, log.embedder.dimension, dtype=np.float32)[0]  # nobody looks for it by meaning
+        direction = np.eye(1, log.embedder.dimension, dtype=np.float32)[0]  # it is not searched by meaning
         self.refused.within("refuse", refusal.reason).add([entry.id], [direction], [metadata], [entry.content])
         return True
 

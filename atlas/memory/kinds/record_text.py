@@ -43,7 +43,7 @@ class RecordText:
         """
         self.label, self.is_warning = label, is_warning
         self.is_quoted = False
-        """True where a part of it is marked as quoted."""
+        """True if a part of it is marked as quoted."""
 
         self._heading = (kind, record_id, title)
         self._fields: list[tuple[str, str]] = []

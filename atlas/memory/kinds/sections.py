@@ -35,7 +35,7 @@ def is_failing(n_succeeded: int, n: int) -> bool:
 
 def _strategy_text(strategy: Strategy) -> RecordText:
     """Return the text of a strategy. A failing one is shown without its advice."""
-    if is_warning(strategy):  # attempts fail at hard tasks, warned or not, so their outcomes say little of it
+    if is_warning(strategy):  # hard tasks fail with or without a warning
         text = RecordText("strategy", strategy.id, strategy.title, label=AVOID, is_warning=True)
         text.add("When", strategy.situation)
         text.add("Avoid", strategy.suggestion)

@@ -1,4 +1,4 @@
-"""Plans to merge duplicate strategies: which one stays, and what it takes over from the others.
+"""Plans to merge duplicate strategies: the remaining one, and the values that it inherits from the others.
 
 Pure functions from strategies to a plan.
 """

@@ -12,7 +12,7 @@ from atlas.memory.base.scoring import Calibration
 from atlas.storage.records import Moment
 
 VERSION = 5
-"""Of what is kept. Raise it when words or meaning are scored otherwise, or other foreign queries are asked."""
+"""Version of stored measurements. Increase it when scoring or the foreign queries change."""
 
 
 def encode_measurement(measured: LevelMeasurement) -> str:

@@ -49,18 +49,18 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n")
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text, as far as a question goes."""
+    """Return the first sentence of a text, truncated to the length of a question."""
     return _SENTENCE_END.split(text.strip(), maxsplit=1)[0][:MAX_ASKED]
 
 
 @dataclass(slots=True)
 class LiveCalibration:
-    """The scale of one collection: read or measured when first asked for, and again whenever it has grown."""
+    """The scale of one collection. It is read or measured on first use, and again when the collection has grown."""
 
     store: Collection
     embedder: WholeEmbedder
     _usual: Calibration | None = None
-    """The usual similarities of the model. None until they are asked for."""
+    """The usual similarities of the model. None before first use."""
 
     _measured: LevelMeasurement | None = None
     _looked_at: Moment = NO_MOMENT
@@ -85,7 +85,7 @@ class LiveCalibration:
             self._usual = usual_scale(self.embedder)
 
     def prepare(self) -> None:
-        """Have a measurement at hand. Call it outside of any state of the store, as models and writes stand outside.
+        """Ensure that there is a measurement. Call it outside of any snapshot, because it runs models and may write.
 
         A store that has grown is measured again in the background.
         """
@@ -108,7 +108,7 @@ class LiveCalibration:
             self._keep(self.now())
 
     def now(self) -> LevelMeasurement:
-        """Return the scale of the store as it was when it was measured. Models are not asked."""
+        """Return the scale from the latest measurement. No model is run."""
         if self._measured is not None and not self._is_outgrown and not self._is_measuring():
             self._is_outgrown = self._has_outgrown(self._measured)
         if self._measured is None or (self._is_outgrown and self._measured.is_small):
@@ -117,7 +117,7 @@ class LiveCalibration:
         return self._measured
 
     def costs(self, weights: RankingWeights, strictness: float | None = None) -> LevelCosts | None:
-        """Return the costs of the level on each side, or None before it was measured. It measures nothing.
+        """Return the costs of the level on each side, or None before the first measurement.
 
         Args:
             strictness: That of the store if it is None.
@@ -128,7 +128,7 @@ class LiveCalibration:
     def cut(
         self, measured: LevelMeasurement, weights: RankingWeights, query: str = "", strictness: float | None = None
     ) -> Cut:
-        """Return which hits are shown where a search names no threshold. The last answers are remembered.
+        """Return the predicate for shown hits of a search without a threshold. The latest results are cached.
 
         Args:
             strictness: That of the store if it is None.
@@ -141,9 +141,9 @@ class LiveCalibration:
         return last[2]
 
     def cut_by_words(self, weights: RankingWeights) -> Cut:
-        """Return which share of a query's words hits of a search by words need. The model is not asked.
+        """Return the share of a query's words that hits of a keyword search need. No model is run.
 
-        A store that was never measured, or has outgrown that, has the usual level.
+        Without a current measurement, it is the usual level.
         """
         if self._measured is None and (stored := self._stored()):
             self._take(stored)
@@ -167,9 +167,9 @@ class LiveCalibration:
         return self._measuring is not None and self._measuring.is_alive()
 
     def _has_outgrown(self, measurement: LevelMeasurement) -> bool:
-        """Return whether there are many more records than were measured, or fewer.
+        """Return whether the number of records differs much from that of the measurement.
 
-        They are counted only when there were as many changes since as that would take.
+        Records are counted only after enough changes to make such a difference possible.
         """
         now = self.store.moment()
         if now.ledger_id != measurement.at.ledger_id or now.change < measurement.at.change:
@@ -183,7 +183,7 @@ class LiveCalibration:
         try:
             self._take(measured := self._measure())
             self._keep(measured)
-        except AtlasError as error:  # closed meanwhile, or damaged, which whoever asks is told
+        except AtlasError as error:  # closed meanwhile, or damaged, which the next search reports
             logger.debug("the store could not be measured: %s", error)
             self._is_outgrown = False
 
@@ -217,7 +217,7 @@ class LiveCalibration:
         )
 
     def _similarity_source(self) -> str:
-        """Return a label of what produces the similarities: model, prompts, word pieces or not."""
+        """Return a label for the source of the similarities: model, prompts, and whether word pieces are compared."""
         prompts = prompts_of(self.embedder) or NO_PROMPTS
         model = self.embedder.model_name if prompts == NO_PROMPTS else f"{self.embedder.model_name} {prompts.as_text()}"
         return f"{model} with word pieces" if self.store.keeps_tokens else model

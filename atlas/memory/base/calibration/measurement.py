@@ -46,7 +46,7 @@ class Cut:
     """True if hits with a good part of the query's rare words are always shown."""
 
     def shown_beside(self, best: float) -> Callable[[Hit[Any]], bool]:
-        """Return a predicate for the hits that are shown, given the relevance of the best hit by itself."""
+        """Return a predicate for the hits that are shown, given the relevance of the best hit alone."""
         least, is_home = self.least(best), best >= self.best
         return lambda hit: (is_home and hit.relevance >= least) or (self.spares_words and hit.words >= TELLING)
 
@@ -62,7 +62,7 @@ class LevelMeasurement:
     scale: Calibration
     n_records: int
     answers: tuple[Answers, ...] = ()
-    """The best answers to each foreign query. Empty before they are asked."""
+    """The best hits for each foreign query. Empty before the queries have been run."""
 
     languages: tuple[str, ...] = ()
     """The language of each foreign query. Empty if all are in one."""
@@ -79,7 +79,7 @@ class LevelMeasurement:
     model: str = ""
     at: Moment = NO_MOMENT
     is_whole: bool = True
-    """False if foreign queries are still to be asked."""
+    """False if foreign queries still have to be run."""
 
     @property
     def is_small(self) -> bool:
@@ -96,7 +96,7 @@ class LevelMeasurement:
         return levels.get(language) or max(levels.values(), default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
 
     def _levels(self, weights: RankingWeights) -> dict[str, float]:
-        """Return the level for queries in each language that foreign ones were asked in."""
+        """Return the level by language, for the languages of the foreign queries."""
         foreign, own_values = self._best(self.answers, weights), self._own(weights)
         languages = np.array(self._foreign_languages)
         return {name: level_between(foreign[languages == name], own_values, name) for name in set(languages.tolist())}
@@ -142,7 +142,7 @@ class LevelMeasurement:
         return float(np.clip(np.quantile(best, FOREIGN_SHARE), TELLING, HIGHEST_WORDS_LEVEL))
 
     def cut(self, weights: RankingWeights, language: str = "") -> Cut:
-        """Return which hits are shown where a search names no threshold."""
+        """Return the predicate for the shown hits of a search without a threshold."""
         strictness = weights.strictness
         return Cut(
             best=min(1.0, strictness * self.level(weights, language)),

@@ -16,13 +16,13 @@ USUAL = {
     "BAAI/bge-base-en-v1.5": Calibration(unrelated=0.45, near=0.82),
     "BAAI/bge-large-en-v1.5": Calibration(unrelated=0.5, near=0.85),
 }
-"""Similarities that are usual with a model, before a store has records of its own. Those of bge are rough."""
+"""Usual similarities of models, for stores without enough records. Those of bge are rough."""
 
 
 def usual_scale(embedder: WholeEmbedder) -> Calibration:
-    """Return the similarities that are usual with a model: from the table, else as it measures them on foreign texts.
+    """Return the usual similarities of a model: from the table, or else measured on foreign texts.
 
-    An embedder without a method `measured_scale` is taken to be like the default of `Calibration`.
+    An embedder without a method `measured_scale` gets the default of `Calibration`.
     """
     measure = get_offered(embedder, "measured_scale")
     if embedder.model_name in USUAL or measure is None:

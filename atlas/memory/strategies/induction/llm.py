@@ -129,7 +129,7 @@ class LLMStrategyAbstractor:
         """Return the stored strategy with the advice of both, or the reason why the model finds them different.
 
         Raises:
-            LLMError: The model cannot be asked, or its answer was twice not what was asked for.
+            LLMError: The model cannot be called, or its answer was invalid twice.
         """
         declared = {parameter["name"]: parameter for strategy in (other, stored) for parameter in strategy.parameters}
 
@@ -174,7 +174,7 @@ def _question(prompt: Prompt, trajectory: Trajectory, known: Mapping[str, Strate
         descriptions = {name: _as_known(strategy) for name, strategy in known.items()}
         shown += f"\n\nWhat the memory has for alike tasks, by id:\n{as_data(descriptions, limit=KNOWN_CHARACTERS)}"
         verdict = {name: SCHEMA["properties"][name] for name in ("reusable", "reason")}
-        # Some servers make a model write in the schema's order, and what it knows decides whether it writes the rest.
+        # Some servers make a model write in the schema's order, and this field decides whether it writes the others.
         ordered = {**verdict, "known": {"enum": ["", *known]}, **SCHEMA["properties"]}
         schema = {**SCHEMA, "properties": ordered}
     return Question(
