@@ -15,7 +15,7 @@ SENTENCES: dict[Absence, str] = {
 
 
 def folded_sentence(answer: Answer) -> str:
-    """Return `Nothing is relevant enough in strategies and journal.`, or '' if each memory gave hits."""
+    """Return `Nothing is relevant enough in strategies and journal.`, or '' if each memory has hits."""
     titles = {
         absence: [part.title.lower() for part in answer.parts if part.absence == absence] for absence in SENTENCES
     }

@@ -13,7 +13,7 @@ NOUNS = {"strategies": "strategy", "experience": "experience", "concepts": "conc
 
 
 def about_store(memory: MemorySystem) -> str:
-    """Return how much a store holds, which model embeds it, and when it was asked, in one line."""
+    """Return one line with the numbers of records in the store, its embedding model, and the time of the query."""
     contents = in_words([counted(n, NOUNS[name]) for name, n in counts(memory).items()])
     model = memory.storage.model.name if memory.storage.model else "no embedding model"
     return f"A store of {contents}. Embedding model {model}. Asked {moment(datetime.now(UTC))}."

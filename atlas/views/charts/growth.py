@@ -15,7 +15,7 @@ RATE_COLOUR, BAND_COLOUR = PALETTE[0], "rgba(47, 111, 176, 0.18)"
 MAX_DAYS = 120
 MAX_WEEKS = 800
 MAX_MONTHS = 36_525
-"""Days beyond which a bar stands for a week, for a month, or for a year."""
+"""Numbers of days beyond which a bar is a week, a month or a year."""
 
 FEW_BARS = 8
 DAY_MILLISECONDS = 86_400_000

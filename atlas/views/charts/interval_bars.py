@@ -1,4 +1,4 @@
-"""A rate with its interval as a small picture, to stand in a row of a table. It contains no text of memories."""
+"""A rate with its interval as a small picture for a table cell. It contains no text of memories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def interval_bar(interval: Interval, rate: float, *, height: int = HEIGHT) -> st
 
     Args:
         interval: In [0, 1], as the rate.
-        height: Height of the whole picture, in the middle of which the bar stands.
+        height: Height of the picture. The bar is in its middle.
     """
     low, high, at = (_x(share) for share in (interval.low, interval.high, rate))
     middle = HEIGHT / 2

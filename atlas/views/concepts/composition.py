@@ -67,7 +67,7 @@ def composed(memory: MemorySystem, ids: Sequence[str]) -> Composition:
 
 
 def add_composed(memory: MemorySystem, composition: Composition) -> CompletedAct:
-    """Add what was composed, as one operation.
+    """Add the composed concept as one operation.
 
     Raises:
         InvalidInput: The library has the same code already.

@@ -89,14 +89,14 @@ class FunctionDetails:
     """Names of the others that it calls."""
 
     examples: Text | None
-    """Calls that its programs make of it, each run again by itself, as a Python session has them."""
+    """Recorded calls of it, each run again by itself, in the format of a Python session."""
 
     programs: tuple[BeforeAfter, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeforeAfter:
-    """A program, and the same with calls of what was found."""
+    """A program, and the same program with calls of the found functions."""
 
     experience_id: str
     is_there: bool
@@ -142,10 +142,10 @@ class CompressPlan:
         return f"Added {counted(self.n_new, 'concept')} found in {'programs' if self.found.n_programs else 'attempts'}"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Add the concepts as one operation and return its id, or None if the library has all of them by now.
+        """Add the concepts as one operation and return its id, or None if the library already contains them.
 
         Raises:
-            InvalidInput: The library lacks by now what one of them calls, or has another concept of its name.
+            InvalidInput: A concept that one of them calls was deleted, or the library has one of the same name.
         """
         return add_concepts(memory, self.found, self.ids, with_strategies=self.with_strategies)
 
@@ -187,7 +187,7 @@ def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible
 
 
 def headline(found: CompressionResult) -> str:
-    """Return a sentence on what was found and saved, or on what an empty result means."""
+    """Return a sentence on the number of found functions and their saving, or on the reason for an empty result."""
     if not found.learned:
         why = explain_empty_result(found.n_attempts, found.n_programs, found.dropped, found.refused)
         return f"Found no function: {why}. More attempts or a wider scope may help."

@@ -28,10 +28,10 @@ FOUND_SHOWN = 10
 EXAMPLES_SHOWN = 20
 
 NAMED_BY = {BY_RULES: "rules, from its code and uses"}
-"""Our words for what named a learned function, if that is not a language model."""
+"""Labels for the origin of a learned function's name, if it is not a language model."""
 
 SHOWN_ELSEWHERE = ("documented_by", "original_name", "n_tasks", "saving", "tools", RECORDED, PROVEN, WORKFLOW)
-"""Metadata that stands among the facts of a concept, or in its story."""
+"""Metadata that is shown among the facts of a concept, or in its origin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class ConceptDetail:
     marks: Marks
     editable: EditableConcept
     story: str
-    """Trusted sentences on what it saves and how its uses went."""
+    """Trusted sentences on its saving and the outcomes of its uses."""
 
     facts: tuple[Fact, ...]
     background: tuple[Fact, ...]
@@ -167,10 +167,10 @@ def examples_text(examples: tuple[tuple[str, str], ...]) -> str:
 
 
 def examples_in(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the examples that a text holds as a Python session has them.
+    """Return the examples in a text in the format of a Python session.
 
     Raises:
-        InvalidInput: It is something else, or an example has no result.
+        InvalidInput: The text has another format, or an example has no result.
     """
     try:
         found = doctest.DocTestParser().get_examples(text)
@@ -244,7 +244,7 @@ def _proof(concept: CodeConcept) -> str:
 
 
 def example_view(concept: CodeConcept, call: str, result: str) -> Example:
-    """Return an example of a concept, with the grids that stand in it."""
+    """Return an example of a concept, with its grids."""
     return Example(
         call=_code(call, concept.language),
         inputs=grids_in_call(call),

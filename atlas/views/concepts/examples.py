@@ -52,6 +52,6 @@ def ran_examples(memory: MemorySystem, concept_id: str, path: Sequence[Path] = (
 
 
 def verdict(run_concept_examples: Sequence[RanExample]) -> str:
-    """Return `3 of 3 examples gave what they should`."""
+    """Return `3 of 3 examples gave what they should`, with the number of passing examples."""
     n = sum(result.has_passed for result in run_concept_examples)
     return f"{n:,} of {counted(len(run_concept_examples), 'example')} gave what they should"

@@ -21,7 +21,7 @@ MAX_CHARACTERS = 20_000
 
 CELL_PIXELS = 26
 SIDE_PIXELS = 220
-"""A grid is drawn no larger than this."""
+"""Largest number of rows or columns of a drawn grid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Grid:
 
     @property
     def pixels(self) -> int:
-        """How wide it is drawn."""
+        """Width of the drawing."""
         rows, columns = len(self.cells), len(self.cells[0])
         return max(CELL_PIXELS, round(columns * min(CELL_PIXELS, SIDE_PIXELS / max(rows, columns))))
 

@@ -1,4 +1,4 @@
-"""Libraries of primitives that are installed here: what one would bring, loading it, and bringing it up to date."""
+"""Installed libraries of primitives: preview, loading and updating."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def loader_names() -> tuple[str, ...]:
 
 
 def load_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
-    """Add what a loader brings as one operation, or return None if the library has all of it.
+    """Add a loader's primitives as one operation, or return None if the library already contains all of them.
 
     Raises:
-        NotFound: There is no such loader, or its plug-in was removed.
+        NotFound: There is no loader of this name, or its plug-in was removed.
     """
     loader = _loader(name)
     scoped = memory.concepts.within("store", f"primitives of {name}")
@@ -49,7 +49,7 @@ def update_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
     """Update the primitives that `n_updates` counts as one operation, or return None if there are no updates.
 
     Raises:
-        NotFound: There is no such loader, or its plug-in was removed.
+        NotFound: There is no loader of this name, or its plug-in was removed.
     """
     loader = _loader(name)
     scoped = memory.concepts.within("edit", f"primitives of {name}")

@@ -1,4 +1,4 @@
-"""Merging and deleting concepts, as plans that list which other concepts would lack what goes."""
+"""Plans to merge and delete concepts, with the other concepts that depend on the removed ones."""
 
 from __future__ import annotations
 

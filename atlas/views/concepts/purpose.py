@@ -1,4 +1,4 @@
-"""The purpose of a concept, in the one sentence that a programmer would write, apart from where it comes from."""
+"""The purpose of a concept, as the one sentence that a programmer would write, without its origin."""
 
 from __future__ import annotations
 

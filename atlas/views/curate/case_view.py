@@ -1,4 +1,4 @@
-"""One case with its evidence: why it is in the queue, what the records say, and how they differ."""
+"""One case with its evidence: the reason, the texts of the records, and their differences."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CaseView:
     case: Case
     title: Text
     reason: str
-    """In words of our own, but for the name of a key."""
+    """Trusted text, except for the name of a key."""
 
     texts: tuple[tuple[str, Text], ...] = ()
     """Texts of the record, or of the first of a group, by our own words for them."""
@@ -92,7 +92,7 @@ def preview_lines(memory: MemorySystem, cases: Sequence[Case]) -> list[str]:
 
 
 def _texts_of(memory: MemorySystem, case: Case, record: Any) -> dict[str, str]:
-    """Return what a record says, its title first."""
+    """Return the texts of a record, its title first."""
     if isinstance(record, Experience):
         return {"Task": record.task.description, **_attempt_texts(record)}
     card = VIEWS[case.noun].card(memory, record, "") if case.noun in VIEWS else None
@@ -119,7 +119,7 @@ def _differences(read: Sequence[Any], texts: Sequence[Mapping[str, str]]) -> tup
 
 
 def _origin(record: Any) -> dict[str, str]:
-    """Return who wrote a record and when, as far as its kind says."""
+    """Return the author and the time of a record, as far as its kind stores them."""
     agent, at = getattr(record, "agent_id", ""), getattr(record, "created_at", None)
     return {**({"Agent": agent} if agent else {}), **({"Written": moment(at)} if at else {})}
 

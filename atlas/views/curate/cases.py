@@ -1,4 +1,4 @@
-"""Cases: what a person should decide in the memories of all kinds, worst first."""
+"""Cases for a person's decision in the memories of all kinds, worst first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VIEWS: Mapping[str, KindViews[Any]] = {views.kind.noun: views for views in (EXPE
 """The views of each kind, by its noun."""
 
 ORDER = (REVIEW, FAILING, DUPLICATES, UNKNOWN, STALE, NEVER)
-"""The queues in the order of the inbox. What is buried was decided already, and is no case there."""
+"""The queues in the order of the inbox. Buried records are left out, because they have been decided."""
 
 ALIKE = 20
 """Most cases that an act on one case is offered for too."""
@@ -53,7 +53,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The name of the decision on it, the same whatever queue asks."""
+        """The key of the decision on it, which does not depend on the queue."""
         part = (f"domain {self.domain.number}",) if self.domain is not None else self.ids
         return decision_name(self.collection, part)
 
@@ -102,11 +102,11 @@ def find_cases(
     inside: AbstractSet[str] | None = None,
     kept: AbstractSet[str] = frozenset(),
 ) -> Cases:
-    """Return what is left to decide.
+    """Return the undecided cases.
 
     Args:
         inside: The ids of experiences in scope; None for all.
-        kept: Names of cases that were decided already. What waits for review or is buried is listed all the same.
+        kept: Keys of cases that were decided. Pending and buried records are listed regardless.
     """
     singles = queue_ids(memory, found, inside)
     by_queue: dict[str, Iterable[Case]] = {
@@ -152,7 +152,7 @@ def _single(memory: MemorySystem, queue: str, ids: Iterable[str]) -> Iterator[Ca
 
 
 def _waiting(memory: MemorySystem) -> Iterator[Case]:
-    """Yield what waits for review, the longest waiting first."""
+    """Yield the pending records, oldest first."""
     collections = {kind.noun: kind.records(memory).collection_name for kind in KINDS.values()}
     for row in reversed(waiting(memory).rows):
         yield Case(queue=REVIEW, noun=row.noun, collection=collections[row.noun], ids=(row.id,), waiting=row)
@@ -186,7 +186,7 @@ def _failing_domains(memory: MemorySystem, found: Health) -> Iterator[Case]:
 
 
 def _alike(memory: MemorySystem, duplicates: DuplicatesResult, inside: AbstractSet[str] | None) -> Iterator[Case]:
-    """Yield groups of near-duplicates, records that say the same, then groups that differ in their solutions."""
+    """Yield groups of near-duplicates. Groups with equal texts precede groups that differ in their solutions."""
     collection, noun = memory.experience.collection_name, EXPERIENCE.noun
     for ids in groups_within(duplicates.groups, inside):
         yield Case(queue=DUPLICATES, noun=noun, collection=collection, ids=ids)
@@ -198,7 +198,7 @@ def _alike(memory: MemorySystem, duplicates: DuplicatesResult, inside: AbstractS
 
 
 def _same_texts(memory: MemorySystem, kind: Kind) -> Iterator[Case]:
-    """Yield groups of records of a kind that say the same in all their texts, the oldest of each first."""
+    """Yield groups of records of a kind with equal texts, oldest record first."""
     records: Any = kind.records(memory)
     ids = records.ids({"marks.buried": False})
     titled = _grouped((" ".join(title.split()), record_id) for record_id, title in records.titles(ids).items())

@@ -1,4 +1,4 @@
-"""Decisions on cases: what each key does, to one case or to several, as a plan or at once."""
+"""Decisions on one or several cases, as a plan or immediately."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def decisions_on(cases: Sequence[Case]) -> tuple[Decision, ...]:
 
 
 def plan_request(name: Name, cases: Sequence[Case]) -> PlanRequest[Any]:
-    """Return the request for a plan that merges, deletes or judges what the cases are about."""
+    """Return the request for a plan that merges, deletes or judges the records of the cases."""
     first = cases[0]
     if name in ("succeeded", "failed"):
         return OutcomeRequest(ids=tuple(case.ids[0] for case in cases), success=name == "succeeded")
@@ -75,7 +75,7 @@ def kept_names(memory: MemorySystem) -> frozenset[str]:
 
 
 def keep(memory: MemorySystem, cases: Sequence[Case]) -> None:
-    """Keep what the cases are about as it is. No queue asks about it again.
+    """Keep the records of the cases unchanged. They are removed from the queues.
 
     Raises:
         NotAllowed: The visitor may only look.
@@ -85,7 +85,7 @@ def keep(memory: MemorySystem, cases: Sequence[Case]) -> None:
 
 
 def ask_again(memory: MemorySystem, cases: Sequence[Case]) -> None:
-    """Take the decision to keep something back.
+    """Undo the decision to keep a case.
 
     Raises:
         NotAllowed: The visitor may only look.
@@ -95,13 +95,13 @@ def ask_again(memory: MemorySystem, cases: Sequence[Case]) -> None:
 
 
 def accept_waiting(memory: MemorySystem, cases: Sequence[Case]) -> tuple[str, str]:
-    """Accept what waits for review, and return the operation's id and what was done."""
+    """Accept pending records, and return the operation's id and a sentence on it."""
     rows = tuple(case.waiting for case in cases if case.waiting is not None)
     return accept(memory, rows), f"Accepted {words_of(rows)}"
 
 
 def kept_sentence(cases: Sequence[Case]) -> str:
-    """Return `Kept 3 experiences as they are`, or how many domains are not asked about again."""
+    """Return `Kept 3 experiences as they are`, or the same for domains."""
     n = sum(len(case.ids) or 1 for case in cases)
     what = counted(n, cases[0].noun if cases[0].ids else "domain")
     return f"Kept {what} as {'it is' if n == 1 else 'they are'}"
@@ -134,6 +134,6 @@ def _can_merge(cases: Sequence[Case]) -> bool:
 
 
 def _removed(case: Case) -> tuple[str, ...]:
-    """Return what deleting removes: of records that say the same and cannot be merged, all but the oldest."""
+    """Return the ids that deleting removes: of equal records that cannot be merged, all but the oldest."""
     is_mergeable = any(act.name == "merge" for act in VIEWS[case.noun].acts) if case.noun in VIEWS else False
     return case.ids[1:] if case.is_group and not is_mergeable else case.ids

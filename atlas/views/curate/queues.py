@@ -37,7 +37,7 @@ INBOX = "inbox"
 """The first tab of all: the cases of all queues."""
 
 REVIEW = "review"
-"""The next one, where anything waits: what keys under review wrote."""
+"""The pending records of keys under review, which is next if there are any."""
 
 RULE = "rule"
 """The first tab after the queues: pruning by criteria."""
@@ -123,7 +123,7 @@ class MemberRow:
 
     outcome: str
     task: str
-    """Untrusted text, like the solution. Of the first member the beginning, of the others how theirs differs."""
+    """Untrusted text, like the solution. The beginning for the first member, the difference from it for the others."""
 
     solution: str
     agent: str

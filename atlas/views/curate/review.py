@@ -1,4 +1,4 @@
-"""Review: what keys under review wrote, of every kind, until a curator accepts or rejects it."""
+"""Review: the pending records of keys under review, until a curator accepts or rejects them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ReviewQueue:
 
     rows: tuple[WaitingRow, ...]
     n_by_writer: dict[str, int]
-    """Number of records that wait, by their writer, whatever was asked for."""
+    """Number of pending records by writer, regardless of the filter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,11 +116,11 @@ def n_waiting(memory: MemorySystem) -> int:
 
 
 def waiting(memory: MemorySystem, writer: str = "", since: datetime | None = None) -> ReviewQueue:
-    """Return the records that wait for review.
+    """Return the pending records.
 
     Args:
-        writer: Only what this one wrote. Empty for all.
-        since: Only what was stored at this time or later.
+        writer: Only records of this writer. Empty for all.
+        since: Only records that were stored at this time or later.
     """
     every = [row for kind in KINDS.values() for row in _rows(memory, kind)]
     passing = (row for row in every if writer in ("", row.writer) and (since is None or row.stored_at >= since))

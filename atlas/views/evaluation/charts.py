@@ -74,7 +74,7 @@ def _points(estimates: Sequence[Estimate], labels: Sequence[str], axis: str, col
 
 
 def _verdicts(of: MeasureRow, differing: Sequence[tuple[str, Estimate]]) -> list[str]:
-    """Return grey where the interval holds no difference. Else by which is better."""
+    """Return grey if the interval contains 0, else the colour of the better search."""
     return [
         GREY
         if each.interval is None or each.interval.low <= 0 <= each.interval.high

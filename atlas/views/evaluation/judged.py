@@ -14,7 +14,7 @@ from atlas.views.shared.wording import counted, in_words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRow:
-    """A query with what was judged of it."""
+    """A query with its judgements."""
 
     query: str
     """Untrusted text."""

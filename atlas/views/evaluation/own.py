@@ -25,7 +25,7 @@ MEASURES = (*(name for name in METRICS if name != "recall@10"), OUTCOME)
 """Measures to look at: how well other attempts are found, and how well they predict the outcome."""
 
 IN_ALL_FIGURES = ("hit@5", "nDCG@10")
-"""Measures that only the table of all figures shows: they say what their neighbours say."""
+"""Measures that are shown only in the full table, because they are redundant."""
 
 MEANINGS: Mapping[str, str] = {
     "hit@1": "How often the first hit is another attempt at the same task.",
@@ -67,7 +67,7 @@ class MeasuredRow:
     """One way to search, by one measure."""
 
     setting: str
-    """May hold a profile's name, which is untrusted text."""
+    """May contain a profile's name, which is untrusted text."""
 
     value: Estimate
     difference: Estimate | None = None
@@ -90,7 +90,7 @@ class MeasureRow:
     """Of the attempts: those whose text is, word for word, that of another at the same task."""
 
     note: str = ""
-    """How often the current search finds nothing, wrongly and rightly. Empty for attempts as queries."""
+    """Rates of empty results of the current search, wrong and right ones. Empty for attempts as queries."""
 
     @property
     def caption(self) -> str:
@@ -120,7 +120,7 @@ class Prospects:
 
 
 def prospects(memory: MemorySystem) -> Prospects:
-    """Return a sentence on what the attempts and the judged queries of a store allow to be measured."""
+    """Return a sentence on the measurements that the attempts and judged queries of a store permit."""
     live = {"marks.buried": False}
     n_of = {task: n for task, n in memory.experience.values("task_id", live).items() if task and n > 1}
     outcomes = memory.experience.values("outcome", live)
@@ -169,7 +169,7 @@ def _was(n: int) -> str:
 
 
 def measured(found: OwnEvaluation, measure: str, on: str = OWN_TASK) -> MeasureRow | None:
-    """Return every way to search by one of `MEASURES`. None if that could not be measured.
+    """Return the figures of every search method for one of `MEASURES`. None if it could not be measured.
 
     Args:
         on: The task whose queries were asked, one of `QUERIES`.
@@ -180,7 +180,7 @@ def measured(found: OwnEvaluation, measure: str, on: str = OWN_TASK) -> MeasureR
 
 
 def measures_on(found: OwnEvaluation, on: str) -> list[str]:
-    """Return the measures that could be taken with the queries of a task."""
+    """Return the measures that are available for the queries of a task."""
     return [measure for measure in MEASURES if measured(found, measure, on) is not None]
 
 
@@ -190,7 +190,7 @@ def meaning(measure: str, on: str) -> str:
 
 
 def table_rows(found: OwnEvaluation, on: str = OWN_TASK) -> list[dict[str, str]]:
-    """Return all measures of every way to search, as texts: a line a way to search, the first one chance."""
+    """Return all measures as texts, with one row for each search method, after a row for chance."""
     by_measure = {measure: of for measure in MEASURES if (of := measured(found, measure, on))}
     lines: dict[str, dict[str, str]] = {"Chance": {name: f"{of.chance:.3f}" for name, of in by_measure.items()}}
     for name, of in by_measure.items():
@@ -206,7 +206,7 @@ def estimate_text(estimate: Estimate) -> str:
 
 
 def measured_caption(found: OwnEvaluation) -> str:
-    """Return when it was measured and on what. May hold a profile's name."""
+    """Return the time and the data of the measurement. May contain a profile's name."""
     at = moment(datetime.fromisoformat(found.measured_at))
     return f"Measured {at} with {found.report.model}; searches used {found.in_use!r}."
 
@@ -267,7 +267,7 @@ def _found(found: OwnEvaluation, measure: str, on: str) -> MeasureRow | None:
 
 
 def _foreign_rate(found: OwnEvaluation, task: TaskResult) -> str:
-    """Return how often searches wrongly and rightly find nothing relevant, as a sentence."""
+    """Return a sentence on the rates of wrongly and rightly empty results."""
     now = next((row for row in task.rows if row.name == AGENT), None)
     if now is None:
         return ""
@@ -311,7 +311,7 @@ def _prediction_row(found: OwnEvaluation) -> MeasureRow | None:
 def _measured_rows(
     found: OwnEvaluation, values: Mapping[str, Estimate], differences: Mapping[str, Estimate]
 ) -> tuple[MeasuredRow, ...]:
-    """Return the methods in their order: what agents get, searches as they are and could be, then their parts."""
+    """Return the methods in order: the one for agents, current and possible searches, then their parts."""
     order = sorted(
         values,
         key=lambda name: (name != AGENT, name != FUSED, not name.startswith("profile "), name in SETTINGS),

@@ -1,4 +1,4 @@
-"""How strict searches are: what that costs on both sides, and the queries that a change answers otherwise."""
+"""Strictness of searches: the costs on both sides, and the queries whose answers change."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def plan_sentence(plan: StrictnessPlan) -> str:
 
 
 def cost_lines(costs: Mapping[str, LevelCosts]) -> tuple[str, ...]:
-    """Return the level of each memory, and what it costs on both sides."""
+    """Return the level of each memory, and its costs on both sides."""
     return tuple(f"{name}: {level_text(each)}" for name, each in costs.items())
 
 
@@ -123,7 +123,7 @@ def change_rows(changed: Sequence[ChangedQuery]) -> list[ChangeRow]:
 
 
 def change_sentence(plan: StrictnessPlan) -> str:
-    """Return what was done, for the bar with Undo."""
+    """Return a description of the change, for the bar with Undo."""
     return f"Changed the strictness of all searches from {_named(plan.before)} to {_named(plan.after)}"
 
 

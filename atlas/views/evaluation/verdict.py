@@ -1,4 +1,4 @@
-"""The verdict on a store's searches: one sentence of the latest measurement, and what to do about it."""
+"""The verdict on a store's searches: one sentence on the latest measurement, and advice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MANY_ANSWERED = 0.1
 """Share of foreign questions with an answer, from which searches should be stricter. The level is chosen for 0.03."""
 
 MUCH_HIDDEN = 0.2
-"""Share of attempts whose task finds nothing, from which searches should be less strict."""
+"""Share of attempts with empty results from which searches should be less strict."""
 
 STRICTER, LESS_STRICT = "Make it stricter.", "Make it less strict."
 
@@ -25,7 +25,7 @@ class Verdict:
 
     sentence: str
     advice: str = ""
-    """Empty if nothing is to be done."""
+    """Empty if no change is advised."""
 
 
 def verdict(found: OwnEvaluation) -> Verdict | None:
@@ -54,7 +54,7 @@ def _advice(answered: float, nothing: float) -> str:
 
 
 def _own_rate(found: OwnEvaluation, measure: str) -> float | None:
-    """Return a measure of what an agent gets, on the store's own attempts."""
+    """Return a measure of the search for agents, on the store's own attempts."""
     task = next((task for task in found.report.tasks if task.name == OWN_TASK), None)
     row = next((row for row in task.rows if row.name == AGENT), None) if task is not None else None
     return row.estimates[measure].mean if row is not None else None

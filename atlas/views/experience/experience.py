@@ -1,4 +1,4 @@
-"""One experience in full: what was asked, what was tried, what came of it."""
+"""One experience in full: the task, the attempt and the outcome."""
 
 from __future__ import annotations
 

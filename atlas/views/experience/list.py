@@ -48,7 +48,7 @@ class ExperienceRow(Row):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Ids of the experiences that it stands for."""
+        """Ids of the experiences in this row."""
         return self.attempt_ids or (self.id,)
 
 
@@ -95,7 +95,7 @@ def experience_rows(
 
 
 def _outcomes(experience: Experience, hit: Hit[str] | None) -> list[str]:
-    """Return the outcomes of the attempts that a line stands for: its own, and those that a search joined to it."""
+    """Return the outcomes of the attempts in a row: its own, and those that a search grouped with it."""
     joined = Counter(hit.outcomes).elements() if hit is not None else ()
     return [*joined] or [experience.outcome.label]
 
@@ -116,7 +116,7 @@ def stored_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tupl
 
 
 def count_with_rate(memory: MemorySystem, query: Query) -> Count:
-    """Return how many there are, with `62 % succeeded (n = 9 with a known outcome)` where any outcome is known."""
+    """Return the number of experiences, with `62 % succeeded (n = 9 with a known outcome)` if outcomes are known."""
     rate = SuccessRate.of(memory.experience.values("outcome", query.where))
     if rate.share is None:
         return Count(rate.n)

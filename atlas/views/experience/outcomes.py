@@ -33,7 +33,7 @@ class OutcomeProposal:
     plan: OutcomePlan
     view: PlanView
     going: tuple[str, ...] = ()
-    """Nothing is removed."""
+    """Empty, because no record is removed."""
 
     @property
     def done_sentence(self) -> str:

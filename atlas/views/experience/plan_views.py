@@ -19,7 +19,7 @@ MISSING = {
     "never_retrieved_days": ("no known time of storing", "the rule on retrieval skips"),
     "max_count": ("no known time", "the rule on the number to keep skips"),
 }
-"""The value that a record can lack for each criterion, and what follows from that."""
+"""For each criterion, the value that may be missing, and the consequence."""
 
 
 def prune_plan_view(plan: PrunePlan) -> PlanView:
@@ -51,7 +51,7 @@ def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:
 
 
 def refine_plan_view(plan: RefinePlan) -> PlanView:
-    """Return the view of a refinement: a row and a reason for each record that goes."""
+    """Return the view of a refinement, with a row and a reason for each removed record."""
     merged, dropped = len(plan.merged), len(plan.dropped)
     return PlanView(
         title="Refine",

@@ -7,7 +7,7 @@ from atlas.storage.profiles import problem_in_use
 
 
 def profile_problems(memory: MemorySystem) -> tuple[str, ...]:
-    """Return a sentence on what is wrong with the profile in use. It holds its name, which is untrusted text."""
+    """Return a sentence on the problem of the active profile. It contains its name, which is untrusted text."""
     if memory.storage.settings.ranking is not None:  # weights that were given in code win over any profile
         return ()
     problem = problem_in_use(memory.storage.profiles.in_use())

@@ -35,7 +35,7 @@ class PruneRequest:
 
     @property
     def is_choice(self) -> bool:
-        """True if a person chose what goes, and no criterion does."""
+        """True if a person selected the records to remove, instead of a criterion."""
         return self.among is not None and not {*self.criteria} - {KEEP_DIVERSE}
 
     @property
@@ -102,7 +102,7 @@ class MergeRequest:
     groups: tuple[tuple[str, ...], ...]
 
     def keeping(self, ids: Sequence[str]) -> MergeRequest:
-        """Return the same request without these experiences, and without groups that are left with one."""
+        """Return the same request without these experiences, and without groups of a single one."""
         groups = (tuple(record_id for record_id in group if record_id not in ids) for group in self.groups)
         return MergeRequest(groups=tuple(group for group in groups if len(group) > 1))
 
@@ -131,7 +131,7 @@ class RefineRequest:
         return RefineRequest(plan=self.plan.keeping(ids))
 
     def propose(self, memory: MemorySystem) -> RefineProposal:
-        """Return the plan, which is the same as when it was made but for what it would cost.
+        """Return the plan, which is unchanged except for the measured loss.
 
         Raises:
             PlanOutdated: An experience that it touches has changed since.
@@ -182,8 +182,8 @@ def criteria_of(
 
     Args:
         min_percent: Lowest success rate to keep, in [0, 100].
-        max_age_days: Older attempts go.
-        never_retrieved_days: What was not retrieved for that number of days goes.
+        max_age_days: Older attempts are removed.
+        never_retrieved_days: Attempts that were not retrieved for that number of days are removed.
         max_count: How many to keep.
         keep_diverse: Whether the best of each group of similar experiences stays.
     """
@@ -198,7 +198,7 @@ def criteria_of(
 
 
 def _figures(memory: MemorySystem, going: Sequence[str]) -> tuple[Figure, ...]:
-    """Return how many experiences would be left and how many of them succeeded. Empty if all stay."""
+    """Return the numbers of remaining experiences and of successes among them. Empty if all stay."""
     if not going:
         return ()
     whole = memory.experience.values("outcome")

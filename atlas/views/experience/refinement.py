@@ -1,4 +1,4 @@
-"""Refining as a person sees it: what would judge, how far it is, and what would become of each experience."""
+"""Refinement on a page: the judges, the progress, and the decision on each experience."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Judges:
     """The first is the default."""
 
     note: str
-    """A sentence on how to set up a missing model, or on what asking a model may cost."""
+    """A sentence on how to set up a missing model, or on the possible costs of a model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class DecisionRow:
     set_number: int
     before: int
     after: str
-    """Its place in its set among those that stay, or a dash if it goes."""
+    """Its rank among the remaining ones of its set, or a dash if it is removed."""
 
 
 def judges(model: LanguageModel, budget_tokens: int) -> Judges:
@@ -127,7 +127,7 @@ def can_apply(memory: MemorySystem, plan: RefinePlan) -> bool:
 
 
 def choices(plan: RefinePlan) -> dict[str, str]:
-    """Return the groups of decisions that can be shown, with their sizes. Empty ones are left out, but not `All`."""
+    """Return the groups of decisions with their sizes. Empty groups are left out, except `All`."""
     counts = {GOES: len(_chosen(plan, GOES)), MOVED: len(_chosen(plan, MOVED)), ALL: len(plan.decisions)}
     titles = {GOES: "Goes", MOVED: "Reordered", ALL: "All"}
     return {name: f"{titles[name]} {n:,}" for name, n in counts.items() if n or name == ALL}

@@ -38,7 +38,7 @@ class ComparisonColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenRow:
-    """One line of the list of what is selected."""
+    """One row of the list of selected experiences."""
 
     outcome: str
     task: str

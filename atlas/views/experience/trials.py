@@ -44,7 +44,7 @@ def task_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[Expe
 def first_attempts(memory: MemorySystem, where: Mapping[str, Any], order: Order) -> list[str]:
     """Return the ids of the experiences that come first among the attempts at their tasks, in an order.
 
-    An experience without a task id is a task of its own.
+    An experience without a task id counts as a separate task.
     """
     experiences = memory.experience
     tasks, domains = experiences.column("task_id", where), experiences.column("domain", where)

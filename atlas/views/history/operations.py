@@ -116,7 +116,7 @@ class RecordDiff:
     """`added`, `changed`, `removed` or `marked`. `purged` if it is gone for good, without details."""
 
     is_there: bool
-    """True where the record is in the store now."""
+    """True if the record is in the store now."""
 
     page: str
     """The page that shows records of its kind."""
@@ -126,7 +126,7 @@ class RecordDiff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRow:
-    """One line of the table of what an operation changed: a field of a record, or a record that came or went."""
+    """One row of the changes of an operation: a field of a record, or an added or deleted record."""
 
     record_id: str
     change: str
@@ -212,7 +212,7 @@ def n_trash_pages(memory: MemorySystem, kind: Kind = EXPERIENCE) -> int:
 
 
 def operation_page(memory: MemorySystem, page: int = 1, wanted: Operations = ANY_OPERATION) -> OperationPage:
-    """Return one page of what was done to the store. The first is 1."""
+    """Return one page of operations on the store. The first page is 1."""
     n = memory.count_operations(wanted)
     done = memory.history(PAGE_OPERATIONS, (page - 1) * PAGE_OPERATIONS, wanted=wanted)
     return OperationPage(
@@ -240,7 +240,7 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
 
 
 def operation_diffs(memory: MemorySystem, operation_id: str, page: int = 1) -> tuple[RecordDiff, ...]:
-    """Return one page of what an operation did, record by record. The first is 1."""
+    """Return one page of the changes of an operation, record by record. The first page is 1."""
     changes = memory.changes(operation_id, PAGE_CHANGES, (page - 1) * PAGE_CHANGES)
     kinds = [kind_of(memory, change.collection) for change in changes]
     there = {
@@ -285,7 +285,7 @@ def _whole(text: Text | None) -> str:
 
 
 def trash_page(memory: MemorySystem, page: int = 1, kind: Kind = EXPERIENCE) -> TrashPage:
-    """Return one page of what was deleted of a kind. The first is 1."""
+    """Return one page of the deleted records of a kind. The first page is 1."""
     n = kind.records(memory).count_trash()
     found = kind.records(memory).trash(PAGE_TRASH, (page - 1) * PAGE_TRASH)
     return TrashPage(
@@ -314,7 +314,7 @@ def _is_purge(operation: Operation, first: RecordChange | None) -> bool:
 
 
 def _kind_alone(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> Kind | None:
-    """Return the kind of an operation's records if they are all of one, and not experiences. Else None.
+    """Return the kind of an operation's records, or None if there are several kinds, or it is experiences.
 
     All changes are looked at only where the first is of another kind.
     """

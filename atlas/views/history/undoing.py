@@ -1,4 +1,4 @@
-"""Undoing all that somebody did, as a plan: what would be undone, and what cannot be any more."""
+"""The plan to undo all operations of an actor: those that would be undone, and those that cannot be."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class UndoManyRequest:
     wanted: Operations
 
     def propose(self, memory: MemorySystem) -> UndoManyProposal:
-        """Return the plan of what would be undone now."""
+        """Return the plan for the current state."""
         plan = memory.plan_undo(self.wanted)
         return UndoManyProposal(wanted=self.wanted, plan=plan, view=_view(memory, plan))
 
@@ -48,7 +48,7 @@ class UndoManyProposal:
         """Undo the operations as one operation and return its id.
 
         Raises:
-            PlanOutdated: Some of it was changed or undone since. Nothing was done.
+            PlanOutdated: Some records were changed or undone since. The store is unchanged.
         """
         done = memory.apply_undo(self.wanted, self.plan)
         self.n_later = done.n_later

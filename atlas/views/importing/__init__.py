@@ -1,1 +1,1 @@
-"""Importing from a page: what files hold before they are imported, and the import itself."""
+"""Importing from a page: a preview of the files, and the import."""

@@ -1,4 +1,4 @@
-"""Imports of files that a person gives a page, or names where the page runs on their own machine."""
+"""Imports of uploaded files, or of local files by path if the page runs on the user's machine."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ class ImportPreview:
     n_refused: int
 
     notes: tuple[str, ...]
-    """Sentences of our own on which score gave outcomes, and what is unknown, taken out, or here already."""
+    """Trusted sentences on the score for outcomes, and on unknown, removed and existing attempts."""
 
     samples: tuple[Sample, ...]
     problems: tuple[str, ...]
-    """Rows and files that would be refused, and why. They quote what the files hold."""
+    """Rows and files that would be refused, with reasons. They quote the files, so they are untrusted."""
 
     button: str
-    """Words on the button that imports. Empty if there is nothing new."""
+    """Label of the import button. Empty if there are no new attempts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class ImportResult:
     """The operation, or None if no record was new."""
 
     problems: tuple[str, ...]
-    """Rows and files that were refused, and why. They quote what the files hold."""
+    """Rows and files that were refused, with reasons. They quote the files, so they are untrusted."""
 
 
 def request_of(

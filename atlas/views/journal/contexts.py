@@ -27,7 +27,7 @@ class ContextQuery:
 
     task: str = ""
     limit: int | None = 10
-    """Maximum number of entries, or None for as many as the budget holds."""
+    """Maximum number of entries, or None for as many as fit in the budget."""
 
     token_budget: int | None = None
     """Maximum tokens in total, or None for no bound."""

@@ -66,13 +66,13 @@ class EditableEntry(EditableFields):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryDetail:
-    """Detail of an entry, but for its links."""
+    """Detail of an entry, except its links."""
 
     id: str
     content: Text
     facts: tuple[Fact, ...]
     worth: tuple[str, ...]
-    """Sentences on its importance and what that is worth now. They hold no text of an entry."""
+    """Sentences on its importance and its current worth. They contain no text of an entry."""
 
     metadata: Text | None
     marks: Marks

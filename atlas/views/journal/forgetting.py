@@ -22,7 +22,7 @@ def writers(settings: Settings) -> dict[bool, str]:
 
 
 def made_caption(plan: CompactPlan) -> str:
-    """Return when it was planned, what it keeps, and what it cost. It may name a type, which is untrusted text."""
+    """Return the time, the kept entries and the cost of a plan. It may contain a type's name, which is untrusted."""
     at = moment_of(plan.made_at)
     kept_settings = ", ".join(_stored_file(plan.keep_recent, plan.keep_types, plan.max_entries))
     return f"Planned{f' {at}' if at else ''}, keeping {kept_settings}{f'; {plan.spent}' if plan.spent else ''}."

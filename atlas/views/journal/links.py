@@ -29,7 +29,7 @@ WORDS = {
 """Words for an entry at either end of a link, by the link's type."""
 
 EARLIER_SOURCE = ("fixed_by", "related")
-"""Types of links from an entry to what followed. The others point back, to a cause or to what was written before."""
+"""Types of links to a later entry. The others point to a cause or an earlier entry."""
 
 PHRASES = {
     phrase: (link_type, bool(number))
@@ -58,16 +58,16 @@ class ThreadLine:
 
     row: EntryRow
     depth: int
-    """0 for the beginning of a thread, one more for each link."""
+    """Depth in the thread: 0 for its first entry."""
 
     words: str
-    """Its relation to the entry above it, in our own words. Empty at the beginning of a thread."""
+    """Its relation to the entry above it, as trusted text. Empty for the first entry of a thread."""
 
     is_open: bool
     """True for the entry whose links are shown."""
 
     is_repeated: bool
-    """True if it stands further above too, with all that follows from it."""
+    """True if it occurs above already, with its successors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

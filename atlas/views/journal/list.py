@@ -25,7 +25,7 @@ class EntryRow(Row):
     entry_type: str
     generation: int
     content: str
-    """Its beginning, on one line."""
+    """The beginning of its text, on one line."""
 
     importance: float
     """Value in [0, 1]."""

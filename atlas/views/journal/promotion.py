@@ -1,4 +1,4 @@
-"""Promoting a journal entry as proposed to a person: what would be written of what, and what it became so far."""
+"""Promotion of a journal entry: the proposed record, its source, and earlier promotions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PromotionEnd:
     kind: Kind
     id: str
     title: str
-    """Its beginning: untrusted text."""
+    """The beginning of its text, which is untrusted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

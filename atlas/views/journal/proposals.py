@@ -29,7 +29,7 @@ def delete_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactRequest:
-    """A plan of what to forget that a person wants applied."""
+    """A request to apply a plan of entries to forget."""
 
     plan: CompactPlan
 
@@ -38,7 +38,7 @@ class CompactRequest:
         return CompactRequest(plan=self.plan.keeping(ids))
 
     def propose(self, memory: MemorySystem) -> CompactProposal:
-        """Return the plan, which is the same as when it was made but for what it would cost.
+        """Return the plan, which is unchanged except for the measured loss.
 
         Raises:
             PlanOutdated: An entry has changed since.
@@ -65,7 +65,7 @@ class SummaryView:
 
     content: Text
     sources: tuple[str, ...]
-    """The beginnings of what it stands for: untrusted text."""
+    """The beginnings of the entries that it summarises, which are untrusted text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

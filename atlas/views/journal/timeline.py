@@ -160,7 +160,7 @@ def _bars(timeline: Timeline, lane: Lane, base: int) -> Chart:
 
 
 def _shade(timeline: Timeline, since: int | None, until: int | None) -> list[Chart]:
-    """Return a band behind the generations that are asked for."""
+    """Return a background band for the selected generations."""
     if since is None and until is None:
         return []
     start = timeline.first if since is None else since

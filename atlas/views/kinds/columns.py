@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Form = Literal["text", "number", "decimal", "share", "time", "picture", "outcomes"]
-"""Way of drawing a value. A share is a bar from 0 to 1, a picture is a URL, and outcomes are coloured labels."""
+"""Display format of a value: a share as a bar from 0 to 1, a picture by its URL, outcomes as coloured labels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A text that can be edited."""
+    """An editable text field."""
 
     name: str
     """Name of the field, and suffix of its widget key."""

@@ -154,7 +154,7 @@ class OneOf(Filter):
         return self.chosen(records, value)
 
     def read(self, texts: Sequence[str], options: Options) -> Any:
-        """Return the last value, or None if it is the default, which filters nothing, or unknown."""
+        """Return the last value, or None if it is unknown or the default, which does not filter."""
         return texts[-1] if texts[-1] in self.values[1:] else None
 
 
@@ -225,7 +225,7 @@ Filters = Sequence[Filter]
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether a value filters nothing. The number 0 does filter."""
+    """Return whether a value does not filter. The number 0 does filter."""
     return value is None or value is False or value == () or value == ""
 
 
@@ -238,7 +238,7 @@ def where_of(filters: Filters, values: Values, records: Records | None = None) -
     """Return the conjunction of filters in the store's format.
 
     Args:
-        records: The memory that is narrowed. A filter by a state is empty if it is None.
+        records: The filtered memory. If it is None, filters by state are left out.
     """
     where: dict[str, Any] = {}
     for each in filters:

@@ -66,7 +66,7 @@ class Kind:
     """Filters of its list, in the order of their boxes."""
 
     orders: Mapping[str, Order] = field(default_factory=lambda: BY_TIME)
-    """Orders of its list, by our own words for them. The first holds unless another is chosen."""
+    """Orders of its list, by label. The first is the default."""
 
     order_help: str | None = None
     question: str = ""

@@ -29,7 +29,7 @@ def shared_pairs(records: Records) -> dict[str, int]:
 
 
 def pair_filter(pair: str) -> dict[str, Any]:
-    """Return the filter for a pair of metadata. A text that is a number finds the number as well."""
+    """Return the filter for a key and value of metadata. A numeric string matches the number as well."""
     key, _, value = pair.partition("=")
     return {f"{METADATA}{key.strip()}": {"$in": _readings(value.strip())}}
 

@@ -11,10 +11,10 @@ class EditableFields:
     """The values of a form."""
 
     def changes(self, begun: Any, record: Any) -> dict[str, Any]:
-        """Return the changes, as `edit` takes them, that a person made to a record.
+        """Return a person's changes to a record, as arguments of `edit`.
 
         Args:
-            begun: The contents of the boxes at first.
+            begun: The initial contents of the text fields.
             record: The stored record.
 
         Raises:

@@ -31,11 +31,11 @@ class Part:
 
 
 def plain_facts(metadata: Mapping[str, Any], *above: str) -> Iterator[Fact]:
-    """Yield the fields that a source has of a record, one value a line. Names and values are untrusted texts.
+    """Yield the metadata of a record as names and values, which are untrusted text.
 
     Args:
         metadata: Values that JSON can hold.
-        above: Names that these are within: a nested name reads `outer, inner`.
+        above: Names of the enclosing objects. A nested name is `outer, inner`.
     """
     for name, value in metadata.items():
         if isinstance(value, Mapping):

@@ -31,14 +31,14 @@ def fitted(text: str, pixels: float) -> str:
     """Return a text truncated to a width in pixels, with `…` after the last whole word.
 
     Args:
-        text: White space counts as one blank.
+        text: Runs of white space count as one blank.
         pixels: Width of the line.
     """
     line = " ".join(text.split())
     if _width(line) <= pixels:
         return line
     low, high = 0, len(line)
-    while low < high:  # the longest beginning that fits
+    while low < high:  # the longest prefix that fits
         middle = (low + high + 1) // 2
         low, high = (middle, high) if _width(line[:middle]) + PIXELS[ELLIPSIS] <= pixels else (low, middle - 1)
     word_end = line.rfind(" ", low // 2, low + 1)  # a word of more than half the line is cut itself
