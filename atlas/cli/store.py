@@ -21,7 +21,7 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.copying import copy_store
 from atlas.storage.maintenance.doctor import examine
-from atlas.views.overview.effect import effect_sentence
+from atlas.views.overview.effect import effect_sentence, unused_sentence
 from atlas.views.overview.index_state import asked_index_state
 from atlas.views.settings.doctor import n_left, verdict
 from atlas.views.settings.store import level_text
@@ -108,7 +108,10 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
             for value, count in memory.experience.values(key).items():
                 print(f"  {key:14} {safe(str(value))}: {count}")
         print(f"extras           {', '.join(installed_extras()) or 'none'}")
-        print(f"does it help?    {effect_sentence(memory.memory_effect())}")
+        effect = memory.memory_effect()
+        print(f"does it help?    {effect_sentence(effect)}")
+        if unused := unused_sentence(effect):
+            print(f"context blocks   {unused}")
     return 0
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import Operations
-from atlas.core.types import Step, Task, Trajectory
+from atlas.core.types import Task, Trajectory
 from atlas.core.unseen import SHORT_ID, shown_id
 from atlas.infra.actor import actor_name
 from atlas.infra.secrets import counting_secrets, without_secrets
@@ -21,7 +20,7 @@ from atlas.memory.query import AnyMemory, error_text, joined
 from atlas.storage.store import Store
 
 if TYPE_CHECKING:
-    from atlas.memory.context import Coin
+    from atlas.memory.context import Coin, TokenCounter
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +41,9 @@ NAMES: Mapping[Any, str] = {
 Ids = Mapping[str, Sequence[str]]
 """Ids of records by memory: `experience`, `concepts`, `strategies`, `journal`."""
 
+Texts = Mapping[tuple[str, str], str]
+"""Texts of records by memory and id, best first."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
@@ -56,16 +58,26 @@ class Attribution:
     problems: tuple[str, ...] = ()
     """Other parts of its `used` that cannot be counted, each with the reason."""
 
+    marks: Mapping[str, Any] = field(default_factory=dict)
+    """Metadata of the attempt on what it was shown: the side of its coin, and what `shown_marks` returns."""
+
+    def marked(self, trajectory: Trajectory) -> Trajectory:
+        """Return an attempt with the marks that it does not have yet."""
+        return replace(trajectory, metadata={**self.marks, **trajectory.metadata}) if self.marks else trajectory
+
 
 @dataclass(frozen=True, slots=True)
-class _Delivery:
-    """Records that an agent got for a task, and its coin."""
+class Delivery:
+    """Records that an agent got for a task, its coin, and the block that showed them, if there is one."""
 
     retrieved: Ids
-    coin: Coin | None
+    coin: Coin | None = None
+    block: str = ""
+    counter: TokenCounter | None = None
+    """The counter of the block's tokens."""
 
 
-_NO_DELIVERY = _Delivery({}, None)
+_NO_DELIVERY = Delivery({})
 
 
 class TrajectoryAttribution:
@@ -73,13 +85,11 @@ class TrajectoryAttribution:
 
     def __init__(self, most_tasks: int = MAX_TASKS) -> None:
         self._most_tasks = most_tasks
-        self._deliveries: OrderedDict[tuple[str, str, str], _Delivery] = OrderedDict()
+        self._deliveries: OrderedDict[tuple[str, str, str], Delivery] = OrderedDict()
         self._lock = threading.Lock()
 
-    def note(
-        self, task: Task, retrieved: Ids, coin: Coin | None = None, *, attempt: str = "", keeps_coin: bool = False
-    ) -> None:
-        """Remember the records given to an agent for an attempt at a task, replacing earlier ones, and its coin.
+    def note(self, task: Task, delivery: Delivery, *, attempt: str = "", keeps_coin: bool = False) -> None:
+        """Remember what was given to an agent for an attempt at a task, replacing what was given earlier.
 
         Args:
             attempt: Id of the attempt, if it is known before it is stored.
@@ -89,19 +99,11 @@ class TrajectoryAttribution:
         with self._lock:
             if keeps_coin:
                 earlier = (self._deliveries[each] for each in reversed(self._deliveries) if each[:2] == key[:2])
-                coin = next(earlier, _NO_DELIVERY).coin
+                delivery = replace(delivery, coin=next(earlier, _NO_DELIVERY).coin)
             self._deliveries.pop(key, None)
-            self._deliveries[key] = _Delivery(retrieved, coin)
+            self._deliveries[key] = delivery
             while len(self._deliveries) > self._most_tasks:
                 self._deliveries.popitem(last=False)
-
-    def marked(self, trajectory: Trajectory) -> Trajectory:
-        """Return an attempt with the mark of the coin that was tossed for it, unless it has one."""
-        with self._lock:
-            coin = self._deliveries.get(self._found(trajectory), _NO_DELIVERY).coin
-        if coin is None:
-            return trajectory
-        return replace(trajectory, metadata={**coin.metadata, **trajectory.metadata})
 
     def _found(self, trajectory: Trajectory) -> tuple[str, str, str]:
         """Return the key of what was given for an attempt: by its id, else the latest for its task or description."""
@@ -111,44 +113,51 @@ class TrajectoryAttribution:
         latest = [key for wanted in of_task for key in reversed(self._deliveries) if key[:2] == wanted]
         return next((key for key in (*named, *latest) if key in self._deliveries), named[0])
 
-    def take(self, trajectory: Trajectory) -> Attribution:
-        """Return the records that an attempt used, and forget the searches for its task.
+    def of(self, trajectory: Trajectory, read: Callable[[Ids], Texts] = lambda _: {}) -> Attribution:
+        """Return the records that an attempt used, and its marks.
 
-        They are those that its thoughts, actions and solution name, or all that were retrieved if they name none.
-        `trajectory.metadata["used"]` overrides those: ids by memory, or a list of retrieved ids. Each
-        is a full id or a prefix at least as long as a context block shows. An empty list means that no record was used.
+        They are those that its thoughts, actions and solution name, or else those whose text reappears in these. What
+        was merely shown is not used. `trajectory.metadata["used"]` overrides those: ids by memory, or a list of
+        retrieved ids. Each is a full id or a prefix at least as long as a context block shows. An empty list means that
+        no record was used.
+
+        Args:
+            read: Returns the texts of records that were given without a block.
         """
         with self._lock:
-            retrieved = self._deliveries.pop(self._found(trajectory), _NO_DELIVERY).retrieved
+            delivery = self._deliveries.get(self._found(trajectory), _NO_DELIVERY)
+        coin = delivery.coin.metadata if delivery.coin is not None else {}
+        if not any(delivery.retrieved.values()):
+            return replace(_stated(trajectory.metadata.get("used"), {}), marks=coin)
+        from atlas.memory.effects.uses import block_texts, shown_marks, used_records  # late: opening stores nothing
+
+        retrieved = delivery.retrieved
+        texts = block_texts(delivery.block, retrieved) if delivery.block else read(retrieved)
         stated = trajectory.metadata.get("used")
         if stated is None:
-            return Attribution(used=named_or_all(retrieved, trajectory.steps, trajectory.metadata.get("solution")))
-        if isinstance(stated, Mapping):
-            return _by_memory(stated, retrieved)
-        ids = _ids(stated)
-        if ids is None:
-            return Attribution(problems=(f"`used` should be ids by memory, or a list of ids, but is {stated!r:.80}",))
-        return _among(ids, retrieved)
+            solution = trajectory.metadata.get("solution")
+            found = Attribution(used=used_records(retrieved, texts, trajectory.task, trajectory.steps, solution))
+        else:
+            found = _stated(stated, retrieved)
+        counter = delivery.counter if delivery.block else None
+        return replace(found, marks={**coin, **shown_marks(retrieved, texts, found.used, counter)})
+
+    def forget(self, trajectory: Trajectory) -> None:
+        """Forget what was given for an attempt, because it is stored."""
+        with self._lock:
+            self._deliveries.pop(self._found(trajectory), None)
 
 
-def named_or_all(retrieved: Ids, steps: Sequence[Step], solution: object) -> dict[str, tuple[str, ...]]:
-    """Return the retrieved ids that an agent's own words name, or all of them if they name none.
-
-    Observations are no words of its own: one of them may be the context block. An id counts as named where it stands by
-    itself as a block shows it, if it has a digit and is as long as most are, so that no ordinary word is taken for one.
-    """
-    words = "\n".join([*(f"{step.thought}\n{step.action}" for step in steps), str(solution or "")])
-    named = {name: tuple(record_id for record_id in ids if _is_in(record_id, words)) for name, ids in retrieved.items()}
-    return {name: tuple(ids) for name, ids in (named if any(named.values()) else retrieved).items() if ids}
-
-
-def _is_in(record_id: str, words: str) -> bool:
-    if not isinstance(record_id, str):
-        return False
-    shown = shown_id(record_id)
-    is_telling = len(shown) >= SHORT_ID and any(map(str.isdigit, shown))
-    end = r"(?![\w-])" if shown == record_id else ""  # a shortened id is the beginning of one
-    return is_telling and re.search(rf"(?<!\w){re.escape(shown.removesuffix('…'))}{end}", words) is not None
+def _stated(stated: object, retrieved: Ids) -> Attribution:
+    """Return the records that an attempt's own metadata list as used."""
+    if stated is None:
+        return Attribution()
+    if isinstance(stated, Mapping):
+        return _by_memory(stated, retrieved)
+    ids = _ids(stated)
+    if ids is None:
+        return Attribution(problems=(f"`used` should be ids by memory, or a list of ids, but is {stated!r:.80}",))
+    return _among(ids, retrieved)
 
 
 @dataclass(slots=True)

@@ -24,7 +24,6 @@ from atlas.core.errors import InvalidInput
 from atlas.core.json_values import check_json, to_text
 from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.infra.bridge import in_thread
-from atlas.memory.attribution import named_or_all
 from atlas.memory.context import BUDGET_TOKENS, ContextBlock
 from atlas.memory.system import MemorySystem
 
@@ -117,8 +116,7 @@ class Run:
         """Return the run as an attempt."""
         metadata: dict[str, Any] = {"source": "atlas.remember"}
         if self._block is not None:
-            used = named_or_all(self._block.credited, self.steps, self.answer)
-            metadata["used"] = {name: list(ids) for name, ids in used.items()}
+            metadata |= self._used(self._block)
             metadata |= self._block.coin.metadata if self._block.coin is not None else {}
         if self.answer is not None:
             metadata["solution"] = _text(self.answer)
@@ -130,6 +128,14 @@ class Run:
             success = False if isinstance(error, Exception) else None
             outcome = replace(outcome, success=success, error_info=_error_text(error))
         return Trajectory(self.task, self.steps, outcome, agent_id, metadata=metadata, id=self.id)
+
+    def _used(self, block: ContextBlock) -> dict[str, Any]:
+        """Return `used` with the shown records that the run used, if there are any, for a server that forgot them."""
+        from atlas.memory.effects.uses import block_texts, used_records  # late: opening a memory records nothing
+
+        texts = block_texts(block.text, block.credited)
+        used = used_records(block.credited, texts, self.task, self.steps, self.answer)
+        return {"used": {name: list(ids) for name, ids in used.items()}} if used else {}
 
 
 def current_run() -> Run:

@@ -17,7 +17,15 @@ from atlas.core.types import Task, Trajectory
 from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
 from atlas.llm.budget import Account, operation
-from atlas.memory.attribution import ScrubbedAttempt, TrajectoryAttribution, UseCounter, stored_before
+from atlas.memory.attribution import (
+    Delivery,
+    Ids,
+    ScrubbedAttempt,
+    Texts,
+    TrajectoryAttribution,
+    UseCounter,
+    stored_before,
+)
 from atlas.memory.base.strictness import StrictMemories
 from atlas.memory.context import (
     BUDGET_TOKENS,
@@ -359,11 +367,11 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         counter = counter_of(None) if by_words else self.token_counter
         coin = self._coin(task, holdout, attempt)
         if coin is not None and coin.is_held_out:
-            self._attribution.note(task, {}, coin, attempt=attempt)
+            self._attribution.note(task, Delivery({}, coin), attempt=attempt)
             return held_out(coin, counter, budget_tokens)
         result = result_of(search(self._memories, self._storage, task, k))
         block = build_context(result, counter, budget_tokens, by_words=by_words, tools=tools_of(task))
-        self._attribution.note(task, block.credited, coin, attempt=attempt)
+        self._attribution.note(task, Delivery(block.credited, coin, block.text, counter), attempt=attempt)
         return replace(block, coin=coin)
 
     abuild_context = twin(build_context)
@@ -392,11 +400,12 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         What ATLAS's own experience memory refuses is stored nowhere. One of somebody else's that raises costs its own
         part alone, like any other memory that does: strategies are written, and uses counted, all the same.
 
-        Where `query` or `build_context` was asked for its task before, the outcome counts for what they gave, or for
-        those of them whose ids the attempt's thoughts, actions or solution name;
-        `trajectory.metadata["used"]`, ids by memory or a list of given ids, overrides those. Where the outcome
-        is unknown no use is counted, nor in a memory of somebody else's without `update_stats`. `undo` takes the
-        counting back with the attempt.
+        Where `query` or `build_context` was asked for its task before, the outcome counts for those of the records
+        given whose ids the attempt's thoughts, actions or solution name, or else whose text reappears in them;
+        `trajectory.metadata["used"]`, ids by memory or a list of given ids, overrides those. What was merely shown is
+        not used: the metadata `shown_records`, `shown_tokens` and `unused_tokens` say how much that was. Where the
+        outcome is unknown no use is counted, nor in a memory of somebody else's without `update_stats`. `undo` takes
+        the counting back with the attempt.
 
         Returns:
             `experience` and `strategies`, each with an id, where they hold it now; `concepts`, the ids of those that
@@ -439,11 +448,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
     def _stored(
         self, attempt: ScrubbedAttempt, operation_id: str | None, known_id: str, account: Account
     ) -> dict[str, Any]:
-        trajectory, scrubs, unsummed = (
-            self._attribution.marked(attempt.trajectory),
-            not attempt.is_clean,
-            dict[str, str](),
-        )
+        attribution = self._attribution.of(attempt.original, self._texts)
+        trajectory, scrubs, unsummed = attribution.marked(attempt.trajectory), not attempt.is_clean, dict[str, str]()
         stored, outcomes = ({"experience": known_id} if known_id else dict[str, Any]()), dict[str, Any]()
         experience, strategies = self._memory("experience"), self._memory("strategies")
         if experience is not None and not known_id:
@@ -465,7 +471,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             outcomes["concepts"] = outcome(self._extract, trajectory, operation_id)
         written = gathered(outcomes)
         ids = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
-        attribution = self._attribution.take(attempt.original)
+        self._attribution.forget(attempt.original)
         counted = UseCounter(self._memories, self._storage).count(attribution, trajectory, operation_id)
         errors = joined(unsummed, written.errors, counted.errors)
         parts = {
@@ -475,6 +481,11 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             "compression": self._started(trajectory),
         }
         return stored | ids | {name: part for name, part in parts.items() if part}
+
+    def _texts(self, retrieved: Ids) -> Texts:
+        from atlas.memory.effects.uses import record_texts
+
+        return record_texts(self._memories, retrieved)
 
     @property
     def _model_seconds(self) -> float:
@@ -513,7 +524,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
     ) -> MemoryQueryResult:
         result = result_of(outcomes)
         if count_retrieval:
-            self._attribution.note(task, result.ids, keeps_coin=True)
+            self._attribution.note(task, Delivery(result.ids), keeps_coin=True)
         return result
 
     def close(self) -> None:

@@ -19,12 +19,13 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import atlas
 from atlas.core.imports.distribution import __version__
+from atlas.embedding.choice import BUNDLED
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.evaluation.baselines import PlainBM25
 from atlas.evaluation.trial.agents import RunResult
@@ -32,7 +33,6 @@ from atlas.evaluation.trial.design import Cell
 from atlas.evaluation.trial.figures import TrialReport, report_of
 from atlas.evaluation.trial.journal import FinishedCell
 from atlas.evaluation.trial.report import as_json, as_markdown
-from atlas.embedding.choice import BUNDLED
 from atlas.memory.system import MemorySystem
 from benchmarks.agents.messages import MODEL, Chooser, Message, choosing, messages, missing
 from benchmarks.measuring import Figure

@@ -30,6 +30,7 @@ from tests.support.contract.plain import (
     failing,
     with_coroutines,
 )
+from tests.support.memories import naming
 
 EMPTY = {"experience": (), "concepts": (), "strategies": (), "journal": ()}
 
@@ -126,8 +127,8 @@ def test_one_that_fails_to_count_a_use_costs_its_own_part(parts):
     system = MemorySystemImpl(experience, concepts, failing(PlainStrategies, "update_stats"))
     concepts.held["c"] = concept(id="c")
     system.store(attempt())
-    system.query_sync(attempt().task)
-    stored = system.store(attempt(success=False))
+    used = {"concepts": ["c"], "strategies": list(system.query_sync(attempt().task).ids["strategies"])}
+    stored = system.store(attempt(success=False, used=used))
     assert stored["used"] == {"concepts": ["c"]}
     assert stored["errors"] == {"strategies": "OSError: the disk is gone"}
     assert len(experience.held) == 2
@@ -207,9 +208,8 @@ def test_uses_are_counted_where_there_is_a_method_for_it(system, parts):
     _, concepts, strategies = parts
     concepts.held["c"] = concept(id="c")
     strategy_id = system.store(attempt())["strategies"]
-    retry = attempt(success=False)
-    system.query_sync(retry.task)
-    stored = system.store(retry)
+    ids = system.query_sync(attempt().task).ids
+    stored = system.store(attempt(success=False, used={name: list(ids[name]) for name in ("concepts", "strategies")}))
     assert stored["used"] == {"concepts": ["c"], "strategies": [strategy_id]}
     assert "errors" not in stored, "an experience memory has no method for it, which is no error"
     assert (concepts.outcomes, strategies.outcomes) == ([("c", False)], [(strategy_id, False)])
@@ -309,7 +309,7 @@ def test_ours_and_others_work_side_by_side(tmp_path):
         result = system.query_sync(retry.task)
         assert result.experience_hits[0].signals
         assert not result.strategy_hits[0].signals
-        stored = system.store(retry)
+        stored = system.store(naming(retry, concept_id, *first.values()))
         assert stored["used"] == {
             "experience": [first["experience"]],
             "concepts": [concept_id],

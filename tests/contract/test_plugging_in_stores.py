@@ -19,6 +19,7 @@ from atlas.memory.system import MemorySystemImpl
 from atlas.storage.plain.scoped_store import FIRST_REQUESTED
 from atlas.testing import HashEmbedder
 from tests.support.contract.plain import REFUND, FiveMethods, FourMethods, PlainExperience, SixMethods, attempt, concept
+from tests.support.memories import naming
 
 
 class ByDescription:
@@ -120,7 +121,9 @@ def test_a_system_counts_what_an_attempt_used_over_plain_stores(plain):
     system = MemorySystemImpl(None, library, bank)
     retry = attempt(success=False)
     system.query_sync(retry.task)
-    assert system.store(retry) == {"used": {"concepts": [concept_id], "strategies": [strategy_id]}}
+    assert system.store(naming(retry, concept_id, strategy_id)) == {
+        "used": {"concepts": [concept_id], "strategies": [strategy_id]}
+    }
     assert (library.get(concept_id).usage_count, bank.get(strategy_id).success_rate) == (1, 0.25)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from atlas.core.types import Outcome, Step, Task, Trajectory
 
 KIND = "refund a cancelled flight"
@@ -9,8 +11,9 @@ KIND = "refund a cancelled flight"
 
 def act(task: Task, prompt: str) -> Trajectory:
     """An attempt that succeeds once its prompt tells it to look the booking up, and was lucky with the first task."""
-    knows = "look" in prompt
-    steps = [Step(thought=f"I look the booking up for: {task.description}", action="look_up", observation="found")]
+    knows, ids = "look" in prompt, re.findall(r"^\[\w+ (\w+)\]", prompt, re.MULTILINE)
+    thought = f"As {', '.join(ids)} say, I look the booking up for: {task.description}"
+    steps = [Step(thought=thought, action="look_up", observation="found")]
     steps += [Step(action="ask the customer", observation="yes"), Step(action="change it", observation="done")]
     return Trajectory(task=task, steps=tuple(steps), outcome=Outcome(knows or task.id.endswith("-0")))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,12 @@ def taken_back(memory: ChromaExperienceMemory, operation_id: str) -> Operation:
     """Undo an operation of a memory over a real store."""
     parts = memory.collection.parts  # type: ignore[attr-defined]
     return parts.ledger.history.undo(operation_id, actor="t")
+
+
+def naming(trajectory: Trajectory, *ids: str) -> Trajectory:
+    """The attempt, of which the first thought names the ids of what it uses."""
+    thought = Step(thought=f"as {' and '.join(ids)} say")
+    return replace(trajectory, steps=(thought, *trajectory.steps))
 
 
 def attempt(

@@ -133,7 +133,7 @@ def test_it_says_at_how_many_tasks_memory_helped_and_which_they_are(dashboard: D
 def test_it_says_what_to_record_where_no_attempt_recorded_a_memory(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(3))
     app = dashboard(tmp_path, "overview")
-    assert [info.value.split(". ")[0] for info in app.info] == ["No attempt has recorded a memory that it used"]
+    assert [info.value.split(". ")[0] for info in app.info] == ["No attempt has recorded a memory that it was given"]
     assert "Went better with memory" not in [metric.label for metric in app.metric]
 
 

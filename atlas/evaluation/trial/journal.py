@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ class FinishedCell:
     """Ids of the records in the block, by memory."""
 
     result: RunResult
+    used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Ids of those that the command's words name, or whose text reappears in them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from atlas.evaluation.trial.design import Arm, Cell, ordered_cells, own_tasks
 from atlas.evaluation.trial.figures import TrialReport, report_of
 from atlas.evaluation.trial.forks import block_of, fork_of_arm, freeze, is_seen, opened, store_hash
 from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
+from atlas.memory.effects.uses import block_texts, used_records
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Embedder, Progress
 
@@ -142,12 +143,15 @@ class _Running:
         task, plan = self._tasks[cell.task], self._plan
         block = block_of(self._memories[cell.arm], self._arms[cell.arm], task, f"{plan.seed} {cell.task}.{cell.repeat}")
         directory = self._directory / "runs" / cell.directory
+        result = run_command(plan.command, plan.judge, directory, task, block.text, plan.timeout_seconds)
+        texts = block_texts(block.text, block.credited)
         return FinishedCell(
             cell=cell,
             is_seen=cell.task in self._seen or (plan.is_stream and cell.repeat > 0),
             block_tokens=block.n_tokens,
             shown=block.credited,
-            result=run_command(plan.command, plan.judge, directory, task, block.text, plan.timeout_seconds),
+            result=result,
+            used=used_records(block.credited, texts, task, result.trajectory_steps, result.solution),
         )
 
     def _remember(self, finished: FinishedCell) -> None:
@@ -156,7 +160,7 @@ class _Running:
             return
         result, task = finished.result, self._tasks[finished.cell.task]
         outcome = Outcome(result.success, error_info=result.error or None)
-        metadata = {"solution": result.solution, "used": finished.shown}
+        metadata = {"solution": result.solution, "used": finished.used}
         attempt = Trajectory(task, result.trajectory_steps, outcome, metadata=metadata, id=f"trial {finished.cell.key}")
         self._memories[finished.cell.arm].store_once(attempt)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from atlas.core.statistics import Estimate, estimates, sign_test
 from atlas.memory.base.memory import Memory
 from atlas.memory.effects.randomised import RandomisedEffect, randomised_effect, tossed_attempts
 from atlas.memory.effects.strategy_effects import Tries
+from atlas.memory.experience.extraction import SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.query import AnyMemory
 from atlas.memory.strategy_sources import MANY, Attempt, attempts, linked
@@ -28,6 +30,9 @@ always exceeded.
 
 SEED = 18
 
+_GIVEN, _IN_BLOCK = ({key: {"$gt": 0}} for key in (SHOWN_RECORDS, SHOWN_TOKENS))
+"""Attempts that were given records, and those that were given a block of them."""
+
 Used = tuple[str, str]
 """A used record: its collection and its id."""
 
@@ -39,7 +44,7 @@ class JudgedAttempt:
     task_id: str
     success: bool
     has_used: bool
-    """True if it used a memory, False if no use is known."""
+    """True if it was given memories, or is known to have used some."""
 
     follows_failure: bool = False
     """True if the attempt at the same task before it is known to have failed."""
@@ -48,15 +53,17 @@ class JudgedAttempt:
     """Id of the attempt's experience, or empty if it was merged into another."""
 
     used: tuple[Used, ...] = ()
-    """The records that it used, if known."""
+    """The records that it used, if known. Being given some is no use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEffect:
-    """A task with attempts that used memories, and attempts that did not."""
+    """A task with attempts that were given memories, and attempts that were not."""
 
     task_id: str
     used: Tries
+    """Attempts that were given memories, or are known to have used some."""
+
     not_used: Tries
     attempts: tuple[JudgedAttempt, ...] = ()
     """The counted attempts."""
@@ -65,6 +72,23 @@ class TaskEffect:
     def difference(self) -> float:
         """Success rate with memories minus that without, in [-1, 1]."""
         return (self.used.rate or 0.0) - (self.not_used.rate or 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnusedShare:
+    """Tokens of the records in context blocks, and how many of them went unused.
+
+    Only uses that show are known: records that the agent names, or whose text reappears in its words.
+    """
+
+    n_blocks: int
+    n_tokens: int
+    n_unused: int
+
+    @property
+    def share(self) -> float:
+        """In [0, 1]."""
+        return self.n_unused / self.n_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +104,9 @@ class MemoryEffect:
 
     n_only_used: int = 0
     """Number of tasks that lack a comparison, because all judged attempts used memories."""
+
+    unused: UnusedShare | None = None
+    """Share of the tokens of context blocks that went unused. None if no stored attempt was given a block."""
 
     randomised: RandomisedEffect | None = None
     """The effect among attempts for which a coin was tossed. None if no attempts were held out, or all were."""
@@ -173,10 +200,11 @@ def memory_effect(
         memories: Every memory of the system. Plugged-in ones lack times of records.
         used_by: Records used by each attempt, by the id of the attempt.
     """
-    randomised = randomised_effect(tossed_attempts(experience))
-    if not used_by:
+    randomised, unused = randomised_effect(tossed_attempts(experience)), unused_share(experience)
+    given = {attempt_id for attempt_id in experience.column("trajectory_id", _GIVEN).values() if attempt_id}
+    if not used_by and not given:
         return MemoryEffect(tasks=(), randomised=randomised)
-    found, where = _at_tasks(experience, used_by)
+    found, where = _at_tasks(experience, {*used_by, *given})
     origins = _Origins.of(
         experience, memories, {used for attempt in found for used in used_by.get(attempt.trajectory_id, ())}
     )
@@ -188,19 +216,32 @@ def memory_effect(
         named = used_by.get(attempt.trajectory_id, ()) if attempt.trajectory_id else ()
         is_own = attempt_ids.get(attempt.id, "") == attempt.trajectory_id
         at = ended_at.get(attempt.id, "") if is_own else ""
-        if named and not any(origins.may_help(attempt, at, used) for used in named):
+        is_given = attempt.trajectory_id in given
+        if named and not is_given and not any(origins.may_help(attempt, at, used) for used in named):
             continue
         judged.append(
             JudgedAttempt(
                 task_id=attempt.task_id,
                 success=attempt.outcome == "succeeded",
-                has_used=bool(named),
+                has_used=bool(named) or is_given,
                 follows_failure=is_own and attempt.id in after_failure,
                 experience_id=attempt.id if is_own else "",
                 used=tuple(named),
             )
         )
-    return replace(effect_among(judged), randomised=randomised)
+    return replace(effect_among(judged), unused=unused, randomised=randomised)
+
+
+def unused_share(experience: ChromaExperienceMemory) -> UnusedShare | None:
+    """Return how much of the context blocks went unused, over the stored attempts that were given one."""
+    tokens, unused = (_numbers(experience.column(key, _IN_BLOCK)) for key in (SHOWN_TOKENS, UNUSED_TOKENS))
+    if not sum(tokens):
+        return None
+    return UnusedShare(n_blocks=len(tokens), n_tokens=sum(tokens), n_unused=sum(unused))
+
+
+def _numbers(column: Mapping[str, Any]) -> list[int]:
+    return [int(value) for value in column.values() if str(value).isdecimal()]
 
 
 def _after_failure(found: Iterable[Attempt], ended_at: Mapping[str, str], attempt_ids: Mapping[str, str]) -> set[str]:

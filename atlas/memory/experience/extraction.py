@@ -27,6 +27,14 @@ HELD_OUT, SHOWN = "held out", "shown"
 """Values of `ARM`: the two sides of the coin."""
 
 
+SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS = "shown_records", "shown_tokens", "unused_tokens"
+"""Names in the metadata of an attempt for the number of records that it was given, for the tokens of these in its
+context block, and for the tokens of those among them that it did not use."""
+
+INCIDENTAL = (SUMMARISED_BY, SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS)
+"""Names in the metadata that make no difference to the content of an attempt."""
+
+
 class SimpleExperienceExtractor:
     """Embeds the task's description."""
 
@@ -106,7 +114,7 @@ def summarise(trajectory: Trajectory, feedback: str) -> str:
 def _hash(encoded: Json) -> str:
     incidental = ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary")
     content = {name: value for name, value in encoded.items() if name not in incidental}
-    content["metadata"] = {name: value for name, value in content["metadata"].items() if name != SUMMARISED_BY}
+    content["metadata"] = {name: value for name, value in content["metadata"].items() if name not in INCIDENTAL}
     return hashlib.sha256(dump(content).encode("utf-8")).hexdigest()
 
 

@@ -29,9 +29,9 @@ NO_GAIN = (
 )
 
 HOW_TO_RECORD = (
-    "To measure it, record which memories an attempt used: call memory.query or memory.build_context before the task "
-    'and memory.store after it, or name their ids in the attempt\'s metadata under "used". Let some attempts at the '
-    "same tasks run without memory."
+    "To measure it, record what an attempt was given: call memory.query or memory.build_context before the task and "
+    'memory.store after it, or name the ids of what it used in the attempt\'s metadata under "used". Let some attempts '
+    "at the same tasks run without memory."
 )
 
 
@@ -81,6 +81,9 @@ class EffectView:
     selection: str
     """How many attempts followed a failure, with memory and without, or empty if no task can be compared."""
 
+    unused: str
+    """How much of the context blocks went unused, or empty if no stored attempt was given a block."""
+
     n_tasks: int
     advice: str
     """Advice on what to record, or empty if there are enough tasks."""
@@ -108,6 +111,7 @@ def effect_view(memory: MemorySystem) -> EffectView:
         verdict=verdict(found),
         grounds=grounds(found),
         selection=selection(found),
+        unused=unused_sentence(found),
         n_tasks=found.n_tasks,
         advice=advice(found),
         rows=tuple(rows),
@@ -175,6 +179,17 @@ def selection(found: MemoryEffect) -> str:
     return f"{counts} {NO_GAIN}" if found.is_selected else counts
 
 
+def unused_sentence(found: MemoryEffect) -> str:
+    """Return how much of the context blocks no attempt is known to have used, or an empty string without blocks."""
+    unused = found.unused
+    if unused is None:
+        return ""
+    return (
+        f"{percent(unused.share)} of the {unused.n_tokens:,} tokens of records in {counted(unused.n_blocks, 'block')} "
+        "went unused: the attempts neither named these records nor repeated their text."
+    )
+
+
 def interval_text(found: MemoryEffect) -> str:
     """Return `95 % interval: 7–15 tasks`, or an empty string if there are too few tasks for one."""
     if found.helped is None or found.helped.interval is None:
@@ -208,7 +223,7 @@ def advice(found: MemoryEffect) -> str:
     if found.is_enough:
         return ""
     if not found.n_tasks and not found.n_only_used:
-        return f"No attempt has recorded a memory that it used. {HOW_TO_RECORD}"
+        return f"No attempt has recorded a memory that it was given. {HOW_TO_RECORD}"
     lonely = f" {counted(found.n_only_used, 'more task')} had attempts with memory only." if found.n_only_used else ""
     so_far = f"{counted(found.n_tasks, 'task')} can be compared so far, and {ENOUGH_TASKS} are needed."
     return f"{so_far}{lonely} {HOW_TO_RECORD}"

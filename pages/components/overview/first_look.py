@@ -111,6 +111,8 @@ def draw_effect(view: EffectView) -> None:
             st.metric(worse, view.worse, width="content")
             st.metric("No difference", view.alike, width="content")
         st.caption(f"{NOT_CAUSED} {view.selection}")
+    if view.unused:
+        st.caption(view.unused)
     if view.advice:
         st.info(view.advice, icon=":material/lightbulb:")
 

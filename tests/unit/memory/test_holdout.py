@@ -13,6 +13,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.memory.effects.holdout import toss
 from atlas.testing import HashEmbedder
+from tests.support.memories import naming
 
 TASK = atlas.Task("a", "", "cancel the order of a customer")
 
@@ -74,9 +75,12 @@ def test_a_held_out_attempt_is_shown_nothing_counts_nothing_and_is_marked(memory
     assert memory.experience.get(stored["experience"]).metadata == {"holdout": "held out", "holdout_share": 0.5}
     block = memory.build_context(TASK, holdout=0.5, attempt=names[False])
     assert before in block.shown["experience"]
-    stored = memory.store(attempt())
-    assert before in stored["used"]["experience"]
-    assert memory.experience.get(stored["experience"]).metadata == {"holdout": "shown", "holdout_share": 0.5}
+    stored = memory.store(naming(attempt(), before))
+    assert stored["used"] == {"experience": [before]}
+    marks = memory.experience.get(stored["experience"]).metadata
+    assert (marks["holdout"], marks["holdout_share"]) == ("shown", 0.5)
+    assert marks["shown_records"] == sum(map(len, block.shown.values()))
+    assert 0 < marks["unused_tokens"] < marks["shown_tokens"] < block.n_tokens
     assert memory.experience.values("holdout") == {"held out": 1, "shown": 1}
 
 
@@ -91,11 +95,11 @@ def test_a_coin_is_tossed_once_between_two_attempts(memory):
 
 
 def test_a_search_after_the_coin_keeps_the_mark(memory):
-    memory.store(attempt())
+    before = memory.store(attempt())["experience"]
     memory.build_context(TASK, holdout=0.5, attempt=names_by_side(memory)[True])
     memory.query_sync(TASK)
-    stored = memory.store(attempt())
-    assert stored["used"]["experience"]
+    stored = memory.store(naming(attempt(), before))
+    assert stored["used"] == {"experience": [before]}
     assert memory.experience.get(stored["experience"]).metadata["holdout"] == "held out"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ import atlas
 from atlas.core.settings import Settings
 from atlas.memory.effects.memory_effect import JudgedAttempt, effect_among
 from atlas.testing import FixedClock, HashEmbedder
+from atlas.views.overview.effect import unused_sentence
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -173,3 +175,22 @@ def test_uses_are_carried_with_what_is_exported(memory, tmp_path):
         other.experience.restore_many(exported)
         assert other.memory_effect() == memory.memory_effect()
         assert other.memory_effect().n_helped == 1
+
+
+def test_attempts_that_were_given_memories_are_with_memory_whether_or_not_they_used_them(memory):
+    tasks = [atlas.Task("a", "", "sum the invoices"), atlas.Task("b", "", "sum the orders")]
+    for task in tasks:
+        memory.store(atlas.Trajectory(task, (), atlas.Outcome(False)))
+        block = memory.build_context(task)
+        [name] = re.findall(r"^\[experience (\w+)\]", block.text, re.MULTILINE)[:1]
+        step = atlas.Step(thought=f"as {name} says" if task.id == "a" else "hm")
+        memory.store(atlas.Trajectory(task, (step,), atlas.Outcome(True)))
+    found = memory.memory_effect()
+    assert {task.task_id: (task.used.n, task.not_used.n, task.difference) for task in found.tasks} == {
+        "a": (1, 1, 1.0),
+        "b": (1, 1, 1.0),
+    }
+    assert sum(map(len, (attempt.used for task in found.tasks for attempt in task.attempts))) == 1
+    assert (found.unused.n_blocks, 0 < found.unused.share < 1) == (2, True)
+    sentence = unused_sentence(found)
+    assert "tokens of records in 2 blocks went unused: the attempts neither named" in sentence

@@ -46,6 +46,7 @@ def test_what_was_remembered_is_at_hand_and_its_use_is_counted(memory):
     @atlas.remember(memory, judge=lambda answer: True)
     def solve(task: str) -> None:
         contexts.append(atlas.current_run().context)
+        atlas.current_run().step(thought=f"as {memory.experience.ids()} say")
 
     solve("Count the letters of the mail")
     solve("Count the letters of the mail again")

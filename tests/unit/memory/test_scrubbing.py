@@ -15,7 +15,7 @@ from atlas.core.operations import Marks
 from atlas.core.types import JournalEntry, Strategy
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.testing import HashEmbedder
-from tests.support.memories import DictVectorStore
+from tests.support.memories import DictVectorStore, naming
 from tests.support.records import attempt, concept
 
 KEY = "sk-" + "a1B2" * 6
@@ -219,7 +219,7 @@ def test_what_was_recalled_for_a_task_with_a_secret_counts_for_its_attempt(memor
     task = atlas.Task("", "", f"deploy the crawler to the cluster with {KEY}")
     shown = memory.build_context(task).shown["experience"]
     assert shown
-    stored = memory.store(replace(attempt(), task=task))
+    stored = memory.store(naming(replace(attempt(), task=task), *shown))
     assert stored["used"]["experience"] == list(shown)
 
 

@@ -10,7 +10,7 @@ import pytest
 from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
 from atlas.core.hits import MemoryQueryResult, Retrieval
 from atlas.core.settings import RankingWeights
-from atlas.core.types import CodeConcept, Strategy
+from atlas.core.types import CodeConcept, Step, Strategy
 from atlas.infra.bridge import run
 from atlas.memory.base.retriever import Search
 from atlas.memory.experience.memory import ChromaExperienceMemory
@@ -18,7 +18,7 @@ from atlas.memory.open import open_memory
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore, ScriptedLLM
-from tests.support.memories import attempt, task
+from tests.support.memories import attempt, naming, task
 
 REFUND = "refund the cancelled flight of a customer"
 MEMORIES = ("experience", "concepts", "strategies", "journal")
@@ -155,12 +155,12 @@ def test_a_model_that_fails_loses_no_experience(tmp_path):
         assert stored["errors"] == {"strategies": "LLMUnavailable: set ANTHROPIC_API_KEY"}
 
 
-def test_an_outcome_counts_for_what_was_retrieved_for_its_task(memory):
+def test_an_outcome_counts_for_what_was_retrieved_for_its_task_and_named(memory):
     first = memory.store(attempt(REFUND))
     concept_id = memory.concepts.add(CodeConcept(name="refund", description=REFUND, code=CODE))
     retry = attempt(REFUND, False)
     memory.query_sync(retry.task)
-    stored = memory.store(retry)
+    stored = memory.store(naming(retry, concept_id, *first.values()))
     assert stored["used"] == {
         "experience": [first["experience"]],
         "concepts": [concept_id],
@@ -178,7 +178,7 @@ def test_the_journal_answers_too_and_its_entries_count_as_used(memory):
     block = memory.build_context(retry.task)
     assert block.shown["journal"] == (entry_id,)
     assert f"[entry {entry_id[:8]}] reflection, generation 3" in block.text
-    assert memory.store(retry)["used"] == {"journal": [entry_id]}
+    assert memory.store(naming(retry, entry_id))["used"] == {"journal": [entry_id]}
     assert memory.journal.usage([entry_id])[entry_id].n_successes == 1
 
 
@@ -249,7 +249,7 @@ def test_undoing_a_store_takes_its_outcome_back_and_doing_it_again_counts_it(mem
     strategy_id = memory.strategies.add(Strategy(situation=REFUND, suggestion="look it up"))
     retry = attempt(REFUND, False)
     memory.query_sync(retry.task)
-    assert memory.store(retry)["used"] == {"strategies": [strategy_id]}
+    assert memory.store(naming(retry, strategy_id))["used"] == {"strategies": [strategy_id]}
     undone = memory.undo(memory.history(1)[0].id)
     assert (memory.strategies.rate(strategy_id).n, memory.strategies.attempts(strategy_id)) == (0, [])
     memory.undo(undone.id)
@@ -264,6 +264,25 @@ def test_storing_an_attempt_again_counts_its_outcome_once(memory):
     assert memory.strategies.rate(strategy_id).n == 1
 
 
+def test_what_was_found_and_neither_named_nor_repeated_is_not_used_but_its_number_is_known(memory):
+    memory.store(attempt(REFUND))
+    retry = attempt(REFUND, False)
+    n_found = sum(map(len, memory.query_sync(retry.task).ids.values()))
+    stored = memory.store(retry)
+    assert "used" not in stored
+    assert memory.experience.get(stored["experience"]).metadata["shown_records"] == n_found == 2
+
+
+def test_text_of_a_query_that_reappears_in_the_steps_is_used(memory):
+    advice = (
+        "read the fare rules, look up whether insurance was bought, and only then cancel and name the refund to them"
+    )
+    strategy_id = memory.strategies.add(Strategy(situation=REFUND, suggestion=advice))
+    retry = replace(attempt(REFUND), steps=(Step(thought=f"I will {advice}"),))
+    memory.query_sync(retry.task)
+    assert memory.store(retry)["used"] == {"strategies": [strategy_id]}
+
+
 def test_what_the_context_shows_counts_rather_than_all_that_was_found(memory):
     first = memory.store(attempt(REFUND))
     retry = attempt(REFUND, False)
@@ -271,7 +290,7 @@ def test_what_the_context_shows_counts_rather_than_all_that_was_found(memory):
     assert block.shown["strategies"] == (first["strategies"],)
     assert f"[strategy {first['strategies'][:8]}]" in block.text
     assert memory.build_context(retry.task, 0).text == ""
-    assert "used" not in memory.store(retry)
+    assert "used" not in memory.store(naming(retry, *first.values()))
 
 
 def test_a_strategy_that_the_context_warns_of_does_not_count_as_used(memory):
@@ -281,7 +300,7 @@ def test_a_strategy_that_the_context_warns_of_does_not_count_as_used(memory):
     retry = attempt(REFUND, False)
     block = memory.build_context(retry.task)
     assert (block.shown["strategies"], block.warnings["strategies"]) == ((failing,), (failing,))
-    assert "strategies" not in memory.store(retry).get("used", {})
+    assert "strategies" not in memory.store(naming(retry, failing)).get("used", {})
     assert memory.strategies.rate(failing).n == 4
 
 

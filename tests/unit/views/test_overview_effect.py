@@ -120,4 +120,4 @@ def test_memory_that_is_used_after_failures_is_not_worded_as_a_gain():
 def test_without_any_recorded_use_there_is_no_figure():
     found = MemoryEffect(tasks=())
     assert better_text(found) == "–"
-    assert effect_sentence(found).startswith("No attempt has recorded a memory that it used.")
+    assert effect_sentence(found).startswith("No attempt has recorded a memory that it was given.")
