@@ -11,11 +11,11 @@ It goes from a program to a name in six steps, each a package that imports only 
 2. `search` proposes candidates: patterns, which are terms with holes, that make a corpus of terms smaller. The engine
    is Stitch, a plain search by anti-unification where Stitch is not installed, or a language model.
 3. `analysis` decides which patterns are Python functions: their parameters and results, which expressions may be
-evaluated at another time, and which statements leave a block. Any other pattern is inlined again. 4. `rewrite` puts
-calls into the programs, and removes every function that does not pay for itself in tokens. 5. `sandbox` verifies the
-result by running it. Each program runs with its tests, before and after, in a confined process. A function that changes
-the behaviour of any program is refused. 6. `naming` gives a function and its parameters names and a description, by its
-code and uses or by a language model.
+   evaluated at another time, and which statements leave a block. Any other pattern is inlined again.
+4. `rewrite` puts calls into the programs, and removes every function that does not pay for itself in tokens.
+5. `sandbox` verifies the result by running it. Each program runs with its tests, before and after, in a confined
+   process. A function that changes the behaviour of any program is refused.
+6. `naming` gives a function and its parameters names and a description, by its code and uses or by a language model.
 
 `compress` runs steps 1 to 5 over programs, where the fifth needs a `Sandbox`. `evaluate_held_out` measures what a
 library saves on programs that it was not learned from. `extraction` reads programs out of attempts. `strategies`

@@ -3,15 +3,15 @@
 The analysis is conservative, except for these assumptions. Running a program's tests checks them:
 
 - Operators and builtin functions treat any object as they treat objects of builtin types. Reading an item adds it only
-in a program that uses `defaultdict` or defines `__missing__`.
+  in a program that uses `defaultdict` or defines `__missing__`.
 - Reading an attribute has no side effect if the program itself assigns it, if it is a called method in `MEMBERS`, or if
-it is in `PLAIN_ATTRIBUTES`. Any other attribute may be a property.
+  it is in `PLAIN_ATTRIBUTES`. Any other attribute may be a property.
 - A method with the name and the number of arguments of one in `PURE_METHODS` is that method. If the program defines
-such a name or imports modules outside `PLAIN_MODULES`, this holds only for objects of evident builtin type.
+  such a name or imports modules outside `PLAIN_MODULES`, this holds only for objects of evident builtin type.
 - An object that is subscripted or passed to `len` is not an iterator, so iterating over it does not consume it. An
-iterator has one name. Iterating over one from outside the program has no other side effect.
+  iterator has one name. Iterating over one from outside the program has no other side effect.
 - The caller of a program does not depend on which of two exceptions is raised first. Only code with a `try`, or with a
-`with` on anything but a file, does.
+  `with` on anything but a file, does.
 - No code inspects its caller. Programs that may do so are excluded before.
 """
 
