@@ -1,6 +1,6 @@
 """The protocol of a ledger engine, the source of truth of a store.
 
-It speaks in small values (`atlas.storage.records`), never in a database's own types. `SqliteLedger` in
+It uses the values of `atlas.storage.records`, never a database's own types. `SqliteLedger` in
 `atlas/storage/sqlite/` is the only engine so far, and holds all SQL. Every method may be called from any thread and
 process. A write is durable when it returns, and each is one transaction.
 """
@@ -157,7 +157,7 @@ class VectorTable(Protocol):
         """Return the vectors of records, a row for each window, and the record that each row belongs to."""
 
     def of(self, documents: Sequence[str]) -> dict[str, Vectors]:
-        """Return the vectors of the texts that some live record holds, each of shape (n_windows, dim)."""
+        """Return the vectors of the texts that live records contain, each of shape (n_windows, dim)."""
 
     def whole_vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
         """Return each record's vector for its whole text (window 0), by id."""

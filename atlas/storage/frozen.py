@@ -34,7 +34,7 @@ def present_copy(store: Path, name: str) -> Path | None:
     try:
         before = json.loads((copy / STAMP).read_text(encoding="utf-8")).get("last_purge", "")
     except (OSError, ValueError, AttributeError):
-        return copy if copy.is_dir() else None  # whoever opens it is told what is wrong
+        return copy if copy.is_dir() else None  # opening it reports the error
     return copy if before == access_place(store).last_purge() else None
 
 

@@ -14,10 +14,10 @@ Image = dict[str, Any]
 """A state of a record or of its marks."""
 
 Reword = Callable[[str, Sequence[Image], Iterable[tuple[str, str]]], Mapping[str, tuple[str, EncodedText]]]
-"""Function that rewords texts that contain a part of a purged record.
+"""Function that removes parts of purged records from other texts.
 
-From a collection, what was purged of it, and each text that finds a record with that record's content: the texts to
-replace, each with the one that takes its place, and its vectors, those of word pieces too."""
+Its arguments are a collection, the purged contents, and the content of each record by its text. It returns the texts to
+replace, each with the new text and its vectors, including those of word pieces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

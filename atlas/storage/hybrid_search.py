@@ -1,6 +1,6 @@
 """Search by vector, by keywords or both, with or without buried records.
 
-Records by other writers that wait for review are left out like buried ones.
+Pending records by other writers are left out like buried ones.
 
 Each search reads one snapshot of the store.
 """

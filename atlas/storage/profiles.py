@@ -1,7 +1,7 @@
-"""Weights of the ranking under names, and which of them a store's searches use.
+"""Named profiles of ranking weights, and the choice of the active one.
 
-They are texts that the ledger keeps, one a profile, so a backup holds them, processes see each other's at once,
-and damage to one costs no other.
+Each is a text in the ledger, so backups contain them, other processes see changes immediately, and damage to one does
+not affect the others.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class Earlier:
     """The rows that the change touched: the value of each before, or None if it was missing."""
 
     written: Mapping[str, str | None]
-    """The same rows as the change left them."""
+    """The same rows after the change."""
 
 
 class ProfileBook:
-    """The profiles of one store. What is changed holds for every process that has the store open, at once."""
+    """The profiles of one store. A change is visible to all processes immediately."""
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
@@ -74,7 +74,7 @@ class ProfileBook:
         return (BUILT_IN, *(_profile(name, value) for name, value in self._notes.read(_PREFIX).items()))
 
     def named(self, name: str) -> Profile:
-        """Return one profile that can be used.
+        """Return one valid profile.
 
         Raises:
             NotFound: There is no profile of this name.
@@ -123,7 +123,7 @@ class ProfileBook:
         return self._write({_PREFIX + name: json.dumps(asdict(weights))})
 
     def delete(self, name: str) -> Earlier:
-        """Forget a profile. Where it was the one in use, the built-in one is used from now on.
+        """Delete a profile. If it was the active one, the built-in one becomes active.
 
         Raises:
             NotFound: There is no profile of this name.
@@ -165,7 +165,7 @@ class ProfileBook:
     def _write(self, rows: Mapping[str, str | None], *, expected: Mapping[str, str | None] | None = None) -> Earlier:
         """Write rows, unless others than those expected are there."""
         try:
-            # What was worked out by searches is kept under the revision, so it has to move.
+            # Cached results are keyed by the revision, so it has to change.
             before = self._notes.write(rows, expected=expected, moves=True)
         except PlanOutdated as error:
             raise PlanOutdated("the profile was changed again since; nothing was undone. Reload it") from error

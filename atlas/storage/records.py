@@ -25,7 +25,7 @@ Seqs = npt.NDArray[np.int64]
 
 
 BEGUN = "copy_begun"
-"""Name of the ledger's note while a copy of another one is made in it: which one that is, and in what state."""
+"""Name of the ledger's note while it is filled with a copy: id and state of the source."""
 
 PROJECTION = "late_interaction"
 """Name of the ledger's note on how token vectors are packed."""
@@ -141,7 +141,7 @@ WAITING: Where = {HELD_FOR: {"$gt": ""}}
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A point in a store's history. After a restore the ledger has another id, so what was planned before is void."""
+    """A point in a store's history. A restore changes the ledger's id, so earlier plans become invalid."""
 
     ledger_id: str = ""
     change: int = 0
@@ -162,7 +162,7 @@ class OperationDraft:
     reason: str = ""
     undoes: str | None = None
     is_reviewed: bool = False
-    """True if what it adds waits until a curator accepts it, and it may only add."""
+    """True if its additions are pending until a curator accepts them. It may only add."""
 
     unchanged_since: Mapping[str, Moment] = field(default_factory=dict)
     """Moments by the ids of records. A write is refused if another operation has changed the record since."""
@@ -216,13 +216,13 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
-    """The records that a text finds."""
+    """The keyword hits of a text."""
 
     values: Mapping[int, float]
     """BM25 by number of record, above 0 and higher for better. The best first."""
 
     information: float
-    """The value that a record would near which held every term often: the sum of their weights.
+    """Upper bound of a record's score: the sum of the weights of all terms.
 
     A term without records counts too, unless its parts are asked for. Those that are left out do not.
     """
@@ -256,7 +256,7 @@ class Check:
 
 
 APART = ("content", "search_text", "content_hash")
-"""Metadata that the ledger keeps in columns of its own: the whole record, more text to search, a hash of it."""
+"""Metadata in separate columns of the ledger: the whole record, additional searchable text, its hash."""
 
 
 def as_records(
@@ -305,7 +305,7 @@ def as_row(record: Record) -> dict[str, Any]:
 
 
 def as_metadata(record: Record) -> dict[str, Any]:
-    """Return a record's metadata with what the ledger keeps apart, if it was read."""
+    """Return a record's metadata with the values of separate columns, if they were read."""
     apart = {name: getattr(record, name) for name in APART}
     return {**record.metadata, **{name: value for name, value in apart.items() if value}}
 
@@ -321,7 +321,7 @@ def as_vector(embedding: npt.ArrayLike, dimension: int) -> Vector:
 
 def _as_windows(embedding: npt.ArrayLike, dimension: int) -> Vectors:
     try:
-        with np.errstate(over="ignore"):  # what overflows is infinite, and refused as such
+        with np.errstate(over="ignore"):  # an overflow is infinite, and refused as such
             windows = np.atleast_2d(np.asarray(embedding, np.float32))
             lengths = np.linalg.norm(windows, axis=-1, keepdims=True)
     except (TypeError, ValueError, OverflowError) as error:

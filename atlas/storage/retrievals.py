@@ -49,7 +49,7 @@ class RetrievalLog:
             self._keep(waiting)
 
     def _keep(self, waiting: Mapping[str, Counter[str]]) -> None:
-        """Take counts back, and put the next flush off: not every search should wait for a store that is stuck."""
+        """Restore counts after a failed flush, and delay the next flush, so that searches do not wait each time."""
         with self._lock:
             for collection, counts in waiting.items():
                 self._waiting.setdefault(collection, Counter()).update(counts)

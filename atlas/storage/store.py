@@ -78,7 +78,7 @@ class Store:
     def __init__(self, path: Path, ledger: LedgerEngine, settings: Settings, address: Address | None = None) -> None:
         self.path = path
         self.place = str(address or path)
-        """Where it is: its directory, or its address without a password."""
+        """Its location: the directory, or the address without a password."""
 
         self._address = address
         self.ledger = ledger
@@ -135,7 +135,7 @@ class Store:
         if is_address(str(path)):
             settings = replace(settings, address=str(path))
             path = settings.directory
-        path = Path(path).expanduser().absolute()  # it stays the same wherever the process goes
+        path = Path(path).expanduser().absolute()  # independent of the process's working directory
         if address := address_of(path, settings.address):
             return cls._open_address(address, path, settings, clock, read_only=read_only, create=create)
         if not create:
@@ -263,7 +263,7 @@ class Store:
         return [] if own is None else self.ledger.history.operations(limit, offset, own)
 
     def operation(self, operation_id: str) -> Operation:
-        """Return one operation, by its id or a beginning of it that no other shares, or raise `NotFound`."""
+        """Return one operation, by its id or a unique prefix of it. Raise `NotFound` if there is none."""
         if not actor_scope():
             return self.ledger.history.operation(operation_id)
         with suppress(NotFound):
@@ -273,7 +273,7 @@ class Store:
         raise NotFound(f"no operation of yours has an id that begins with {operation_id!r}; see your history")
 
     def count_operations(self, wanted: Operations = ANY_OPERATION) -> int:
-        """Return how many operations the history holds."""
+        """Return the number of operations in the history."""
         own = _own(wanted)
         return 0 if own is None else self.ledger.history.count(own)
 
@@ -309,7 +309,7 @@ class Store:
         """Apply a plan as one operation. Later changes are kept, and counted.
 
         Raises:
-            PlanOutdated: Some of it was changed or undone since. Nothing was done.
+            PlanOutdated: Some records were changed or undone since. The store was not changed.
         """
         return self._undo_many(wanted, plan, reason)
 

@@ -37,7 +37,7 @@ class LedgerVectorStore:
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        """Replace records, or raise `NotFound` where one does not exist."""
+        """Replace records. Raise `NotFound` if one does not exist."""
         await in_thread(self.collection.update, ids, embeddings, metadatas, documents)
 
     async def delete(self, ids: list[str]) -> None:

@@ -1,7 +1,7 @@
 """Backup of a whole store to one file, and restore, while other processes write.
 
-The file is a zip of the ledger, as SQLite's online backup copies it at one instant, and of the names that people have
-given to domains. Those that versions before schema 4 wrote also hold the marks, which were not in the ledger then.
+The file is a zip of a consistent copy of the ledger, from SQLite's online backup, and of the names that people gave to
+domains. Backups before schema 4 also contain the marks, which were not in the ledger then.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _ALWAYS_UNPACKED = 64 << 20
 """Bytes that may be unpacked from a file of any size."""
 
 _MAX_READ = 4 << 20
-"""Bytes that are read of a backup at once. Its list of entries is read at once, and three entries take little."""
+"""Size of the blocks in which a backup is read. Its directory of three entries is small."""
 
 _PIECE = 1 << 20
 """Bytes of an entry that are unpacked at once."""

@@ -113,7 +113,7 @@ def _silence(index: FollowingIndex) -> str:
         index.count()
     except IndexUnreachable as error:
         return str(error)
-    except IndexUnusable:  # it answers; what it lacks is found by what follows
+    except IndexUnusable:  # it answers; the next checks find missing vectors
         return ""
     return ""
 
@@ -138,7 +138,7 @@ def _fix_index(store: Store) -> None:
 
 
 def _await_seal(nearest: Nearest) -> None:
-    """Wait until the latest writes are visible, which may take a service some seconds."""
+    """Wait until the latest writes are visible. Some services need seconds."""
     until = time.monotonic() + SETTLING_SECONDS
     while nearest.upkeep.n_behind() and time.monotonic() < until:
         time.sleep(1)

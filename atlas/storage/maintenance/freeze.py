@@ -29,7 +29,7 @@ _YOUNG_SECONDS = 3_600.0
 def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
     """Copy the store into a directory within it, and return that directory.
 
-    The copy and its history leave out deleted and waiting records, and record their number. Any purge removes the copy,
+    The copy and its history leave out deleted and pending records, and record their number. Any purge removes the copy,
     because it may contain purged records.
 
     Args:

@@ -1,7 +1,7 @@
-"""Decisions of people to keep records as they are, so that no queue asks about them again.
+"""Decisions of people to keep records unchanged, which removes them from the queues.
 
-Like judgements, they are texts that the ledger keeps: a backup holds them, and processes see each other's at once. A
-name is a digest of ids, so a purge leaves no trace of a record here.
+Like judgements, they are stored as texts in the ledger, so backups contain them, and other processes see them
+immediately. A name is a digest of ids, so that a purge leaves no trace of a record here.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from atlas.protocols.infra import Clock
 from atlas.storage.engine import Notes
 
 KEPT = "kept:"
-"""The beginning of the name of each decision's text. The rest is what `decision_name` returns."""
+"""Prefix of the name of each decision's text, which `decision_name` follows."""
 
 
 class DecisionBook:
-    """The decisions on one store. Each holds for every process that has the store open, at once."""
+    """The decisions on one store. A new one is visible to all processes immediately."""
 
     def __init__(self, notes: Notes, clock: Clock) -> None:
         self._notes = notes
@@ -29,7 +29,7 @@ class DecisionBook:
         return frozenset(self._notes.read(KEPT))
 
     def keep(self, names: Collection[str]) -> None:
-        """Keep what these names stand for as it is.
+        """Store the decisions to keep the records of these names.
 
         Raises:
             ReadOnlyStore: The store was opened for reading only.
@@ -38,7 +38,7 @@ class DecisionBook:
         self._notes.write({KEPT + name: text for name in names})
 
     def forget(self, names: Collection[str]) -> None:
-        """Take decisions back."""
+        """Delete decisions."""
         self._notes.write({KEPT + name: None for name in names})
 
 

@@ -1,4 +1,4 @@
-"""How strict the searches of a store are: a record of its own, so that History shows each change and undoes it."""
+"""The strictness of a store's searches. It is stored as a record, so that changes are in the history and undoable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ID, _FIELD = "strictness", "strictness"
 
 
 def read_strictness(ledger: LedgerEngine) -> float:
-    """Return how many times its measured level the best hit of a search needs. What cannot be read is `CALIBRATED`."""
+    """Return the factor of the measured level that the best hit needs. `CALIBRATED` if it cannot be read."""
     record = ledger.get(COLLECTION, [_ID], light=True).get(_ID)
     if record is None:
         return CALIBRATED
@@ -45,7 +45,7 @@ def write_strictness(settings: Collection, dimension: int, strictness: float) ->
         settings: The collection of the record, within an operation.
         dimension: Of the vectors of the store.
     """
-    direction = np.eye(1, dimension, dtype=np.float32)  # nobody looks for it by meaning
+    direction = np.eye(1, dimension, dtype=np.float32)  # it is not searched by meaning
     metadata = {"title": "Strictness", _FIELD: float(strictness)}
     write = settings.update if settings.present([_ID]) else settings.add
     write([_ID], [direction[0]], [metadata], [f"strictness {strictness:g}"])

@@ -1,4 +1,4 @@
-"""The label of a store's directory, and the address that it names where the store is in PostgreSQL."""
+"""The label of a store's directory, with the address of the store if it is in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def remember(directory: Path, address: Address) -> None:
 
 
 def address_of(directory: Path, setting: str = "") -> Address | None:
-    """Return the address of the store whose files on this machine are in a directory. None if the store is there.
+    """Return the address of a PostgreSQL store whose local files are in a directory. None for a local store.
 
     Args:
-        setting: An address from settings, which is taken if it is that store's.
+        setting: An address from settings, which is returned if it is that of the store.
     """
     for text in (setting, os.environ.get("ATLAS_STORE", "")):
         if is_address(text) and companion(text) == directory:

@@ -1,4 +1,4 @@
-"""Access values by name, in a text of JSON."""
+"""Values by name in a JSON text."""
 
 from __future__ import annotations
 

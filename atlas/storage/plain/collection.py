@@ -39,8 +39,8 @@ def backing(
 ) -> Collection:
     """Return a memory's collection: a ledger's unchanged, or any other store in a `PlainCollection`.
 
-    Of a store with collections, which has a method `for_collection`, this is the collection of the scope's name. The
-    records in any other store are marked with that name, so that several memories can share the store.
+    For a store with a method `for_collection`, it is the collection with the scope's name. In other stores, records are
+    marked with that name, so that several memories can share the store.
 
     Args:
         keeps_usage: Whether a record's metadata, if that is all there is, holds how often it was used; a ledger always
@@ -68,10 +68,10 @@ def backing(
 
 
 class PlainCollection(Collection):
-    """A store with `add, query, delete, get` alone, as a memory needs it: without history and marks.
+    """A collection over a store with only `add, query, delete, get`. It has no history and no marks.
 
-    Of uses it keeps no more than numbers, in the metadata of concepts and strategies. A record is replaced by the
-    store's `update` if it has that. Else it is deleted and added, and a search in between misses it.
+    Uses are stored as counts in the metadata of concepts and strategies. A record is replaced by the store's `update`,
+    or else deleted and added again, so that a concurrent search may miss it.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class PlainCollection(Collection):
         self._vector_store = vector_store
         self._dimension = dimension
         scoped = vector_store if scope is None else ScopedStore(vector_store, scope, self._axis)
-        self._store = cast(BrowsableVectorStore, scoped)  # asked for no more than the user's own offers
+        self._store = cast(BrowsableVectorStore, scoped)  # uses only methods that the user's store has
         self._takes_windows = all(get_offered(vector_store, name) for name in BROWSING)
         self._lock = lock_of(vector_store)
         self._keeps_usage = keeps_usage
@@ -165,7 +165,7 @@ class PlainCollection(Collection):
     def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:
-        """Return the k nearest records. Buried records cannot be left out, as the store keeps no marks."""
+        """Return the k nearest records. Buried records are included, because the store has no marks."""
         return run(self._store.query(plain(embedding), k, where))
 
     def search_text(
@@ -188,7 +188,7 @@ class PlainCollection(Collection):
         worth: Worth | None = None,
         compared: Worth | None = None,
     ) -> Candidates:
-        """Return the n nearest records and the n that hold the most distinctive words, if the store has word search.
+        """Return the n nearest records and, if the store has keyword search, the n best by keywords.
 
         The maximum score is estimated from the best hit and its share of the query's words.
         """
@@ -235,7 +235,7 @@ class PlainCollection(Collection):
         return dict(self._notes)
 
     def write_note(self, name: str, text: str) -> None:
-        """Keep a text beside the records."""
+        """Store a text beside the records."""
         self._notes[name] = text
 
     def record_use(
@@ -247,7 +247,7 @@ class PlainCollection(Collection):
         *,
         updater: SuccessRateUpdater | None = None,
     ) -> None:
-        """Count a use in a record's metadata, with the rate that an updater gives.
+        """Count a use in a record's metadata, with the success rate from an updater.
 
         Raises:
             InvalidInput: There is no updater: the record is of a memory whose metadata is the user's own.
@@ -274,7 +274,7 @@ class PlainCollection(Collection):
         return run(self._store.count())
 
     def count(self, where: Where | None = None) -> int:
-        """Return the number of records that pass a filter. A store that cannot count is asked for all of them."""
+        """Return the number of records that pass a filter. If the store cannot count, all of them are fetched."""
         return self.n_records() if where is None and self._can_count else len(self.scan(where))
 
     def is_empty(self) -> bool:
@@ -298,7 +298,7 @@ class PlainCollection(Collection):
         return {record_id: usage.get(record_id, NO_USAGE) for record_id in ids}
 
     def _word_values(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
-        """Return the value of each record that holds any word of a text, highest first, and that of all words."""
+        """Return the score of each record with any word of a text, highest first, and the score of all words."""
         if text is None or not get_offered(self._vector_store, "search_text"):
             return {}, 0.0
         n_asked = run(self._store.count()) if self._can_count else FIRST_REQUESTED
@@ -331,7 +331,7 @@ class PlainCollection(Collection):
         return [1.0] + [0.0] * (self._dimension - 1)
 
     def _rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return records as their store's `add` would take them again, or raise `NotFound` where one does not exist."""
+        """Return records in the form that the store's `add` accepts. Raise `NotFound` if one does not exist."""
         found = {row["id"]: row for row in self.get(list(ids))}
         for record_id in ids:
             if record_id not in found:

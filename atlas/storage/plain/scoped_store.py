@@ -38,8 +38,8 @@ class Scope:
 class ScopedStore:
     """View of one collection of a shared vector store.
 
-    Records that were written before collections were marked belong to the memory whose content they have. A query
-    filters by the mark, unless the store holds such records. What a store returns in spite of the filter is dropped.
+    Records without the mark, from earlier versions, belong to the memory whose content they have. Queries filter by the
+    mark, unless the store contains such records. Results that violate the filter are dropped.
     """
 
     def __init__(self, store: VectorStore, scope: Scope, axis: list[float]) -> None:

@@ -1,4 +1,4 @@
-"""How often a record was used and how that went, as numbers in its metadata, where a store has no other place."""
+"""Numbers of uses and of their outcomes in a record's metadata, for stores without usage tables."""
 
 from __future__ import annotations
 

@@ -43,10 +43,10 @@ class AccessTables:
     """The texts and lines of one store."""
 
     def __init__(self, address: Address, directory: Path) -> None:
-        """Find the texts at an address. It is not asked before the first use.
+        """Find the texts at an address. The server is contacted on first use.
 
         Args:
-            directory: The store's files of this machine, where older versions kept them.
+            directory: Directory of the store's local files, where older versions stored the texts.
         """
         self._database = PostgresDatabase(address, directory, read_only=False, busy_timeout_seconds=_WAIT_SECONDS)
         self._is_ready = False

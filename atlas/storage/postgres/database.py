@@ -1,8 +1,8 @@
-"""A PostgreSQL schema as a ledger's database: connections for threads, one writer at a time, errors to act on.
+"""A PostgreSQL schema as a ledger's database: thread-local connections, a single writer, and actionable errors.
 
-Whoever writes holds the row of the revision until it has committed. So revisions, and the numbers of changes, are
-committed in order, and whoever has read up to one has missed none before it: with a sequence alone, a follower lost 412
-of 2,668 commits, as they end in another order than they began.
+A writer locks the row of the revision until it has committed. So revisions and the numbers of changes are committed in
+order, and a reader that has read up to one has missed none before it. With a sequence alone, a follower lost 412 of
+2,668 commits, because transactions commit in another order than they begin.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ class PostgresConnection:
         self.raw = raw
         self.waiting_words = postings.PendingWords()
         self._rows: dict[tuple[str, str], list[Sequence[Any]]] = {}
-        """Rows that are to be added, by table and statement. Several thousand at once take a tenth of the time."""
+        """Pending inserts, by table and statement. Batches of several thousand rows are ten times faster."""
 
     @property
     def in_transaction(self) -> bool:
-        """True between the beginning of a transaction and its end."""
+        """True inside a transaction."""
         return self.raw.info.transaction_status != TransactionStatus.IDLE
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> Rows:
@@ -155,7 +155,7 @@ class PostgresDatabase:
         self._busy_timeout_seconds = busy_timeout_seconds
         self._connections = ConnectionPool(self._connect, lambda connection: not connection.raw.closed)
         self._locking = ConnectionPool(self._connect_locking, _answers)
-        """Connections that hold locks, beside those that a thread reads and writes with meanwhile."""
+        """Connections for locks, separate from the thread's connections for reading and writing."""
 
     is_file = False
 
@@ -216,13 +216,12 @@ class PostgresDatabase:
 
     @contextmanager
     def locked(self, name: str, on_wait: Callable[[], None] = lambda: None) -> Iterator[bool]:
-        """Lock a name for the block, against other threads, processes and machines. A thread may enter it again.
+        """Lock a name for the block, against other threads, processes and machines. The lock is reentrant.
 
-        The server frees it where the process is killed. While it waits there is no transaction, which would keep the
-        server from cleaning up.
+        The server releases it if the process is killed. It waits outside of transactions, which would block vacuuming.
 
         Args:
-            on_wait: Called once where others are in it.
+            on_wait: Called once if the lock is taken.
 
         Yields:
             Whether it had to wait.
@@ -240,7 +239,7 @@ class PostgresDatabase:
             try:
                 yield waits
             finally:
-                with suppress(psycopg.Error):  # a connection that is lost holds nothing any more
+                with suppress(psycopg.Error):  # a lost connection has no locks
                     connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (key,))
 
     @contextmanager
@@ -256,7 +255,7 @@ class PostgresDatabase:
 
     @contextmanager
     def connected(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
-        """Yield a connection of its own, which is closed at the block's end. What it has not committed is undone."""
+        """Yield a separate connection, which is closed at the block's end. Uncommitted changes are rolled back."""
         with self._translated("nothing was written"):
             raw = self._connect().raw
             try:

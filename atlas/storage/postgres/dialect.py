@@ -12,7 +12,7 @@ from atlas.storage.sql.connection import Connection, Sql, Texts, Words
 from atlas.storage.sql.filters import OPERATORS, bindable
 
 INDEXED = 500
-"""Characters of a text that its index holds. A page of an index has no room for many long ones. The rest is beside."""
+"""Number of characters of a string in an index, whose pages have no room for long ones. The table has the rest."""
 
 
 _NUMBERED = ("operations", "changes", "events")

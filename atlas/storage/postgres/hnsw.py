@@ -180,7 +180,7 @@ class HnswIndex(LocalIndex):
         return True
 
     def close(self) -> None:
-        """Do nothing: it holds no files."""
+        """Do nothing, because it has no open files."""
 
     @contextmanager
     def _to_write(self) -> Iterator[psycopg.Connection[Any]]:
@@ -209,7 +209,7 @@ class HnswIndex(LocalIndex):
 
     def _drop(self, raw: psycopg.Connection[Any]) -> None:
         """Remove the HNSW index, as a new one is made sooner at once. It stays if somebody reads it for long."""
-        raw.execute(f"SET LOCAL lock_timeout = {DROPPING_MILLISECONDS}")  # others who ask wait behind this
+        raw.execute(f"SET LOCAL lock_timeout = {DROPPING_MILLISECONDS}")  # other requests wait for this one
         try:
             with raw.transaction():
                 raw.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(self._name)))
@@ -218,7 +218,7 @@ class HnswIndex(LocalIndex):
         raw.execute("SET LOCAL lock_timeout = 0")
 
     def _build(self, raw: psycopg.Connection[Any]) -> None:
-        """Make the HNSW index unless it is there, by all processors where the server has the memory to share."""
+        """Create the HNSW index if it is missing, in parallel if the server has enough shared memory."""
         (n_there, n_vectors) = _row(
             raw.execute(
                 "SELECT (SELECT count(*) FROM pg_indexes WHERE schemaname = %s AND indexname = %s), "
@@ -255,7 +255,7 @@ class HnswIndex(LocalIndex):
             binary=True,
         ).fetchall()
         complete = [row for row in found if row[2] is not None]
-        hits = [(f"{row[0]}:{row[1]}", -1.0) for row in found if row[2] is None]  # deleted since: the tail says so
+        hits = [(f"{row[0]}:{row[1]}", -1.0) for row in found if row[2] is None]  # deleted since, as the tail records
         if complete:
             similarities = products(join_vectors([row[2] for row in complete]), vector).tolist()
             hits += [(f"{row[0]}:{row[1]}", value) for row, value in zip(complete, similarities, strict=True)]

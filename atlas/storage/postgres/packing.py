@@ -1,4 +1,4 @@
-"""Who holds a word, and where: packed into a row of a table, and taken out again."""
+"""Packing of postings (the records that contain a word, and its positions) into table rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGEST = 4_096
 
 @dataclass(slots=True)
 class WordPlaces:
-    """The places of one word, of the records that hold it."""
+    """The postings of one word: its records, and its positions in each."""
 
     seqs: Seqs
     often: Seqs
@@ -30,7 +30,7 @@ class WordPlaces:
 
 
 def by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tuple[str, WordPlaces]]:
-    """Yield each word of some records, with the places where they hold it."""
+    """Yield each word of some records, with its postings."""
     numbers: dict[str, int] = {}
     words, seqs, places = [], [], []
     for seq, document, search_text in sorted(records):
@@ -44,7 +44,7 @@ def by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tup
     order = np.argsort(which, kind="stable")  # those of a word stay in the order of records and places
     owners, placed = np.concatenate(seqs)[order], np.concatenate(places)[order]
     is_other = np.diff(which[order]).astype(bool) | np.diff(owners).astype(bool)
-    starts = np.concatenate([[0], np.flatnonzero(is_other) + 1])  # of each record that holds a word
+    starts = np.concatenate([[0], np.flatnonzero(is_other) + 1])  # of each record that contains a word
     often, holders = np.diff(np.append(starts, len(order))), owners[starts]
     n_holders = np.bincount(which[order][starts], minlength=len(numbers))
     to_holder, to_place = np.cumsum(n_holders), np.cumsum(np.bincount(which, minlength=len(numbers)))

@@ -1,4 +1,4 @@
-"""The tables of keyword search in PostgreSQL: who holds which word, in packed segments.
+"""The tables of keyword search in PostgreSQL: postings of each word, in packed segments.
 
 A write adds one row for each word that its records hold, with all of these records: a bulk of five hundred texts makes
 some eight thousand rows, and a single one sixty. What many small writes have scattered is brought together now and
@@ -40,10 +40,10 @@ MAX_PARTS = 64
 """Writes after which the rows of a word are brought together."""
 
 WHOLE = 512
-"""Records of a row that is left as it is."""
+"""Number of records from which a row is not merged any more."""
 
 BUILT_AT_ONCE = 4_000
-"""Records whose words are written together where a table is built."""
+"""Number of records in a batch when a table is built."""
 
 MERGED_AT_ONCE = 100_000
 """Rows that one transaction brings together, as other writers wait for it."""
@@ -323,7 +323,7 @@ def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
 
 
 def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: Scope) -> list[tuple[int, float]]:
-    """Return the records within a scope that hold any of some terms, each with its BM25, as FTS5 defines it."""
+    """Return the records within a scope that contain any of the terms, each with its BM25, as FTS5 defines it."""
     totals = read_totals(connection, table)
     values: dict[int, float] = defaultdict(float)
     found = [weighed(part) for part in _holders(connection, table, terms)]
@@ -340,7 +340,7 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
 
 
 def count_holding(connection: Connection, table: str, terms: Sequence[Term], most: int) -> list[int]:
-    """Return how many records hold each term, at most `most`."""
+    """Return the number of records that contain each term, at most `most`."""
     plain = [term for term in terms if not term.is_prefix and is_token(term.text)]
     rows = connection.execute(
         "SELECT term, sum(n) FROM word_postings WHERE key = ? AND term IN (SELECT value FROM json_each(?)) "

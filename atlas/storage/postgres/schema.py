@@ -149,7 +149,7 @@ def _version(connection: PostgresConnection, database: PostgresDatabase) -> int:
     ).fetchone()
     if not found[0]:
         return 0
-    row = connection.execute(  # with the schema's name, so that whoever may not look into it is told so
+    row = connection.execute(  # with the schema's name, so that missing permissions raise an error
         f"SELECT value FROM {database.address.schema}.meta WHERE name = 'schema_version'"
     ).fetchone()
     return int(row[0])

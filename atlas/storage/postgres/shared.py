@@ -21,7 +21,7 @@ _PUBLISH = """
 
 
 class PostgresShared:
-    """The results of long work on a store, as rows, and locks that hold for every machine."""
+    """The results of long work on a store, as rows, and locks across machines."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
@@ -52,12 +52,12 @@ class PostgresShared:
         return bytes(row[0]) if row else None
 
     def publish(self, name: str, content: bytes, *, job: str, ledger_id: str) -> int:
-        """Publish a result in place of the present one, and return its version.
+        """Replace the published result, and return its version.
 
         Args:
-            content: Empty if it is too large to be held, so that only its maker has it.
+            content: Empty if it is too large to be stored, so that only its maker has it.
             job: The job that made it.
-            ledger_id: Id of the ledger as it was read. Empty if that is not known.
+            ledger_id: Id of the ledger from which it was computed. Empty if unknown.
 
         Raises:
             PlanOutdated: The store was restored, embedded again or purged of a record meanwhile.

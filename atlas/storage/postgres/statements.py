@@ -1,4 +1,4 @@
-"""The ledger's statements as PostgreSQL reads them, where it spells something in its own way."""
+"""The ledger's statements for PostgreSQL, where its syntax differs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LITERAL = re.compile(r"('(?:[^']|'')*')")
 _PARAMETER = re.compile(r"\?(\d*)")
 _SPELLED = (
     (re.compile(r"\bjson_each\("), "items("),
-    # A hint to SQLite about the order of a join. PostgreSQL finds it by what it knows of the tables.
+    # A hint to SQLite about the order of a join. PostgreSQL chooses it by its own statistics.
     (re.compile(r"\bCROSS (JOIN \w+ \w+ ON\b)"), r"\1"),
     (re.compile(r"\bINDEXED BY \w+"), ""),
     (re.compile(r"\bgroup_concat\(([\w.]+)\)"), r"string_agg((\1)::text, ',')"),

@@ -1,7 +1,7 @@
-"""The tokens of a text, as SQLite's tokenizer `unicode61` with `remove_diacritics 2` parts it.
+"""The tokens of a text, equal to those of SQLite's tokenizer `unicode61` with `remove_diacritics 2`.
 
-So both engines find the same by the same words, which a contract test holds. What a character is, SQLite is asked: its
-tables are of Unicode 6.1, and stay so, whatever the Unicode version of this Python.
+So both engines have the same keyword hits, as a contract test checks. SQLite itself classifies the characters, because
+its tables are those of Unicode 6.1, whichever version Python has.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def tokens_of_record(text: str) -> list[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the tokens of a text in their order, without case and accents."""
+    """Return the tokens of a text in order, with case and accents folded."""
     if text.isascii():
         return _PLAIN.findall(text.lower())
     found = "".join(_folded(character) for character in text)

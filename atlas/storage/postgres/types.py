@@ -1,6 +1,6 @@
 """Conversion of values to PostgreSQL and back, with the results of SQLite.
 
-PostgreSQL text cannot hold NUL, so it is stored escaped, as another control character.
+PostgreSQL text cannot contain NUL, which is stored as an escaped control character.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LEAD, _NUL, _SELF = "\x01", "\x010", "\x011"
 
 
 def escaped(text: str) -> str:
-    """Return a string that PostgreSQL can hold."""
+    """Return a string that PostgreSQL can store."""
     if "\0" not in text and _LEAD not in text:
         return text
     return text.replace(_LEAD, _SELF).replace("\0", _NUL)
@@ -70,7 +70,7 @@ class _BinaryTextLoader(_TextLoader):
 
 
 class _NumericLoader(NumericBinaryLoader):
-    """Whole numbers and floats, which a `numeric` keeps apart by its digits behind the point."""
+    """Integers and floats, which a `numeric` distinguishes by its fractional digits."""
 
     def load(self, data: Any) -> int | float:  # type: ignore[override]
         value = super().load(data)

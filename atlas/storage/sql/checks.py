@@ -20,8 +20,8 @@ _TEXTS = (
     "WHERE content <> '' AND substr(collection, 1, 6) = 'atlas_'",
     f"SELECT CAST(record_id AS BLOB), CAST(before AS BLOB) FROM changes WHERE before <> '{GONE}'",
 )
-"""The JSON of the rows, each with the id of the record that it is of: as bytes, as they may be no text any more.
-Of the records' contents those of the memories, as others may write what they like."""
+"""The JSON of the rows as bytes, since damaged rows may not be valid text, each with the id of its record.
+Only contents of memories are checked, because other writers may store any text."""
 
 _DAMAGED = (
     "Nothing else was looked at, and nothing mended. Restore a backup into a new directory (atlas --store NEW restore "

@@ -53,8 +53,8 @@ class SqlColumns:
     def column(self, collection: str, key: str, where: Where | None = None) -> dict[str, Any]:
         """Return the value of a metadata key, of `stored_at` or of `usage.…`, by id.
 
-        A tuple where a record has several. Records without the key are left out. Truths come as 1 and 0, as SQLite
-        holds them.
+        The value is a tuple if a record has several. Records without the key are left out. Booleans are 1 and 0, as in
+        SQLite.
         """
         if key.startswith("usage."):
             return _read_usage(self._database, collection, key, where)

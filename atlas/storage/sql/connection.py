@@ -1,8 +1,8 @@
 """Protocols of the ledger's database: connections, transactions and SQL dialects.
 
 Every statement is written once, in what SQLite and PostgreSQL both read: `?` for a parameter, a list as the parameter
-of `json_each(?)`, `ON CONFLICT` rather than `INSERT OR …`. What they do not both read is asked of a `Dialect`: how a
-value that may be a text or a number is held and compared, and how words are indexed.
+of `json_each(?)`, `ON CONFLICT` rather than `INSERT OR …`. A `Dialect` provides the differences: storage and comparison
+of values that may be strings or numbers, and the index of words.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class Rows(Protocol):
         """Return the next row, or None."""
 
     def fetchall(self) -> list[Any]:
-        """Return the rows that are left."""
+        """Return the remaining rows."""
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield the rows that are left."""
+        """Yield the remaining rows."""
 
 
 class Stream(Protocol):
@@ -108,7 +108,7 @@ class Database(Protocol):
         """Return a context manager whose statements read one snapshot of the store."""
 
     def session(self) -> AbstractContextManager[Connection]:
-        """Return a block in which each statement is a transaction of its own."""
+        """Return a context manager in which each statement is a separate transaction (autocommit)."""
 
     def write(self) -> AbstractContextManager[Connection]:
         """Return a write transaction: committed at the block's end, rolled back on any error."""
@@ -236,9 +236,9 @@ class Dialect(Protocol):
         """Delete published artefacts, which may contain purged texts."""
 
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
-        """Return numbers of records and values, of the `attributes AS a` that a condition holds for."""
+        """Return record numbers and values of the rows of `attributes AS a` that match a condition."""
 
 
 def bounded(n_rows: int | None) -> int:
-    """Return a number of rows as a database can hold it: there are never as many as that. None for all."""
+    """Return a number of rows within the range of the database's integers. None for all rows."""
     return 2**63 - 1 if n_rows is None or n_rows < 0 else min(n_rows, 2**63 - 1)

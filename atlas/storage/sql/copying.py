@@ -41,11 +41,11 @@ Writing = Callable[[], AbstractContextManager[Connection]]
 
 
 def copy_ledger(source: Connection, writing: Writing, on_progress: Progress | None = None) -> int:
-    """Copy a ledger into one that is empty or has a part of the same copy. Return the number of rows.
+    """Copy a ledger into one that is empty or contains a part of the same copy. Return the number of rows.
 
     Args:
-        source: A connection that sees one state of its ledger.
-        writing: Gives the target. What was written by one block is not written again where the copy goes on later.
+        source: A connection in a snapshot of its ledger.
+        writing: Returns a transaction on the target. A resumed copy does not repeat committed transactions.
     """
     total = sum(_count(source, table) for table in (*TABLES, "attributes"))
     n_done = 0
@@ -74,7 +74,7 @@ def begin_copy(source: Connection, target: Connection) -> None:
     A partial copy of another state is removed.
 
     Raises:
-        InvalidInput: The target holds something that no copy has put there.
+        InvalidInput: The target contains data that is not from a copy.
     """
     state, begun = _state(source), read_texts(target, BEGUN).get("")
     if begun is None and target.execute("SELECT 1 FROM operations UNION ALL SELECT 1 FROM records LIMIT 1").fetchone():
@@ -134,7 +134,7 @@ def _batches(source: Connection, table: str, columns: str, n_skipped: int = 0) -
     query = f"SELECT {columns} FROM {table} ORDER BY {order} LIMIT {2**62} OFFSET {n_skipped}"
     with closing(source.stream(query)) as rows:
         while batch := rows.fetchmany(BATCH):
-            # A boolean is a number in SQLite, and a text in PostgreSQL.
+            # A boolean is a number in SQLite, and a string in PostgreSQL.
             yield [(*row[:4], row[4] if row[2] in TEXTS else 1) for row in batch] if table == "marks" else batch
 
 
@@ -144,7 +144,7 @@ def _insert(target: Connection, table: str, columns: str, rows: list[tuple[Any, 
 
 
 def _copy_attributes(source: Connection, writing: Writing, on_copied: Callable[[int], None]) -> int:
-    """Copy what filters ask for, and again the last ones that exist: some of that record may be missing."""
+    """Copy the attributes for filters. Those of the last copied record are repeated, as some may be missing."""
     with writing() as target:
         last = int(target.execute("SELECT coalesce(max(seq), 0) FROM attributes").fetchone()[0])
     n_copied = int(source.execute("SELECT count(*) FROM attributes WHERE seq < ?", (last,)).fetchone()[0])

@@ -16,9 +16,9 @@ from atlas.storage.sql.connection import Connection, Dialect, Numbers, Sql, Text
 USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
 
 FIRST_TO_NAME = "NOT EXISTS (SELECT 1 FROM attributes e WHERE e.key = m.key AND e.value = m.value AND e.seq < m.seq)"
-"""SQL condition: the merged id `m` counts for this record, the first live one that lists it in `merged_from`.
+"""SQL condition: the usage of the merged id `m` counts for this record, the first live one that lists it.
 
-Two may name it where one that was merged into another was brought back beside it.
+Two live records may list it after a merged one has been restored.
 """
 
 _ABSORBED = (
@@ -66,7 +66,7 @@ def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
 def counted_usage(collection: str, ids: Sequence[str] | None = None) -> Sql:
     """Return the query for usage to be summed, with the record that it counts for, `counts_for`.
 
-    What is counted twice is taken off by rows below zero.
+    Negative rows cancel uses that are counted twice.
     """
     absorbed = absorbed_sql(collection, ids)
     among = "" if ids is None else "AND own.record_id IN (SELECT value FROM json_each(?)) "

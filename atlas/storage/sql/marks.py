@@ -181,7 +181,7 @@ def mark(
 
 
 def put_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks]) -> None:
-    """Set the marks of records, or raise `NotFound` where one does not exist."""
+    """Set the marks of records. Raise `NotFound` if one does not exist."""
     writer.check_there(collection, marks)
     before = read_marks(writer.connection, collection, list(marks))
     for record_id, value in marks.items():
@@ -212,7 +212,7 @@ def _with_current_review(connection: Connection, collection: str, wanted: Mappin
 
 
 def check_table(connection: Connection) -> None:
-    """Raise `InvalidInput` unless the table of marks holds marks alone."""
+    """Raise `InvalidInput` unless the table of marks contains only marks."""
     for record_id, value, is_mark in connection.execute(f"SELECT record_id, value, {_IS_MARK} FROM marks"):
         if not is_mark:
             raise InvalidInput(f"the marks of {record_id!r} should be {', '.join(MARK_NAMES)}, but are not")

@@ -1,8 +1,8 @@
 """The ledger's `meta` table: id, model, position, purges, and small texts by name.
 
-A copy of the file that is put back has the id of the ledger that it was taken of, and may grow to any revision with
-other records. So a follower remembers the newest change that it has seen, by the random id of the operation that made
-it: a ledger that has that change has all that came before it, too.
+A restored copy of the file has the id of its original, and may later reach any revision with other records. So a
+follower remembers the newest change that it has seen, by the random id of its operation: a ledger with that change also
+has all changes before it.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ _POSITION = f"""
         (SELECT value FROM meta WHERE name = 'embedding_dimension'),
         {_TIP}
 """
-"""One statement, as it is asked before every query."""
+"""A single statement, because it runs before every query."""
 
 
 def read_position(connection: Connection, collection: str) -> Position:
@@ -140,7 +140,7 @@ def has_later_change(connection: Connection, collection: str, at: Position) -> b
 # short secret could be guessed. So the same text under another id is another record.
 
 PURGED = "purged:"
-"""The beginning of the name of each purged record's row. Its collection, a colon and its id are the rest."""
+"""Prefix of the key of each purged record: `purged:{collection}:{id}`."""
 
 IS_PURGED = f"EXISTS (SELECT 1 FROM meta WHERE name = '{PURGED}' || r.collection || ':' || r.id)"
 """A condition on `records AS r`."""

@@ -65,7 +65,7 @@ class LedgerWriter:
         """Rows that were looked up, by collection and id. None for missing ones."""
 
         self._last_seq: int | None = None
-        """The number of the newest record. Nobody else writes meanwhile."""
+        """The number of the newest record. No other writer is active meanwhile."""
 
     def check_vectors(self, records: Sequence[Record], model: str) -> None:
         """Raise `EmbeddingModelMismatch` for vectors of another model."""
@@ -83,7 +83,7 @@ class LedgerWriter:
     def check_expected(self, collection: str, ids: Collection[str]) -> None:
         """Raise `RecordChanged` if one of these records is not as the operation expects it.
 
-        Its marks count too. What the operation itself has written before does not.
+        Its marks count too. Earlier writes of the same operation do not.
         """
         for record_id, moment in self.operation.unchanged_since.items():
             if record_id not in ids:
@@ -329,7 +329,7 @@ def current_state(connection: Connection, collection: str, record_id: str, aspec
 
 
 def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) -> Record:
-    """Return the record that a before-image holds."""
+    """Return the record in a before-image."""
     try:
         return Record(
             id=record_id,

@@ -1,7 +1,7 @@
 """Usage of records: uses with outcomes, and counts of retrievals.
 
-The totals of a record are a row of their own, so that a use, or a search that returns many records, changes those rows
-and nothing else.
+The totals of a record are in a separate row, so that a use, or a search that returns many records, changes only these
+rows.
 """
 
 from __future__ import annotations
@@ -151,11 +151,11 @@ class SqlUsage:
 
 
 def change_uses(connection: Connection, operation_id: str, why: int, *, is_set: bool) -> None:
-    """Leave the uses of an operation out of every count and list, or let them count again.
+    """Exclude the uses of an operation from every count and list, or include them again.
 
     Args:
         why: `UNDONE` or `WAITING`. A use counts if neither is set.
-        is_set: Whether that holds from now on.
+        is_set: Whether the reason is set or removed.
     """
     events = connection.execute(
         "SELECT seq, collection, record_id, kind, success, undone FROM events WHERE operation = ? "

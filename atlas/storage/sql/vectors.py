@@ -47,7 +47,7 @@ class SqlVectors:
         return {seq: vectors[start:end] for seq, start, end in zip(seqs, starts, ends, strict=True)}
 
     def of(self, documents: Sequence[str]) -> dict[str, Vectors]:
-        """Return the vectors of the texts that some live record holds, each of shape (n_windows, dim)."""
+        """Return the vectors of the texts that live records contain, each of shape (n_windows, dim)."""
         hashes = {text_hash(document): document for document in documents}
         seq_of: dict[str, int] = {}
         with self._database.read() as connection:
@@ -123,7 +123,7 @@ class SqlVectors:
             _replace_images(connection, every)
             _replace_tokens(connection, {text: every[text] for text in there}, projection)
             meta.bind_model(connection, model, dimension, prompts)
-            meta.renew_ledger_id(connection)  # whoever holds vectors of the old model drops them
+            meta.renew_ledger_id(connection)  # invalidates cached vectors of the old model
         return len(there)
 
 
@@ -170,7 +170,7 @@ def _replace_images(connection: Connection, vectors: Mapping[str, EncodedText]) 
 
 
 def replace_image(connection: Connection, seq: int, image: dict[str, Any], vectors: Vectors) -> None:
-    """Put another image, with its vectors, in the place of the one that a change holds."""
+    """Replace the before-image of a change, and its vectors."""
     image["n_vectors"] = len(vectors)
     connection.execute(
         "UPDATE changes SET before = ?, vectors = ? WHERE seq = ?",

@@ -48,7 +48,7 @@ class SqliteCopies:
 
         Raises:
             StoreDamaged: The copy could not be restored.
-            InvalidInput: ATLAS has not made all of the ledger's schema, so that no restore would take the copy.
+            InvalidInput: The ledger's schema has objects that ATLAS did not create. A restore would refuse the copy.
         """
         self._database.copy_to(target)
         with closing(_connect(target)) as connection:
@@ -143,7 +143,7 @@ def _connect(path: Path) -> SqliteConnection:
 
 
 def revived(database: Database, copy: Path) -> tuple[str, ...]:
-    """Return the ids of records that were purged from a ledger, and that a copy still holds."""
+    """Return the ids of records that were purged from a ledger, but are still in a copy."""
     with database.read() as connection:
         purged = [name.partition(":") for name in read_texts(connection, PURGED)]
     with closing(_connect(copy)) as copied:
@@ -193,9 +193,9 @@ def _check_version(source: Path, ledger: Path) -> int:
 
 
 def _check_schema(source: Path, ledger: Path, version: int) -> None:
-    """Refuse a ledger with foreign objects in its schema: a trigger, say, which the next write would run.
+    """Refuse a ledger with foreign objects in its schema, such as a trigger, which the next write would run.
 
-    It comes before whatever would evaluate checks and generated columns.
+    Call it before statements that evaluate checks and generated columns.
     """
     with closing(_connect(ledger)) as connection:
         foreign = foreign_objects(connection, version)

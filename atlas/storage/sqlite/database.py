@@ -34,8 +34,8 @@ _REFUSED = re.compile(
     r"^no such (?!table: temp\.)|Could not decode to UTF-8|SQL logic error|malformed|syntax error|unrecognized token"
     r"|values for \d+ columns|has no column|vtable constructor failed|user-defined function raised"
 )
-"""Messages about our statements, which are as they should be, where the tables are not: the file was damaged, deleted,
-or replaced while it was open. Temporary tables are not in the file."""
+"""Messages of SQLite about missing tables or columns, which mean that the file was damaged, deleted or replaced while
+it was open. Temporary tables are not in the file."""
 
 JOURNAL_SECONDS = 5
 """Time to wait for readers before emptying the WAL is postponed."""
@@ -44,8 +44,8 @@ JOURNAL_SECONDS = 5
 class LedgerFile:
     """Checks of the ledger's file on disk: exists, not replaced, and complete.
 
-    SQLite does not ask: it goes on with a file that was removed, into which writes are lost, and answers from memory
-    what it has read of one that was cut off.
+    SQLite does not check this: it continues to use a deleted file, whose writes are lost, and answers from its page
+    cache for a truncated one.
 
     Nothing in ATLAS opens the file but SQLite: whoever closes a file drops all locks that the process has on it
     (POSIX), those of SQLite too, and then another process may delete the journal under it.
@@ -63,7 +63,8 @@ class LedgerFile:
         """Its size when it was looked at last."""
 
         self._is_suspect = False
-        """True if it was smaller once, and was not checked since: what SQLite writes may make it as large again."""
+        """True if the file was smaller at some time and was not checked since. SQLite's writes may have extended it
+        again."""
 
     def problem(self) -> StoreError | None:
         """Return the error for a missing file, or None."""
@@ -71,7 +72,7 @@ class LedgerFile:
             status = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
             return self._missing() if self.was_opened else None
-        except OSError:  # SQLite will say what it may not do
+        except OSError:  # SQLite raises an error for missing permissions
             return None
         if self._identity not in (None, (status.st_dev, status.st_ino)):
             return StoreUnavailable(
@@ -162,7 +163,7 @@ class SqliteDatabase:
             connection.execute("BEGIN")
             try:
                 yield connection
-                connection.commit()  # or the temporary tables that it made would go, and with them what is prepared
+                connection.commit()  # otherwise its temporary tables and prepared data would be lost
             finally:
                 connection.rollback()
 
@@ -198,7 +199,7 @@ class SqliteDatabase:
         self.on_commit()
 
     def use_wal(self) -> None:
-        """Put the file into WAL mode, which it then keeps. It is written to: first make sure that it is ours."""
+        """Switch the file to WAL mode permanently. This writes to it, so check first that it is a ledger."""
         with self.session() as connection:
             connection.execute("PRAGMA journal_mode = WAL")
 
@@ -283,7 +284,7 @@ class SqliteDatabase:
     def _connection(self) -> AbstractContextManager[SqliteConnection]:
         """Return a block in which this thread uses its connection.
 
-        Connections answer from memory what a file that has shrunk may not hold any more.
+        A connection may answer from its cache although the file was truncated.
         """
         return self._connections.connection(is_stale=self._file.has_shrunk)
 

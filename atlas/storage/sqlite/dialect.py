@@ -13,12 +13,12 @@ from atlas.storage.sqlite.words import fts_tables
 
 
 class SqliteDialect:
-    """SQLite's spelling. A value is one column, `value`, without a type of its own."""
+    """SQLite's syntax. A value is one untyped column, `value`."""
 
     words: Words = fts_tables
 
     def renumber(self, connection: Connection) -> None:
-        """Do nothing: SQLite goes on after the largest."""
+        """Do nothing, because SQLite continues after the largest number."""
 
     def value(self, a: str) -> str:
         """Return the expression of a value."""
@@ -43,7 +43,7 @@ class SqliteDialect:
         if compare.operator == "$in":
             return _any_of([bindable(value) for value in compare.value])
         value = bindable(compare.value)
-        # SQLite orders every text above every number; a comparison should only hold within one kind.
+        # SQLite orders strings above numbers, but only values of one type should be comparable.
         bound = " AND typeof(value) = 'text'" if isinstance(value, str) else " AND typeof(value) <> 'text'"
         return Sql(f"value {OPERATORS[compare.operator]} ?{bound if compare.operator != '$eq' else ''}", (value,))
 
@@ -52,7 +52,7 @@ class SqliteDialect:
         connection.executemany("INSERT OR IGNORE INTO attributes VALUES (?, ?, ?)", rows)
 
     def forget_results(self, connection: Connection) -> None:
-        """Do nothing: they are files of the store's directory."""
+        """Do nothing, because they are files in the store's directory."""
 
     def read_values(self, connection: Connection, condition: Sql) -> list[tuple[int, Any]]:
         """Return pairs of a record's number and its value."""

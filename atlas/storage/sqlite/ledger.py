@@ -24,7 +24,7 @@ def open_sqlite(path: Path, *, clock: Clock, read_only: bool = False, busy_timeo
     if read_only and not path.exists():
         raise ReadOnlyStore(f"there is no ledger at {path}, and a store opened for reading only cannot create one")
     if not read_only and not path.exists():  # its journals get the mode that it has
-        with suppress(OSError):  # SQLite says what it may not do
+        with suppress(OSError):  # SQLite raises an error for missing permissions
             create_private(path, mode=file_mode(path.parent))
     database = SqliteDatabase(path, read_only=read_only, busy_timeout_seconds=busy_timeout_seconds)
     try:

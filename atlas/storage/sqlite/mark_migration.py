@@ -47,14 +47,14 @@ BY_HAND = "by hand"
 """The actor of a change that was found in a file."""
 
 OldFiles = Callable[[str], Mapping[str, Marks] | None]
-"""The marks that a collection's file holds. None if it is gone, or cannot be read."""
+"""The marks in a collection's file. None if it is missing or cannot be read."""
 
 OldRow = tuple[str, str, object]
 """A row of the old `pending_marks`: collection, record, marks as JSON."""
 
 
 def files_beside(ledger: Path) -> OldFiles:
-    """Return the reader of the files that stand beside a ledger. One that cannot be read gets another name."""
+    """Return a reader of the files beside a ledger. It renames unreadable ones."""
 
     def read(collection: str) -> Mapping[str, Marks] | None:
         path = ledger.with_name(marks_file(collection))

@@ -1,8 +1,8 @@
-"""The schema that a ledger of each version has, and how a file's differs from it.
+"""The schema of each version of a ledger, and the differences of a file from it.
 
 SQLite runs the triggers, views, checks and generated columns of whatever file it opens. So a file from elsewhere is
-compared with an empty ledger that is made here. Only objects that it has and an own one has not count as foreign: what
-is missing is found by other checks.
+compared with an empty ledger that is made here. Only additional objects count as foreign. Other checks find missing
+ones.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def _rebuild_word_index(connection: Connection, _: OldFiles) -> None:
 
 
 def _let_uses_belong_to_operations(connection: Connection, _: OldFiles) -> None:
-    """Link uses to operations: in version 2 they were not, so undoing one left them counted."""
+    """Link uses to operations. In version 2, uses were not linked, so they still counted after an undo."""
     connection.execute("ALTER TABLE events ADD COLUMN operation TEXT NOT NULL DEFAULT ''")
     connection.execute("ALTER TABLE events ADD COLUMN undone INTEGER NOT NULL DEFAULT 0")
     connection.execute("CREATE INDEX events_by_operation ON events (operation) WHERE operation <> ''")
@@ -65,7 +65,7 @@ def _make_room_for_token_vectors(connection: Connection, _: OldFiles) -> None:
 
 
 def _let_files_follow(connection: Connection, marks: OldFiles) -> None:
-    """Read the marks files for the last time: in version 5 what people changed in them was read again and again."""
+    """Read the marks files for the last time. Up to version 5, changes by users to these files were read repeatedly."""
     take_in_files(connection, marks)
 
 

@@ -1,8 +1,8 @@
-"""The terms that find a text: its words and their stems, the parts of its identifiers, its CJK characters in pairs.
+"""The search terms of a text: words, stems, parts of identifiers, and bigrams of CJK characters.
 
-SQLite's tokenizer `unicode61` parts a text at what is neither letter nor digit, and folds case and accents. It takes
-`getUserById` for one word, and so a whole run of CJK, which has no spaces. `searchable` adds what it would miss, and
-`query_terms` asks for the same, so that either spelling finds the other.
+SQLite's tokenizer `unicode61` splits a text at characters that are neither letters nor digits, and folds case and
+accents. It treats `getUserById` as one word, and also a run of CJK, which has no spaces. `searchable` adds what it
+would miss, and `query_terms` asks for the same, so that either spelling finds the other.
 
 The index is kept by giving SQLite each old text once more, to be taken out word by word. `searchable` must return the
 same of a text for as long as the schema is the same: it uses fixed ranges of characters and Unicode 3.2's
@@ -22,13 +22,13 @@ from atlas.storage.text.stemming import stem
 
 MAX_QUERY_CHARACTERS = 20_000
 MAX_TERMS = 256
-"""Queries are cut to their first characters and terms: the beginning of a task contains its subject."""
+"""Queries are truncated to their first characters and terms, because the beginning of a task contains its subject."""
 
 MIN_TYPED = 2
-"""Letters of a word from which it may be the beginning of another."""
+"""Smallest number of letters of a word that may be a prefix of another."""
 
 LONGEST_RUN = 8
-"""Characters of a run of CJK that may be one word. Longer ones are several, and hardly stand anywhere again."""
+"""Largest number of CJK characters in a row that may be one word. Longer runs are several words."""
 
 MAX_IDENTIFIER = 80
 MAX_PARTS = 12
@@ -64,21 +64,21 @@ _STEMMED = re.compile("[a-z]{3,40}")
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One word to look up, as the index holds it but for case and accents."""
+    """One word to look up, in the form of the index except for case and accents."""
 
     text: str
 
     is_prefix: bool = False
-    """True where any word that begins so is meant."""
+    """True if the term is a prefix."""
 
     is_composed: bool = False
-    """True where other terms ask for what it is made of: an identifier's parts, a word's stem."""
+    """True if other terms cover its parts: the parts of an identifier, the stem of a word."""
 
 
 def searchable(text: str) -> str:
-    """Return a string with extra terms for the index: CJK in pairs, and at the end stems and parts of identifiers.
+    """Return a string with extra terms for the index: CJK bigrams, and at the end stems and parts of identifiers.
 
-    What is added comes last, so that words that stand side by side still do.
+    Additions are at the end, so that adjacent words remain adjacent.
     """
     spread = text if text.isascii() else CJK_RUN.sub(_in_pairs, _normalised(text))
     added = map(_added, _IDENTIFIER.findall(spread))
@@ -86,10 +86,10 @@ def searchable(text: str) -> str:
 
 
 def query_terms(text: str) -> list[Term]:
-    """Return the distinct terms that a text asks for, in its order. Every character of it is literal.
+    """Return the distinct terms of a query, in order. Every character of it is literal.
 
-    After each word comes the pair of it and the one before, and after the pairs of a short run of CJK the run: what
-    stands side by side in the record as well counts more than the same apart.
+    Each word is followed by its bigram with the word before, and the bigrams of a short run of CJK by the whole run, so
+    that adjacent words in a record score higher.
     """
     terms: dict[str, Term] = {}
     before = ""
@@ -103,7 +103,7 @@ def query_terms(text: str) -> list[Term]:
 
 
 def typed_terms(text: str) -> list[Term]:
-    """Return the last word of a text, in letters, as a beginning: whoever types may not have finished it."""
+    """Return the last word of a text as a prefix, because the user may not have finished typing it."""
     tokens = _TOKEN.findall(_normalised(text[:MAX_QUERY_CHARACTERS])) if not text.rstrip().endswith('"') else []
     if not tokens or CJK_RUN.match(tokens[-1]):
         return []
@@ -123,7 +123,7 @@ def _phrase(quoted: str) -> Term:
         words += CJK_RUN.sub(_in_pairs, token).split() if CJK_RUN.match(token) else _BREAKS.split(token)
     if not words or not CJK_RUN.fullmatch(words[-1]):
         return Term(" ".join(words))
-    # The last character of a run stands alone at the run's end only: what is asked for may go on in the record.
+    # The last character is a term by itself only at the end of a run, since the record's run may be longer.
     is_alone = len(words) == 1 or not CJK_RUN.fullmatch(words[-2])
     return Term(" ".join(words if is_alone else words[:-1]), is_prefix=is_alone)
 
@@ -139,7 +139,7 @@ def _pairs(before: str, token: str) -> Iterator[Term]:
 
 
 def _normalised(text: str) -> str:
-    """Return a text whose look-alike characters are the same.
+    """Return a text with compatible characters unified (NFKC).
 
     These are full and half width, ligatures, and letters with their accents in one or beside them.
     """
@@ -186,7 +186,7 @@ def _of_run(run: str) -> Iterator[Term]:
 
 
 def _lower(word: str) -> str:
-    """Return a word in lower case where the tokenizer would agree. Others are left to the tokenizer."""
+    """Return a word in lower case, or unchanged if the tokenizer would fold it differently."""
     return word.lower() if _IDENTIFIER.fullmatch(word) else word
 
 

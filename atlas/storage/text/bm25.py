@@ -1,7 +1,7 @@
-"""BM25 of the records that hold words, worked out for as few of them as must be.
+"""BM25 scores of records, computed for as few of them as possible.
 
-Without its length, a record's value is bounded by that of an empty one which holds the words as often. Records are
-scored in the order of those bounds until the next bound is below the n-th value: the rest cannot be among the best.
+The score of a record is bounded by that of an empty one with the same term frequencies. Records are scored in the order
+of these bounds until the next bound is below the n-th score, because the remaining ones cannot be among the best.
 
 Source:
     Robertson & Zaragoza, The probabilistic relevance framework, 2009; the stop is that of Fagin, Lotem & Naor's
@@ -20,7 +20,7 @@ from atlas.core.ranking.tuned import K1, B
 from atlas.storage.records import Seqs
 
 FIRST_SCORED = 1_024
-"""How many records are scored before it is asked whether any other could be among the best."""
+"""Number of records that are scored before the bound is checked again."""
 
 
 Numbers = npt.NDArray[np.float64]
@@ -29,15 +29,15 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The records that hold a word: one entry each, in the order of their numbers."""
+    """The postings of a word: one entry for each record, in the order of record numbers."""
 
     seqs: Seqs
     often: Numbers
-    """How often they hold it, each time by the weight of its field."""
+    """Term frequency in each record, weighted by field."""
 
 
 class Scores:
-    """The values of the records that hold any of some words."""
+    """The scores of the records that contain any of some words."""
 
     def __init__(
         self,
@@ -75,14 +75,14 @@ class Scores:
         return dict(zip(scored[best].tolist(), values[best].tolist(), strict=True))
 
     def of(self, seqs: Seqs) -> dict[int, float]:
-        """Return the values of those of some records that hold any of the words."""
+        """Return the scores of the given records that contain any of the words."""
         is_wanted = np.zeros(self._size, bool)
         is_wanted[seqs[seqs < self._size]] = True
         wanted = np.flatnonzero(is_wanted & (self._bounds > 0))
         return dict(zip(wanted.tolist(), self._values(wanted).tolist(), strict=True))
 
     def _values(self, seqs: Seqs) -> Numbers:
-        """Return the values of records that hold any of the words, each named once."""
+        """Return the scores of records that contain any of the words. Ids must be distinct."""
         places = np.full(self._size, -1)
         places[seqs] = np.arange(len(seqs))
         at = places[self._seqs]

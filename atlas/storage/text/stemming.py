@@ -59,14 +59,14 @@ def stem(word: str) -> str:
 
 
 def _without_plural(word: str) -> str:
-    """Take step 1a."""
+    """Apply step 1a."""
     if word.endswith(("sses", "ies")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def _without_past(word: str) -> str:
-    """Take step 1b."""
+    """Apply step 1b."""
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for ending in ("ed", "ing"):
@@ -86,7 +86,7 @@ def _completed(word: str) -> str:
 
 
 def _replaced(word: str, endings: Mapping[str, str], *, above: int) -> str:
-    """Take a step of 2 to 4: replace the longest of the endings, if the measure of the rest is above a number."""
+    """Apply one of steps 2 to 4: replace the longest suffix, if the measure of the stem exceeds a number."""
     for n_letters in range(_LONGEST, 1, -1):
         ending = word[-n_letters:]
         if ending in endings:
@@ -96,7 +96,7 @@ def _replaced(word: str, endings: Mapping[str, str], *, above: int) -> str:
 
 
 def _tidied(word: str) -> str:
-    """Take step 5."""
+    """Apply step 5."""
     if word.endswith("e"):
         measure = _measure(word[:-1])
         if measure > 1 or (measure == 1 and not _ends_short(word[:-1])):

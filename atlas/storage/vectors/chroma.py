@@ -48,7 +48,7 @@ _users: set[int] = set()
 
 
 class ChromaIndex(LocalIndex):
-    """One ChromaDB collection, in a directory of its own. Every method holds the index's lock."""
+    """One ChromaDB collection in its own directory. Every method holds the index's lock."""
 
     is_counted = True
 
@@ -58,7 +58,7 @@ class ChromaIndex(LocalIndex):
         self._lock = InterProcessLock(directory.with_name(f"{directory.name}-{collection}.lock"))
         self._threads = threading.RLock()
         self._system: Any = None
-        """ChromaDB's own parts, which hold the files."""
+        """ChromaDB's components, which have the files open."""
 
         self._collection: Any = None
         self._opened: Seal | None = None
@@ -71,10 +71,10 @@ class ChromaIndex(LocalIndex):
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
         """Hold the lock over several calls. Return False if another process kept it for longer than the timeout.
 
-        False as well in a process that was forked from one that had used ChromaDB: it would hang there.
+        Also return False in a fork of a process that had used ChromaDB, because it would hang there.
 
         Args:
-            to_write: False for readers, who need the lock as well.
+            to_write: False for readers, which need the lock too.
         """
         if _is_inherited() or not self._threads.acquire(timeout=timeout_seconds):
             yield False
@@ -114,7 +114,7 @@ class ChromaIndex(LocalIndex):
             n_keys: Expected number of keys.
 
         Raises:
-            IndexUnusable: The files hold another number of keys, or were deleted or replaced during the write.
+            IndexUnusable: The files contain another number of keys, or were deleted or replaced during the write.
         """
         with self._used():
             n_held = int(self._to_write().count())
@@ -180,7 +180,7 @@ class ChromaIndex(LocalIndex):
 
     @property
     def is_open(self) -> bool:
-        """True while it holds files open, or is opening them."""
+        """True while files are open or being opened."""
         return self._system is not None
 
     def clear(self) -> bool:
@@ -324,7 +324,7 @@ def _reason(error: BaseException, handled: BaseException | None) -> BaseExceptio
 def _rename_former(client: Any, name: str) -> None:
     """Rename a collection from its former name to the present one. Its vectors stay where they are.
 
-    An earlier version may have created an empty one since, beside that of the present name. It is deleted.
+    An earlier version may have created an empty one of the former name. It is deleted.
     """
     names = {collection.name for collection in client.list_collections()}
     if name == FORMER_NAME or FORMER_NAME not in names:
@@ -338,7 +338,7 @@ def _rename_former(client: Any, name: str) -> None:
 def _blank_unused(directory: Path) -> None:
     """Overwrite unused space in HNSW files.
 
-    hnswlib fills a new file with memory as it finds it, in which may stand whatever the process held before.
+    hnswlib writes uninitialised memory to a new file, which may contain any data of the process.
     """
     for header in directory.glob("*/header.bin"):
         _, _, _, n_held, n_bytes = struct.unpack("<i4Q", header.read_bytes()[:36])

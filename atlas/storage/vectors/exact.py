@@ -116,7 +116,7 @@ def top(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:
 
 
 def products(vectors: Vectors, vector: Vector) -> Vector:
-    """Return the products of rows with one vector, worked out in this thread.
+    """Return the dot products of rows with one vector, computed in this thread.
 
     BLAS shares them out among as many threads as there are processors. As memory is what they wait for, that gains
     little, and with other processes at work it costs: at 3,000 rows 4 ms of the processor instead of 0.2.

@@ -26,7 +26,7 @@ MAX_RESIDENT = 200_000
 of the records pass reads them all."""
 
 MANY_QUERIES = 8
-"""Queries of one process that the index answers before the vectors are read into memory. A command asks fewer."""
+"""Number of queries of a process after which vectors are read into memory. Commands run fewer."""
 
 
 class ExactSearch:
@@ -45,7 +45,7 @@ class ExactSearch:
 
         self.loading = Background("atlas-vectors", self._load_quietly)
         self._loaded: InMemory | None = None
-        """Vectors that were read in the background, for the next query. Reading holds no lock, so forks are safe."""
+        """Vectors that were read in the background, for the next query. Reading takes no lock, so forks are safe."""
 
         self._n_read = 0.0
         """Records that queries have read from the ledger since the vectors were last read into memory."""
@@ -84,9 +84,9 @@ class ExactSearch:
         self._count_read(now.revision / MANY_QUERIES, now)
 
     def load(self) -> None:
-        """Read all vectors in turns, so that others may query meanwhile. It ends early once this is closed.
+        """Read all vectors in batches, so that queries can run meanwhile. It stops early when this is closed.
 
-        Each turn reads one state of the store, and begins again where that is not one after the last.
+        Each batch is read in its own snapshot. Reading starts again if a snapshot does not continue the last one.
         """
         memory, is_whole = InMemory(self._dimension), False
         while not (is_whole or self._is_closed.is_set()):

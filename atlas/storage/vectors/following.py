@@ -40,7 +40,7 @@ class Follower:
                 index.clear()
             try:
                 return self._follow(index)
-            except IndexUnusable as error:  # a full disk, say: the ledger has everything, and queries do without
+            except IndexUnusable as error:  # such as a full disk: queries work without the index
                 logger.warning("the index of %s cannot be built: %s", self._collection, error)
                 return 0
 
@@ -104,7 +104,7 @@ class Follower:
             index.clear()
         at = Position(seal.ledger_id, seal.revision, tip=_tip(seal))
         while True:
-            with self._ledger.reading():  # one state of the ledger: what changed, and what it adds up to
+            with self._ledger.reading():  # changes and totals in one snapshot of the ledger
                 at, entries = self._changes_after(at)
                 if not entries:
                     n_vectors = self._ledger.vectors.count(self._collection) if n_taken and index.is_counted else None

@@ -37,7 +37,7 @@ class IndexedSearch:
         """Search an index.
 
         Args:
-            longest_tail: Changes that the tail may have. Where there are more, the index is not used.
+            longest_tail: Largest number of changes in the tail. With more, the index is not used.
         """
         self._ledger = ledger
         self._follower = follower

@@ -58,7 +58,7 @@ class StoreIndexes:
     def staying(self, collections: Iterable[str]) -> list[str]:
         """Return the names of the indexes in services that this store does not remove.
 
-        The store that it was copied or moved from may still need them, or their service was left for good.
+        The original of a copied store may still need them, or their service is no longer used.
         """
         return opening.staying(self._ledger, collections)
 
@@ -80,10 +80,10 @@ class StoreIndexes:
         """Delete all indexes of a collection, current and former.
 
         Args:
-            used: The one that queries use. None before the first query.
+            used: The index that queries use. None before the first query.
 
         Raises:
-            StoreUnavailable: A service still has vectors, as it does not answer, say.
+            StoreUnavailable: Vectors remain in a service, for example because it does not answer.
         """
         if left := opening.clear_everywhere(self._ledger, collection, seconds=self._seconds):
             raise StoreUnavailable(f"the index of {collection} cannot be removed from {'; '.join(left)}")

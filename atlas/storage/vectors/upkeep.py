@@ -47,9 +47,9 @@ class IndexUpkeep:
         return self._follower.catch_up(self._index, timeout_seconds) if self._index is not None else 0
 
     def keep_up(self, lag_rows: int) -> None:
-        """Bring the index up to the ledger if it is more than `lag_rows` revisions behind.
+        """Update the index if it is more than `lag_rows` revisions behind the ledger.
 
-        An index in a service is brought up in the background, as the caller need not wait for it.
+        An index in a service is updated in the background.
         """
         if self._index is None or not self.is_behind(lag_rows):
             return
@@ -108,7 +108,7 @@ class IndexUpkeep:
         return self._index.seal() if self._index is not None else Seal()
 
     def _is_forgotten(self, index: FollowingIndex) -> bool:
-        """Return whether the index is too far behind for queries. It is looked at once a minute."""
+        """Return whether the index is too far behind for queries. It is checked once a minute."""
         if not index.is_resumable or index.fault or time.monotonic() < self._next_check:
             return False
         self._next_check = time.monotonic() + LOOK_SECONDS

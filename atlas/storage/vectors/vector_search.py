@@ -115,7 +115,7 @@ class Nearest:
                 self.index.close()
 
     def before_fork(self) -> None:
-        """Take the lock over the fork, unless a query holds it."""
+        """Hold the lock during the fork, unless a query holds it."""
         self._is_idle = self._lock.acquire(blocking=False)
 
     def after_fork(self, *, in_child: bool) -> None:
@@ -129,7 +129,7 @@ class Nearest:
                 self.indexed.forget()
 
     def _begin(self) -> Position:
-        """Return the state of the ledger that a query sees, and take over vectors that were read in the background."""
+        """Return the ledger's position in the query's snapshot, and use vectors that were read in the background."""
         now = self._ledger.position(self._collection)
         if now.model is not None and now.model != self._model:
             raise mismatch(now.model, self._model)

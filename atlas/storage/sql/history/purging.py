@@ -55,7 +55,7 @@ class SqlPurges:
         """Return the traces of records in the ledger.
 
         Args:
-            ids: Ids, or beginnings that no other record's id shares.
+            ids: Ids, or unique prefixes of ids.
             collection: The collection to search; empty for all.
 
         Raises:
@@ -87,7 +87,7 @@ class SqlPurges:
         """Purge records, by collection and id, as one operation, which cannot be undone.
 
         Args:
-            left: The work that is left then.
+            left: Collects the remaining work.
 
         Raises:
             PlanOutdated: One of them, or its marks, has changed since the moment; the store was not changed.
@@ -103,8 +103,8 @@ class SqlPurges:
             if reword is not None:
                 _reword(connection, images, reword)
             forget_tokens(connection, texts=read_texts_embedded(connection))
-            renew_ledger_id(connection)  # whoever holds vectors, maps or plans of the ledger as it was drops them
-            connection.dialect.forget_results(connection)  # after that: what is published later is refused
+            renew_ledger_id(connection)  # invalidates vectors, maps and plans from before
+            connection.dialect.forget_results(connection)  # after that, because later results are refused
             note_unfinished(connection, {operation.id: left})
 
     def unfinished(self) -> dict[str, Left]:

@@ -52,7 +52,7 @@ def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, rea
     """Undo an operation as a new operation, which can be undone too.
 
     Args:
-        operation_id: Its id, or a beginning of it that no other operation shares.
+        operation_id: Its id, or a unique prefix of it.
 
     Raises:
         NotFound: No such operation.
@@ -141,7 +141,7 @@ def _undo_all(writer: LedgerWriter, operations: Iterable[Operation]) -> UndoneMa
         try:
             _take_back(writer, operation)
             done.append(operation)
-        except UndoRefused as error:  # before anything of it was taken back
+        except UndoRefused as error:  # before any of it was undone
             refused.append((operation, str(error)))
     writer.close()
     writer.connection.execute(
@@ -152,10 +152,10 @@ def _undo_all(writer: LedgerWriter, operations: Iterable[Operation]) -> UndoneMa
 
 
 def _take_back(writer: LedgerWriter, operation: Operation) -> int:
-    """Undo an operation as part of a writer's operation, and return how many of its records were purged since.
+    """Undo an operation as part of a writer's operation, and return the number of its purged records.
 
     Raises:
-        UndoRefused: As `undo` does. Nothing was changed.
+        UndoRefused: For the reasons of `undo`. The store was not changed.
     """
     connection = writer.connection
     if operation.undone_by:

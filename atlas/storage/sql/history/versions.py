@@ -18,8 +18,8 @@ WHOLE = ("merge", "refine", "undo")
 def read_versions(database: Database, collection: str, record_id: str) -> list[Version]:
     """Return the replaced states of a record, latest first. A deletion is not a version.
 
-    Nor is what a merge, a refinement or an undo has changed: that is taken back as a whole, in the history. Nor is an
-    edit that was undone: its version is still the present one.
+    Neither are the changes of a merge, a refinement or an undo, which are undone as a whole in the history. Neither is
+    an undone edit, whose version is the current one.
     """
     with database.read() as connection:
         if purged_by(connection, collection, record_id):

@@ -1,8 +1,8 @@
 """Keyword search with BM25 scores.
 
-How telling a word is, and how long a text is usual, is counted among the live records of the collection. Words are
-scored here, from FTS5's own tables, in the order of what a record could reach at best, until no other can be among the
-best; pairs of words, beginnings of words and other scripts by FTS5's `bm25`. Both compute the same.
+Document frequencies and the average length are those of the live records of the collection. Words are scored here, from
+FTS5's own tables, in the order of upper bounds of the scores, until no other record can be among the best. Bigrams,
+prefixes and other scripts are scored by FTS5's `bm25`. Both compute the same scores.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SqlWords:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._counts: dict[tuple[str, Term], tuple[int, Position]] = {}
-        """How many records held a term, and when. For common ones, a lower bound."""
+        """The document frequency of a term, with its revision. A lower bound for common terms."""
 
         self._tip = NO_TIP
         """The newest change when counts were last kept."""
@@ -61,10 +61,10 @@ class SqlWords:
     ) -> Matches:
         """Return the n best records by keywords, and the scores of some other records.
 
-        Any text is literal. Equal values are in the order of their records.
+        Any text is literal. Ties are in the order of the records.
 
         Args:
-            as_typed: Whether the last word may be the beginning of one, and records have to hold what is quoted.
+            as_typed: Whether the last word is a prefix, and quoted phrases are required.
         """
         terms = [*query_terms(text), *(typed_terms(text) if as_typed else [])]
         with self._database.read() as connection:
@@ -106,7 +106,7 @@ class SqlWords:
         n: int,
         also: Sequence[int],
     ) -> dict[int, float]:
-        """Return the BM25 values of the n best records, the best first, and of those of `also` that hold any term."""
+        """Return the BM25 scores of the n best records, best first, and of the records of `also` with any term."""
         is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
         n_records = totals.n_records
         is_token = table.connection.dialect.words.is_token
@@ -128,9 +128,9 @@ class SqlWords:
     def _counted(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, int]:
         """Return the document frequency of each query term.
 
-        For one that more than `COMMON` hold, a lower bound.
+        It is a lower bound for terms in more than `COMMON` records.
 
-        Each write changes the words of one record, so a count is about right for some writes after it was made.
+        Each write changes the words of one record, so that a count is nearly exact for some writes.
         """
         counts = self._counts_of(table, [term for term in terms if not _is_pair(term)])
         common = {term.text for term, count in counts.items() if count > COMMON and not term.is_prefix}
@@ -141,7 +141,7 @@ class SqlWords:
     def _counts_of(self, table: WordTable, terms: Sequence[Term]) -> dict[Term, int]:
         now = table.at
         if now.tip != self._tip and not has_change(table.connection, self._tip):
-            self._counts = {}  # a copy of the file was put back, and they are of what came after it
+            self._counts = {}  # a copy of the file was restored, and these counts are newer
         self._tip = now.tip
         cached = {term: self._counts.get((table.name, term)) for term in terms}
         counts = {term: count[0] for term, count in cached.items() if count and _still_holds(count[0], count[1], now)}
@@ -162,7 +162,7 @@ def _still_holds(count: int, then: Position, now: Position) -> bool:
 
 
 def _searched(connection: Connection, table: str, counts: Mapping[Term, int], n_records: int) -> dict[Term, int]:
-    """Return the terms to search for, with how many records hold each."""
+    """Return the terms to search for, with their document frequencies."""
     most = min(COMMON, n_records // 2)
     chosen = _rarest({term: n for term, n in counts.items() if 0 < n <= most})
     if len(chosen) < FEWEST:
@@ -179,7 +179,7 @@ def _rarest(counts: Mapping[Term, int]) -> dict[Term, int]:
 
 
 def _holding(connection: Connection, table: str, quoted: Sequence[Term], scope: Scope) -> Scope:
-    """Return the part of a scope whose records hold every one of some phrases."""
+    """Return the part of a scope whose records contain all phrases."""
     holding = connection.dialect.words.read_holding(connection, table, quoted)
     if scope.passing is None:
         return Scope(passing=np.setdiff1d(holding, scope.hidden), hidden=scope.hidden)

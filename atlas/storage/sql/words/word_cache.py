@@ -1,7 +1,7 @@
 """Cache of postings and text lengths, invalidated by changes.
 
-Each search asks first what was written since, by whatever process. A word is read again once a record that has changed
-held it, or holds it now. For other words, memory and file agree.
+Each search first reads the changes by all processes. A word is read again if a changed record contains it, or contained
+it before. The postings of other words are still valid.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ class WordCache:
 
 
 def _changed_since(table: WordTable, then: Position) -> Seqs | None:
-    """Return the records of a table that have changed since, or None if they are too many, or that is not known.
+    """Return the records of a table that have changed since `then`, or None if they are too many or unknown.
 
-    It is not where the ledger was put back, or where `then` is later than what this reader sees.
+    They are unknown if the ledger was restored, or if `then` is later than the reader's snapshot.
     """
     now = table.at
     if then == now:

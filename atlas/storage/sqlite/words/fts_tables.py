@@ -1,4 +1,4 @@
-"""The tables of keyword search: an FTS5 table for each collection, so that a word is as rare as it is among its like.
+"""The tables of keyword search: one FTS5 table for each collection, which has its own document frequencies.
 
 They keep no text of their own. A view is their content, so that each can be checked against the records, and built
 from them again; triggers keep them in step. All of it calls `searchable`, which every connection of `Database` defines.
@@ -28,7 +28,7 @@ from atlas.storage.text.bm25 import Numbers as Lengths
 from atlas.storage.text.bm25 import Postings
 
 MAX_PARTS = 4
-"""Of a table's index, before they are merged: a lookup asks each of them, and most of what it takes is that."""
+"""Number of segments of a table's index from which they are merged, because a lookup reads each of them."""
 
 PAGES_MERGED = 1_000
 """Of some 4 kB, that are written at a time at most. A bulk that leaves more is merged in several turns."""
@@ -38,7 +38,7 @@ MAX_OCCURRENCES = 100_000
 
 _TOKEN = re.compile("[a-z0-9]+")
 _AVERAGES = 1
-"""The row of %_data that holds the number of records and the tokens of each column."""
+"""The row of %_data with the number of records and the tokens of each column."""
 
 REGISTRY = """
 CREATE TABLE word_tables (
@@ -100,7 +100,7 @@ def make_word_table(connection: Connection, collection: str) -> None:
 def rebuild_word_table(connection: Connection, collection: str) -> None:
     """Build a collection's table from its records, in place of a damaged one.
 
-    It gets a name of its own: other processes may have cached postings of the one before.
+    It gets a new name, because other processes may have cached postings of the previous one.
     """
     key = connection.execute("SELECT 1 + coalesce(max(key), 0) FROM word_tables").fetchone()[0]
     if name := word_table(connection, collection):
@@ -122,9 +122,9 @@ def is_scattered(connection: Connection, collection: str) -> bool:
 
 
 def merge_parts(connection: Connection, collection: str, after: str) -> None:
-    """Merge the parts that writes have left, which only affects speed.
+    """Merge the segments from writes, which only affects speed.
 
-    FTS5 does all words at once, so there is never one after which others are left.
+    FTS5 merges all words in one call, so no work remains.
     """
     del after
     table = word_table(connection, collection)
@@ -164,7 +164,7 @@ def read_totals(connection: Connection, table: str) -> Totals:
 def read_postings(connection: Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
     """Return the postings of words that are single tokens. Words that occur too often are left out.
 
-    A word that a few records repeat without end would take as long as one that all of them hold.
+    A word that a few records repeat very often is as slow as one in all records.
     """
     occurrences = f"temp.{table}_occurrences"
     connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {occurrences} USING fts5vocab(main, {table}, instance)")
@@ -203,11 +203,11 @@ def read_lengths(connection: Connection, table: str, seqs: Seqs) -> Lengths:
 
 
 def put_words(connection: Connection, collection: str, seq: int, document: str, search_text: str) -> None:
-    """Do nothing: a trigger takes the words of a record in."""
+    """Do nothing, because a trigger adds the words of a record."""
 
 
 def drop_words(connection: Connection, seq: int) -> None:
-    """Do nothing: a trigger takes the words of a record out."""
+    """Do nothing, because a trigger removes the words of a record."""
 
 
 def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: Scope) -> list[tuple[int, float]]:
@@ -223,7 +223,7 @@ def read_bm25(connection: Connection, table: str, terms: Sequence[Term], scope: 
 
 
 def count_holding(connection: Connection, table: str, terms: Sequence[Term], most: int) -> list[int]:
-    """Return how many records hold each term, at most `most`."""
+    """Return the number of records that contain each term, at most `most`."""
     rows = connection.execute(
         f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH asked.value LIMIT ?)) "
         "FROM json_each(?) asked",
@@ -271,9 +271,9 @@ def _damaged(what: str) -> sqlite3.DatabaseError:
 
 
 def _varints(block: bytes) -> Seqs:
-    """Return SQLite's variable-length integers: seven bits a byte, the highest first.
+    """Decode SQLite's variable-length integers: seven bits in each byte, the highest first.
 
-    No text has so many that nine matter.
+    Nine-byte integers are not supported, because no text is so long.
     """
     octets = np.frombuffer(block, np.uint8)
     ends = np.flatnonzero(octets < 0x80)

@@ -1,7 +1,7 @@
 """The ledger's notes on a remote index: namespace, seals and the writer's lease.
 
-A service cannot lock, and does not know what it lacks. So its seal is a text of the ledger, and so is the lease of
-whoever writes: others wait until it is given back, or has run out because its holder was killed.
+A service has no locks, and cannot detect missing data. So its seal is stored in the ledger, and so is the writer's
+lease: other writers wait until it is released, or has expired because its holder was killed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class IndexNote:
     """Notes on a remote index."""
 
     namespace: str = ""
-    """Its name in the service. Empty if there is none. One that was cleared gets another name."""
+    """Its name in the service. Empty if there is none. A cleared namespace gets a new name."""
 
     is_made: bool = False
     """True once the service has confirmed it. Until then it is empty, and is not cleared."""
@@ -111,7 +111,7 @@ class IndexBook:
         self._lease_name = f"{LEASE}{collection}:{place}"
         self._lease = ""
         self._written = ""
-        """The text of the notes as this one left it, while it writes."""
+        """The text of the notes as this writer stored it last."""
 
         self._is_unsure = False
         """Whether a request was sent whose result is unknown."""
@@ -165,7 +165,7 @@ class IndexBook:
         note, self._is_unsure = self.read(), True
         try:
             self._write({self._name: self._encoded(replace(note, is_finished=False))} if note.is_finished else {})
-        except (IndexUnreachable, StoreError):  # nothing will be sent
+        except (IndexUnreachable, StoreError):  # no request will be sent
             self._is_unsure = False
             raise
 
@@ -176,7 +176,7 @@ class IndexBook:
     def give_back(self) -> bool:
         """Release the lease, and return whether others may write at once.
 
-        They may not where something that was sent may still be done. Then the lease runs out by itself.
+        They may not if a sent request may still take effect. Then the lease expires by itself.
         """
         lease, is_unsure = self._lease, self._is_unsure
         self._lease, self._written, self._is_unsure = "", "", False
@@ -229,10 +229,9 @@ class IndexBook:
         return " ".join([holder, until.isoformat(), *([WRITING] if self._is_unsure else [])])
 
     def _is_over(self, lease: str) -> bool:
-        """Return whether a lease has run out, or its holder is gone, or it is that of a ledger that this is a copy of.
+        """Return whether a lease has expired, belongs to a dead process, or to the ledger of which this is a copy.
 
-        One that ends later than any could is that of a clock that was wrong. A holder is known to be gone only where it
-        was a process of this machine.
+        A lease that ends implausibly late comes from a wrong clock. Only processes of this machine can be found dead.
         """
         machine, pid, _, identity = lease.partition(" ")[0].split("/")
         if identity != self._ledger.identity():

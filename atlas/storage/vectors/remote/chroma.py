@@ -1,6 +1,6 @@
-"""A ChromaDB server, or Chroma Cloud, whose collections are our namespaces. What was written shows at once.
+"""A ChromaDB server, or Chroma Cloud, with collections as namespaces. Writes are visible immediately.
 
-A server of ChromaDB 1.x does not ask for a key. So it belongs on this machine, or behind something that does ask.
+A server of ChromaDB 1.x has no authentication. So run it on this machine, or behind an authenticating proxy.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class ChromaService:
         return Answer(hits=hits, sees_up_to=AT_ONCE)
 
     def count(self, namespace: str) -> int:
-        """Return how many keys a collection holds. 0 if it does not exist."""
+        """Return the number of keys in a collection. 0 if it does not exist."""
         try:
             return self._of(namespace, lambda collection: int(collection.count()))
         except IndexUnreachable:
@@ -179,7 +179,7 @@ class ChromaService:
         with extra("chroma", "an index in ChromaDB", IndexUnreachable):
             from chromadb.config import Settings
 
-        self._await_answer()  # a client asks as soon as it is made, and would wait for ever
+        self._await_answer()  # a new client sends a request immediately, and would wait forever
         settings = Settings(anonymized_telemetry=False)
         api = self._cloud(settings) if self._is_cloud else self._server(settings)
         session, beside = _sessions(api)
@@ -188,7 +188,7 @@ class ChromaService:
         return Client(api)
 
     def _await_answer(self) -> None:
-        """Ask for any answer, with a timeout."""
+        """Send a trivial request with a timeout."""
         import httpx  # comes with ChromaDB
 
         address = self._address

@@ -18,7 +18,7 @@ class Connection(Generic[C]):
         self._connect = connect
         self._disconnect = disconnect
         self._connecting = threading.Lock()
-        """Held while it is made, which may take as long as a service keeps silent. Who closes it does not wait."""
+        """Held while the client is created, which may take as long as a timeout. Closing does not wait for it."""
 
         self._lock = threading.Lock()
         self._connection: C | None = None
@@ -48,7 +48,7 @@ class Connection(Generic[C]):
             self._disconnect(connection)
 
     def before_fork(self) -> None:
-        """Do nothing: the parent goes on with it."""
+        """Do nothing, because the parent process continues to use it."""
 
     def after_fork(self, *, in_child: bool) -> None:
         """Leave the parent's sockets alone in a child."""

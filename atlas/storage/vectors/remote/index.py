@@ -1,4 +1,4 @@
-"""An index in a service: the ledger notes how far it is, and only the holder of the ledger's lease writes it.
+"""An index in a service. The ledger stores its position, and only the holder of the ledger's lease writes to it.
 
 What a service holds may be ahead of what a reader sees of the ledger, or show late, or lack what somebody has deleted.
 So its hits are candidates only, which are compared again in the ledger. An answer counts only where it takes into
@@ -101,7 +101,7 @@ class RemoteIndex:
 
     @property
     def is_due(self) -> bool:
-        """True where the service failed, or gave no answer to a write, and has been left alone for long enough."""
+        """True if the service failed, or did not answer a write, and the pause after that is over."""
         return self._may_resume or (bool(self.fault) and not self._patience.is_resting())
 
     @property
@@ -117,7 +117,7 @@ class RemoteIndex:
     def locked(self, timeout_seconds: float = -1, *, to_write: bool = True) -> Iterator[bool]:
         """Lock the index for writing. Yields False after a timeout.
 
-        False as well while the service is left alone, as it has just failed, and in a store that is for reading only.
+        Also yields False during the pause after a failure, and in a read-only store.
         Readers need no lock.
         """
         if not to_write:
@@ -158,13 +158,13 @@ class RemoteIndex:
         return note.seals[-1].seal if note.seals else Seal()
 
     def begin(self, seal: Seal, n_changes: int = 0) -> None:
-        """Begin to write on from a seal.
+        """Start to write after a seal.
 
         Args:
-            n_changes: Makes no difference, as each takes as long.
+            n_changes: Not used, because each change takes the same time.
 
         Raises:
-            IndexUnusable: It is not as whoever set the seal left it.
+            IndexUnusable: The index has changed since the seal was set.
         """
         with self._writing() as note:
             if self.written() != seal:
@@ -176,13 +176,13 @@ class RemoteIndex:
     def set_seal(
         self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
     ) -> None:
-        """Note how far it has followed which ledger. Queries believe that as soon as all of it shows.
+        """Store the position in the ledger. Queries use it as soon as all writes are visible.
 
         Args:
             n_keys: Expected number of keys. None before it has followed all changes.
 
         Raises:
-            IndexUnusable: The service shows writes at once, and holds another number of keys.
+            IndexUnusable: The service makes writes visible immediately, and has another number of keys.
         """
         with self._writing() as note:
             if n_keys is not None:
@@ -269,7 +269,7 @@ class RemoteIndex:
         self._service.close()
 
     def before_fork(self) -> None:
-        """Do nothing: the parent goes on with it."""
+        """Do nothing, because the parent process continues to use it."""
 
     def after_fork(self, *, in_child: bool) -> None:
         """Drop the parent's lock in a child: the parent's writes are not its own."""
@@ -277,7 +277,7 @@ class RemoteIndex:
             self._threads, self._n_held = threading.RLock(), 0
 
     def _take(self, timeout_seconds: float) -> bool:
-        """Wait for the lease. What is locked in the ledger counts as held by others: there is no haste."""
+        """Wait for the lease. A lock in the ledger counts as held by another writer, because waiting is acceptable."""
         if self._may_resume:
             self._resumes_at = None
         until = time.monotonic() + timeout_seconds if timeout_seconds >= 0 else float("inf")
@@ -312,7 +312,7 @@ class RemoteIndex:
     def _change(self, write: Callable[[], T]) -> T:
         """Send a write. Without an answer, all writes wait until it cannot take effect any more.
 
-        Else an old vector might come after a newer one of the same key, which no count would show.
+        Otherwise an old vector might overwrite a newer one of the same key, which no count would reveal.
         """
         self._book.begin_write()
         try:
@@ -326,7 +326,7 @@ class RemoteIndex:
         return answer
 
     def _check_count(self, note: IndexNote, n_keys: int) -> None:
-        """Raise `IndexUnusable` where the service has another number of keys, unless it counts late."""
+        """Raise `IndexUnusable` if the service has another number of keys, unless its counts are delayed."""
         if not self._service.sees_at_once:
             return
         n_held = self._ask(lambda: self._service.count(note.namespace), WRITING_SECONDS)
@@ -348,7 +348,7 @@ class RemoteIndex:
         left = list(note.dropped)
         try:
             while left:
-                self._ask(lambda: self._service.drop(left[0]), self._seconds)  # what takes longer is done later
+                self._ask(lambda: self._service.drop(left[0]), self._seconds)  # the remaining work is done later
                 left.pop(0)
         except IndexUnusable:
             return False
@@ -368,7 +368,7 @@ class RemoteIndex:
         return self._positions_shown.get(note.namespace, note.shown)
 
     def _look(self, note: IndexNote, *, at_once: bool = False) -> int:
-        """Return the visible position, which is asked for if there are later writes."""
+        """Return the visible position. It is requested if there are later writes."""
         position_shown = self._position_shown(note)
         is_due = at_once or time.monotonic() - self._looked_at > LOOK_SECONDS
         if not note.seals or note.seals[-1].position <= position_shown or not is_due or self._patience.is_resting():
@@ -397,7 +397,7 @@ class RemoteIndex:
             raise IndexUnreachable(f"it answered with {len(answer.hits)} hits instead of {wanted}")
 
     def _ask(self, call: Callable[[], T], seconds: float) -> T:
-        """Ask the service, and mark the namespace for rebuilding if vectors are missing there."""
+        """Search in the service, and mark the namespace for rebuilding if vectors are missing there."""
         try:
             return self._patience.ask(call, seconds=seconds)
         except IndexUnreachable:
@@ -413,5 +413,5 @@ def _parts(n: int, most: int) -> Iterator[slice]:
 
 
 def _plain(name: str) -> str:
-    """Return a name that every service takes as the beginning of a namespace's."""
+    """Return a prefix for namespaces that is valid in every service."""
     return f"atlas-{re.sub(r'[^a-z0-9]+', '-', name.lower())[:40].strip('-') or 'records'}".strip("-")

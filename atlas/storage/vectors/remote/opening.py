@@ -18,13 +18,13 @@ LONGEST_PART_SECONDS = 60.0
 
 
 class RemoteIndexes:
-    """The indexes of a store in one service, which is asked with one connection, and left alone for all at once."""
+    """The indexes of a store in one service. They share a connection, and the pause after a failure."""
 
     def __init__(self, address: str, *, seconds: float) -> None:
         """Parse the address. Nothing is connected yet.
 
         Args:
-            seconds: Longest wait for an answer to a query.
+            seconds: Timeout of a query.
 
         Raises:
             InvalidInput: The address is malformed.
@@ -37,7 +37,7 @@ class RemoteIndexes:
 
     @property
     def fault(self) -> str:
-        """The reason why it could not be asked last. Empty if it answered, or was not asked."""
+        """The reason why the last request failed. Empty if it succeeded, or there was none."""
         return self._patience.fault
 
     def index(self, ledger: LedgerEngine, collection: str, dimension: int) -> RemoteIndex:

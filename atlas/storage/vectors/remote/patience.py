@@ -1,4 +1,4 @@
-"""The patience with a service: how long it is waited for, and how long it is left alone after it has failed."""
+"""Timeouts of requests to a service, and the pause after a failure."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Patience:
 
     def __init__(self, place: str) -> None:
         self.fault = ""
-        """Why it could not be asked last. Empty if it answered, or was not asked."""
+        """The reason why the last request failed. Empty if it succeeded, or there was none."""
 
         self._place = place
         self._rest_seconds = 0.0
         self._rests_until = 0.0
 
     def is_resting(self) -> bool:
-        """Return whether it failed just now, and is not to be asked yet."""
+        """Return whether the pause after a failure is not over."""
         return time.monotonic() < self._rests_until
 
     def ask(self, call: Callable[[], T], *, seconds: float) -> T:

@@ -1,7 +1,7 @@
-"""An index of Pinecone, whose namespaces are ours.
+"""An index of Pinecone, with its namespaces.
 
-Pinecone shows what was written a while later. A write returns at which position of the log it is, and each answer to a
-query returns up to which position it sees. What is not seen yet, the ledger's newest records make up for.
+Writes to Pinecone become visible after a delay. A write returns its position in the log, and the answer to a query
+returns the position that it includes. The ledger's newest records supplement the answer.
 
 The SDK (10.2) would send what had no answer again, for minutes, long after the caller has left. So it is set
 not to, and what failed for a moment is asked again here. Its `delete` returns no position, and needs none: what
@@ -36,7 +36,7 @@ MAX_VECTORS, MAX_BYTES = 1_000, 2_000_000
 """Of one upsert."""
 
 MOMENTARY = (408, 429, 500, 502, 503, 504)
-"""HTTP statuses after which the same may be asked again."""
+"""HTTP statuses after which a request may be repeated."""
 
 FIRST_DELAY_SECONDS, AGAIN_SECONDS = 0.25, 10.0
 """Time before the second attempt, twice as long before each further one, and after which there is no further one. It is
@@ -118,7 +118,7 @@ class PineconeService:
         return Answer(hits=hits, sees_up_to=NOTHING if sees_up_to is None else sees_up_to)
 
     def count(self, namespace: str) -> int:
-        """Return how many keys a namespace holds, as far as Pinecone has counted. 0 if it does not exist."""
+        """Return the number of keys in a namespace, which Pinecone counts with a delay. 0 if it does not exist."""
         return self._call_of_namespace(lambda index: index.describe_namespace(name=namespace).record_count, 0)
 
     def drop(self, namespace: str) -> None:

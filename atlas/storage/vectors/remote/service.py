@@ -37,12 +37,12 @@ class Answer:
 
 @runtime_checkable
 class VectorService(Protocol):
-    """Vectors by namespace and key. Namespaces are made once, filled, and dropped.
+    """Vectors by namespace and key. Namespaces are created once, filled, and deleted.
 
-    Every method raises `NoAnswer` where the service does not answer, `IndexUnreachable` where it refuses or does not
-    answer as it should, and `IndexUnusable` if a namespace is missing or not as it was made.
+    Every method raises `NoAnswer` on a timeout, `IndexUnreachable` for an error or an invalid answer, and
+    `IndexUnusable` if a namespace is missing or has other settings.
 
-    A class that subclasses this inherits the answers of a service without limits of its own.
+    Subclasses inherit the defaults of a service without limits.
     """
 
     @property
@@ -61,7 +61,7 @@ class VectorService(Protocol):
 
     @property
     def sees_at_once(self) -> bool:
-        """True where a write shows as soon as it has returned, so that keys can be counted to check it."""
+        """True if a write is visible as soon as it has returned, so that it can be checked by the number of keys."""
         return True
 
     @property
@@ -73,7 +73,7 @@ class VectorService(Protocol):
         """Make a namespace for vectors of this length."""
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
-        """Hold at most `most_written` vectors under these keys, and return the position of the write."""
+        """Store at most `most_written` vectors under these keys, and return the position of the write."""
 
     def remove(self, namespace: str, keys: Sequence[str]) -> None:
         """Forget at most `most_removed` keys. Unknown ones are ignored."""
@@ -82,7 +82,7 @@ class VectorService(Protocol):
         """Return the keys of at most k vectors that are nearest to one. Approximate."""
 
     def count(self, namespace: str) -> int:
-        """Return how many keys a namespace holds. 0 if it does not exist."""
+        """Return the number of keys in a namespace. 0 if it does not exist."""
 
     def drop(self, namespace: str) -> None:
         """Forget a namespace. One that does not exist is ignored."""
