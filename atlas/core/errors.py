@@ -51,7 +51,7 @@ class StoreUnavailable(StoreError, OSError):
 
 
 class StoreDamaged(StoreError):
-    """A ledger that cannot be read. Nothing was overwritten."""
+    """A ledger that cannot be read. It was not overwritten."""
 
 
 class SchemaTooNew(StoreError):
@@ -117,7 +117,7 @@ class PluginUnusable(AtlasError):
     def __init__(self, message: str, *, reason: str = "") -> None:
         super().__init__(message)
         self.reason = reason
-        """What is wrong with it, without its name."""
+        """The problem, without the name of the file."""
 
 
 class ExtraMissing(AtlasError):
@@ -125,7 +125,7 @@ class ExtraMissing(AtlasError):
 
 
 class Cancelled(AtlasError):
-    """Work was stopped by its caller. Nothing was changed."""
+    """Work was stopped by its caller. The store was not changed."""
 
 
 class BlockingCall(AtlasError, RuntimeError):

@@ -246,7 +246,7 @@ def checked_scope(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def shared_scope(metadatas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the scope that all of some records share, as metadata. What is derived from them has it."""
+    """Return the common scope of records, as metadata for records that are derived from them."""
     scopes = [scope_of(metadata) for metadata in metadatas]
     if not scopes:
         return {}

@@ -69,7 +69,7 @@ def check_given(entry_type: Any, content: Any, metadata: Any, links: Any) -> Non
 
     Args:
         entry_type: A text.
-        links: Each a `Link`, or a type and an id.
+        links: Links, each a `Link` or a pair of type and id.
     """
     _check_not_blank("entry_type", entry_type)
     _check_not_blank("content", content)

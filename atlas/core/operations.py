@@ -102,7 +102,7 @@ class UndoneMany:
     """Operations that cannot be undone any more, each with the reason."""
 
     n_later: int = 0
-    """Number of operations that are wanted too, but came after the preview, and so were left."""
+    """Number of matching operations after the preview, which were not undone."""
 
     @property
     def outcome(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -64,7 +64,7 @@ class RankingWeights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Options, read once where a store is opened and passed down. They are never global."""
+    """Options, which are read once when a store is opened, and passed as arguments. They are never global."""
 
     store: Path = Path(".atlas")
     """ATLAS_STORE: the store directory."""
@@ -134,7 +134,7 @@ class Settings:
     """ATLAS_EXACT_MAX_ROWS: number of vectors up to which a query scans all in memory instead of asking the index."""
 
     index_lag_rows: int = 5_000
-    """ATLAS_INDEX_LAG_ROWS: number of records that the index may be behind before a writer catches it up."""
+    """ATLAS_INDEX_LAG_ROWS: number of records that the index may lag behind before a writer updates it."""
 
     max_import_megabytes: int = 2_048
     """ATLAS_MAX_IMPORT_MEGABYTES: size of an unpacked file above which an import refuses it."""

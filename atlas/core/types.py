@@ -61,7 +61,7 @@ class VerificationSpec:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something an agent was asked to do."""
+    """A task for an agent."""
 
     id: str
     """The same for every attempt at the same task."""
@@ -71,7 +71,7 @@ class Task:
 
     description: str
     context: Mapping[str, Any] = field(default_factory=dict)
-    """Further input that came with the task, in values that JSON can hold."""
+    """Further input of the task, as JSON values."""
 
     verification: VerificationSpec = field(default_factory=VerificationSpec)
 
@@ -242,7 +242,7 @@ class Strategy(VectorRecord):
 
     id: str = field(default_factory=new_id, metadata={REQUIRED: True})
     title: str = ""
-    """A line to know it by."""
+    """A one-line title."""
 
     situation: str
     """Situation it applies to, stated for any task of the kind, with `{name}` where tasks differ."""

@@ -39,7 +39,7 @@ def escape_invisible(line: str) -> str:
 
 
 def has_unseen(text: str) -> bool:
-    """Return whether a string holds an invisible character, needed or not."""
+    """Return whether a string contains an invisible character, including legitimate ones."""
     return _UNSEEN.search(text) is not None
 
 

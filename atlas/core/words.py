@@ -1,4 +1,4 @@
-"""The words of a text that may name its subject."""
+"""The content words of a text."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FUNCTION_WORDS = frozenset(
 
 
 def words(text: str) -> set[str]:
-    """Return the words of a text that may name its subject: no stop words, and no word with a digit, as ids have."""
+    """Return the content words of a text, without stop words, and without words with a digit, such as ids."""
     found = set()
     for token in _WORD.findall(text):
         if any(character.isdigit() for character in token):

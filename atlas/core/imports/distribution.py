@@ -48,7 +48,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 
 @contextmanager
 def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Iterator[None]:
-    """Import optional packages in a block. Where one is missing, its error names the line that installs it.
+    """Import optional packages in a block. The error for a missing one contains the command that installs it.
 
     Args:
         name: The extra of the distribution that contains them. `EVERY` for a block that runs plug-ins too.

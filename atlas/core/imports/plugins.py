@@ -91,7 +91,7 @@ def plugin_named(group: str, name: str) -> Plugin | None:
 
 
 def log_fault(plugin: Plugin, error: PluginUnusable) -> None:
-    """Report a plug-in that is left out as a warning in the log."""
+    """Log a warning about a plug-in that is left out."""
     log.warning("%s", error)
 
 
@@ -101,10 +101,10 @@ def made_by_plugins(
     reserved: Collection[str],
     report: Callable[[Plugin, PluginUnusable], None] = log_fault,
 ) -> dict[str, T]:
-    """Return the objects that the plug-ins of a group make, by name. One that cannot be used is reported and left out.
+    """Return the objects that the plug-ins of a group create, by name. Invalid plug-ins are reported and left out.
 
     Args:
-        reserved: The names that ATLAS itself has.
+        reserved: Names that ATLAS itself uses.
     """
     by_name: dict[str, T] = {}
     for plugin in plugins(group):

@@ -1,4 +1,4 @@
-"""The language of a text, as far as its script or its function words tell it."""
+"""Detection of a text's language by its script or its function words."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _SCRIPTS = {
     "ru": re.compile("[\u0400-\u04ff]"),
     "ar": re.compile("[\u0600-\u06ff]"),
 }
-"""A character that tells a language, which is looked for in this order: Japanese has Chinese characters as well."""
+"""Characters that identify a language, in order of precedence: Japanese texts contain Chinese characters too."""
 
 _MIN_OF_SCRIPT = 0.2
-"""Share of a text's letters that have to be of a script. A Chinese word has fewer letters than an English one."""
+"""Smallest share of a text's letters in a script. A Chinese word has fewer letters than an English one."""
 
 _FUNCTION_WORDS = {
     language: frozenset(words.split())
@@ -45,7 +45,7 @@ _FUNCTION_WORDS = {
         "które który która przy bez gdy już może oraz ze we ile kiedy gdzie kto",
     }.items()
 }
-"""Frequent ones of languages in the Latin script. What two of them share tells neither from the other."""
+"""Frequent words of languages in the Latin script. Words that two of them share do not count."""
 
 _LATIN = re.compile(r"[^\W\d_]+")
 

@@ -20,7 +20,7 @@ Reader = Callable[[Any], Any]
 """Function from JSON to a value of a type. It raises `Mismatch`."""
 
 IF_MISSING = "if_missing"
-"""Key in a field's `metadata`: its value in JSON that leaves the field out, where the class has no default."""
+"""Key in a field's `metadata` for its default in JSON, if the class has no default."""
 
 REQUIRED = "required"
 """Key in a field's `metadata`: whether JSON may not leave the field out although the class has a default."""
@@ -269,7 +269,7 @@ def _read_each(readers: Iterable[Reader], values: Sequence[Any]) -> tuple[Any, .
 
 
 def bindings(declared: Any) -> dict[Any, Any]:
-    """Return the types that the type variables of a class and of its bases stand for."""
+    """Return the types that are bound to the type variables of a class and its bases."""
     origin = get_origin(declared) or declared
     bound = dict(zip(getattr(origin, "__parameters__", ()), get_args(declared), strict=False))
     for base in getattr(origin, "__orig_bases__", ()):

@@ -24,7 +24,7 @@ LOOKED_AT = 20_000
 """Maximum characters of a text to search, to bound the cost of a card."""
 
 MAX_TRIED = 500
-"""Maximum number of candidate matches after the beginning of a text."""
+"""Largest number of candidate matches that are read in a text."""
 
 LONG_WORD = 5
 """Least length of a word whose inflected forms may end differently: `study`, `studies`."""
@@ -49,7 +49,7 @@ _SENTENCE_END = re.compile(r"[.!?:;](?=\s)|[。！？；]|\n")  # noqa: RUF001  
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text that a passage may come from."""
+    """A source text for the passage."""
 
     name: str
     """Our own word for the text: `Task`."""
@@ -82,7 +82,7 @@ class Passage:
 
 
 def matched_spans(text: str, query: str) -> tuple[Span, ...]:
-    """Return the spans of a text's beginning that are words of a question, in order and apart from each other."""
+    """Return the disjoint spans of query words at the beginning of a text, in order."""
     query_words = _query_words(query)
     if not query_words:
         return ()
@@ -93,7 +93,7 @@ def passage_of(sources: Sequence[Source], query: str) -> Passage:
     """Return the passage with the most words of a question, or else the beginning of the first text.
 
     Args:
-        sources: At least one; of those that hold equally many, the first counts.
+        sources: At least one. The first one wins a tie.
     """
     found = [_best_passage(source, query) for source in sources]
     return max(found, key=_n_words)
@@ -115,7 +115,7 @@ def _best_passage(source: Source, query: str) -> Passage:
 
 
 def _first_looked_at(text: str, query: str) -> int:
-    """Return the offset from which to look: 0, unless the first term stands only later."""
+    """Return the offset at which to start the search: 0, unless the first term occurs only later."""
     query_words = _query_words(query)
     if len(text) <= LOOKED_AT or not query_words or matched_spans(text, query):
         return 0
@@ -126,7 +126,7 @@ def _first_looked_at(text: str, query: str) -> int:
 
 
 def _like(query_words: frozenset[str]) -> re.Pattern[str]:
-    """Return a pattern for the places that may hold a term. Forms of a word can differ in their last letter."""
+    """Return a pattern for possible matches of a term. Forms of a word can differ in their last letter."""
     stems = {term[:-1] if len(term) >= LONG_WORD and term.isascii() else term for term in query_words}
     return re.compile("|".join(map(re.escape, sorted(stems))), re.IGNORECASE)
 
@@ -239,7 +239,7 @@ def _terms(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=2**16)
 def _is_cjk(character: str) -> bool:
-    """Return whether the store splits a run of such characters, taking each for the beginning of a word."""
+    """Return whether the store splits a run of such characters, with each as the start of a word."""
     return not character.isascii() and any(term.is_prefix for term in query_terms(character))
 
 

@@ -75,17 +75,17 @@ class Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitCard:
-    """A hit to draw. Title and passage are untrusted text, all else is trusted."""
+    """A hit to draw. Title and passage are untrusted text. All other fields are trusted."""
 
     id: str
     title: str
     """On one line, or empty if the passage begins with it."""
 
     outcome: str
-    """With its sign: `✓ succeeded`. That of the best attempt if the hit stands for several."""
+    """The outcome with its sign: `✓ succeeded`. That of the best attempt if several are grouped."""
 
     attempts: str
-    """`×4: 3 succeeded, 1 failed`, or empty if it stands for one."""
+    """`×4: 3 succeeded, 1 failed` for grouped attempts. Empty for a single one."""
 
     relevance: float | None
     """In [0, 1], or None if the search ranked by something else."""
@@ -123,7 +123,7 @@ class CardText:
     """Words of our own: `✓ succeeded`."""
 
     sources: Mapping[str, str]
-    """Texts in which words are found, by our own words for them, the one that stands for its meaning first."""
+    """Searched texts by label, with the embedded one first."""
 
 
 def record_card(
@@ -173,8 +173,8 @@ def hit_card(
         hit: None for a search that ranks by words alone.
         id: Id of the record.
         title: Title of the record; may be long.
-        outcome: Words of our own: `✓ succeeded`.
-        sources: The record's texts in which words are found, the one that stands for its meaning first.
+        outcome: Trusted text: `✓ succeeded`.
+        sources: The record's searched texts, with the embedded one first.
         query: The question.
         weights: The weights that it was ranked by, which set the length of the longest bar.
         met: Words of the query that met other words of the record.

@@ -51,7 +51,7 @@ class Act:
     """May have a place for `it` or `them`."""
 
     least: int = 1
-    """Fewest records that it is for."""
+    """Smallest number of selected records."""
 
 
 def merging(request: Callable[[tuple[str, ...]], PlanRequest[Any]], help_text: str) -> Act:
@@ -70,7 +70,7 @@ class KindViews(Generic[R]):
 
     kind: Kind
     rows: Callable[[MemorySystem, Sequence[Any], Mapping[str, Hit[str]]], tuple[R, ...]]
-    """Lines of records, given the hits that found them by id, where a search ranked by meaning."""
+    """Function that returns rows of records. Its hits, by id, are those of a search by meaning."""
 
     stored_rows: Callable[[MemorySystem, Sequence[Mapping[str, Any]]], tuple[R, ...]] | None = None
     """Lines of rows as `browse` gives them, for kinds whose records need not be read whole."""
@@ -79,7 +79,7 @@ class KindViews(Generic[R]):
     """A page of the list without a question in which records that belong together are one line."""
 
     count: Callable[[MemorySystem, Query], Count] | None = None
-    """Number of records of a list without a question, and what its caption adds. Without it, they are only counted."""
+    """Function that returns the number of records in a list without a query, and an addition to its caption."""
 
     found_note: Callable[[MemorySystem, SearchResult], str] = lambda memory, result: ""
     """The addition to the caption of a search."""
@@ -131,7 +131,7 @@ class KindViews(Generic[R]):
     def found_card(self, memory: MemorySystem, query: Query, result: SearchResult, record_id: str) -> HitCard | None:
         """Return the card of a record among the results of a question, or None if it is not in the store.
 
-        Costs some milliseconds, more where the record's text is longer than the model reads at once.
+        It takes some milliseconds, and more if the record's text is longer than the model's input.
         """
         records = self.kind.records(memory)
         record = records.get(record_id)

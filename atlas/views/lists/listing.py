@@ -22,7 +22,7 @@ from atlas.views.shared.wording import counted, hidden_text
 def found_page(
     memory: MemorySystem, views: KindViews[R], query: Query, result: SearchResult, page: int = 1
 ) -> Listing[R]:
-    """Return one page of what a search found, counted from 1."""
+    """Return one page of search results. The first page is 1."""
     kind = views.kind
     items = kind.records(memory).get_many(on_page(result.ids, page))
     parts = [_found_caption(memory, kind, query, result), views.found_note(memory, result), *result.notes]

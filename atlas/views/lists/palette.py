@@ -1,4 +1,4 @@
-"""The palette: what can be gone to or done from every page, and the records that words find."""
+"""The command palette: pages, actions, and records found by keywords."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Entry:
     """A line of the palette."""
 
     group: str
-    """The heading that it stands under."""
+    """The heading of its group."""
 
     label: str
     """Untrusted text for a record."""
 
     detail: str = ""
     page: str = ""
-    """The page that it leads to, by its name in an address. Empty for an act that is done where the person is."""
+    """The target page, by its URL name. Empty for an action on the current page."""
 
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Further parameters of that page's address."""
@@ -42,7 +42,7 @@ class Entry:
 
 
 def found_records(memory: MemorySystem, words: str) -> tuple[Entry, ...]:
-    """Return the records of every kind that hold any of these words, of which the last may be the beginning of one."""
+    """Return the records of every kind with any of these words. The last word may be a prefix."""
     found = []
     for kind in KINDS.values():
         records = kind.records(memory)

@@ -66,14 +66,14 @@ class SearchResult:
     """By id. Empty if the search ranked by words alone."""
 
     n_hidden: int = 0
-    """Hits with too little to do with the question, no more than fill `SEARCH_ROWS`."""
+    """Hits that are not relevant enough, at most as many as fill `SEARCH_ROWS`."""
 
     notes: tuple[str, ...] = ()
     """Sentences on the question itself, such as a field of the filter that no record has."""
 
     @property
     def n_records(self) -> int:
-        """Number of records that the ids stand for."""
+        """Number of records, including grouped ones."""
         return sum(sum(hit.outcomes.values()) or 1 for hit in self.hits.values()) if self.hits else len(self.ids)
 
 
@@ -89,11 +89,11 @@ class Row:
     """Relevance to the question, in [0, 1], or None in a list that is not ranked by best match."""
 
     why: str = ""
-    """The reason for its place, in one sentence that holds no text of a memory."""
+    """The reason for its rank, in one sentence without texts of memories."""
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Ids of the records that it stands for."""
+        """Ids of the grouped records."""
         return (self.id,)
 
 
@@ -119,14 +119,14 @@ class Listing(Generic[R]):
     """Of all pages."""
 
     n_records: int
-    """Number of records that the rows of all pages stand for."""
+    """Number of records on all pages, including grouped ones."""
 
     caption: str
     """The number of rows, and that of all records. It contains no text of a memory."""
 
 
 def n_pages(n_rows: int) -> int:
-    """Return how many pages the rows take, at least one."""
+    """Return the number of pages, at least one."""
     return max(1, math.ceil(n_rows / PAGE_ROWS))
 
 
@@ -141,18 +141,18 @@ def on_page(items: Sequence[T], page: int) -> Sequence[T]:
 
 
 def query_of(memory: MemorySystem, kind: Kind, text: str = "", *, values: Values, **fields: Any) -> Query:
-    """Return a question to the list of a kind.
+    """Return a query for the list of a kind.
 
     Args:
         values: Values of the kind's filters, by name. Empty ones are left out.
-        fields: Further fields of the question.
+        fields: Further fields of the query.
     """
     values = without_empty(values)
     return Query(text=text, values=values, where=kind.where(memory, values), **fields)
 
 
 def search(memory: MemorySystem, kind: Kind, query: Query) -> SearchResult:
-    """Return the answers to a question. Looking counts as no retrieval, and what is buried is found."""
+    """Return the results of a query. It does not count as a retrieval, and includes buried records."""
     records = kind.records(memory)
     if query.is_by_words:
         found = records.search_words(query.text, SEARCH_ROWS, where=query.where, with_buried=True)

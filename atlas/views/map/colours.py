@@ -70,7 +70,7 @@ class Colouring:
     """Shape (n,): the number of each point's entry."""
 
     has_shapes: bool = False
-    """True where the entries are the outcomes, which have shapes of their own."""
+    """True if the entries are the outcomes, which have distinct shapes."""
 
 
 def by_domain(memory_map: MemoryMap) -> Colouring:

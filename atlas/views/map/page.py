@@ -94,7 +94,7 @@ class Marks:
     """Domain to zoom to, and a counter of such requests."""
 
     start: Mapping[str, Any] | None = None
-    """How the person left the map when last here."""
+    """The user's view of the map from the last visit."""
 
 
 def colouring_of(memory_map: MemoryMap, points: Points, by: str, column: Mapping[str, Any]) -> Colouring:
@@ -180,7 +180,7 @@ def query_place(memory_map: MemoryMap, points: Points, hits: Hits) -> list[float
 
 
 def hits_of(memory: MemorySystem, scope: Scope, where: Mapping[str, Any]) -> Hits:
-    """Return the hits of the scope's question among what passes its filters, buried records included."""
+    """Return the hits of the scope's query among the records that pass its filters, including buried ones."""
     if not scope.is_search:
         return Hits()
     if scope.by == BEST_MATCH:
@@ -229,5 +229,5 @@ def quality_text(memory_map: MemoryMap) -> str:
 
 
 def quality_help(memory_map: MemoryMap) -> str:
-    """Return how true the map is, and what that means."""
+    """Return a sentence on the trustworthiness of the map."""
     return QUALITY_HELP.format(true=percent(memory_map.trustworthiness), seed=memory_map.recipe.seed)

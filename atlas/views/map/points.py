@@ -22,7 +22,7 @@ BUSIEST = 0.5
 """Largest share of the experiences of one day. Beyond it time runs by rank, or nearly all would come in one step."""
 
 MOMENTS = 200
-"""Times that are written beside the slider where it runs by rank."""
+"""Labelled times beside the slider, if it runs by rank."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ def points_of(memory_map: MemoryMap, columns: Mapping[str, Mapping[str, Any]]) -
     """Return the points of a map.
 
     Args:
-        memory_map: Where each experience lies.
+        memory_map: The map of the experiences.
         columns: Values by id, for `outcome` and `created_at`.
     """
     codes, n = {name: place for place, name in enumerate(OUTCOMES)}, len(memory_map.ids)
@@ -105,7 +105,7 @@ def _ranks(times: Sequence[str]) -> tuple[npt.NDArray[np.uint16], list[str]]:
 
 
 def _days(created_at: Sequence[Any]) -> tuple[date, npt.NDArray[np.uint16]]:
-    """Return the first day, and each record's day counted from it. What has no date counts as of the first."""
+    """Return the first day, and each record's number of days since then. 0 for records without a date."""
     texts = [str(text or "")[:10] for text in created_at]
     ordinals = {text: _ordinal(text) for text in set(texts)}
     dated = [ordinal for ordinal in ordinals.values() if ordinal]

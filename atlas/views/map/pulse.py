@@ -23,7 +23,7 @@ OPERATIONS_SEEN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pulse:
-    """The state of the memory when it was looked at last, and what had happened by then."""
+    """The state of the memory at the last poll, and the events until then."""
 
     ledger_id: str
     revision: int

@@ -45,7 +45,7 @@ def colours_of(column: ReadColumn, sheet: Sheet, by: str) -> Colours:
     """Return the colours of a sheet.
 
     Args:
-        column: Reads the values that are not on the sheet.
+        column: Reads values that the sheet does not contain.
         sheet: What is coloured.
         by: One of `COLOURED_BY`.
     """

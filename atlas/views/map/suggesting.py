@@ -36,7 +36,7 @@ def suggested(llm: LLMClient, memory: MemorySystem, memory_map: MemoryMap) -> Na
     """Return names for the domains that no person has named.
 
     Args:
-        llm: The model that is asked.
+        llm: The language model.
         memory: Only read.
         memory_map: The map with the names that it has.
 

@@ -10,21 +10,21 @@ from atlas.views.map.sheet import Sheet
 from atlas.views.shared.wording import OUTCOMES, signed
 
 TITLES = 24
-"""Points whose titles are shown at once. The renderer asks for no more."""
+"""Largest number of titles that are shown at the same time. The renderer requests no more."""
 
 TITLE_CHARACTERS = 240
 
 
 def talk_packet(memory: MemorySystem, sheet: Sheet, hovered: object, wanted: object) -> bytes:
-    """Return the tooltip of the point under the mouse, and the titles of those that show theirs.
+    """Return the tooltip of the hovered point, and the titles of labelled points.
 
     Untrusted text, which the renderer shows as text.
 
     Args:
         memory: Only read.
-        sheet: What the browser draws.
-        hovered: The point under the mouse by the browser's account: a number, if all is well.
-        wanted: The points whose titles it has room for: at most `TITLES` are given.
+        sheet: The data that the browser draws.
+        hovered: Index of the hovered point. The browser sent it, so it may be any value.
+        wanted: Indices of points to label, at most `TITLES` of which are used.
     """
     points = sheet.points
     under = points.id_of(hovered)

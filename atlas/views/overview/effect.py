@@ -1,4 +1,4 @@
-"""The effect of memory in words: at how many tasks attempts went better with memories, and the tasks behind that."""
+"""The effect of memory in words: the number of tasks that went better with memories, and these tasks."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ class EffectView:
     """Sentences on the effect of memory. Trusted text."""
 
     randomised: RandomisedView | None
-    """The figure that leads. None if no attempts were held out by a coin."""
+    """The main figure. None if no attempts were held out."""
 
     better: str
     """`11 of 18`, tasks that went better, or a dash if no task can be compared."""
 
     interval: str
-    """The 95 % interval of that, in tasks, or empty if there is none."""
+    """The 95 % interval of the figure, in tasks. Empty if there is none."""
 
     worse: str
     alike: str
     labels: tuple[str, str]
-    """Names of `better` and `worse`. They claim no gain where the comparison is no measure of memory."""
+    """Labels of `better` and `worse`. They claim no gain if the comparison does not measure memory."""
 
     verdict: str
     """The answer, in a few words. Empty if there are too few tasks."""
@@ -157,7 +157,7 @@ def verdict(found: MemoryEffect) -> str:
 
 
 def grounds(found: MemoryEffect) -> str:
-    """Return the success rates behind the verdict, and how often chance alone gives such a difference."""
+    """Return the success rates of the verdict, and the p-value of their difference."""
     if not found.is_enough:
         return ""
     with_it, without = map(percent, found.mean_rates)

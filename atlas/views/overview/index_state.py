@@ -38,7 +38,7 @@ def asked_index_state(memory: MemorySystem) -> str:
 
 
 def _ask(index: FollowingIndex | None) -> None:
-    """Ask the service for a trivial answer, to check that it is reachable."""
+    """Ask the service with a trivial request, to check that it is reachable."""
     try:
         if index is not None:
             index.count()

@@ -1,4 +1,4 @@
-"""The randomised effect of memory in words: attempts that a coin held out, against those that were shown memory."""
+"""The randomised effect of memory in words: attempts with memories, compared with randomly held-out attempts."""
 
 from __future__ import annotations
 

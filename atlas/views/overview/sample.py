@@ -11,7 +11,7 @@ from atlas.views.shared.wording import counted
 
 
 def load_sample_data(memory: MemorySystem, directory: Path) -> CompletedAct | None:
-    """Import the sample data. None if the store held all of it."""
+    """Import the sample data. Return None if the store already contains all of it."""
     loaded = load_sample(memory, directory, memory.storage.settings)
     if loaded.operation_id is None:
         return None

@@ -58,7 +58,7 @@ class Overview:
     """Of the journal."""
 
     strategies: str
-    """How many there are, as trusted text. Empty if there is none."""
+    """The number of records, as trusted text. Empty if there are none."""
 
 
 def overview(memory: MemorySystem) -> Overview:
@@ -76,7 +76,7 @@ def overview(memory: MemorySystem) -> Overview:
 
 
 def rate_words(rate: SuccessRate) -> tuple[str, str]:
-    """Return a success rate, and its interval with the number of attempts behind it.
+    """Return a success rate, and its interval with the number of attempts.
 
     Both are empty if no outcome is known.
     """

@@ -1,4 +1,4 @@
-"""Tasks with the lowest success rate: what an agent is bad at, before there is a map."""
+"""Tasks with the lowest success rate, for stores without a map."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Views of the settings page: the store, its copies, its models, its checks and what can be loaded into it."""
+"""Views of the settings page: the store, its copies, models and checks, and loadable data."""

@@ -1,4 +1,4 @@
-"""Backups and exports of a store: what a backup would make of it, restoring one, and all records as lines of JSON."""
+"""Backups and exports of a store: preview and restoration of a backup, and all records as JSON Lines."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RestorePreview:
 
     source: Path
     name: str
-    """The file's name as a person knows it."""
+    """The file's display name."""
 
     rows: tuple[CountRow, ...]
     notes: tuple[str, ...]
@@ -156,12 +156,12 @@ def preview_restore(memory: MemorySystem, source: Path, name: str) -> RestorePre
 
 
 def restore_from(memory: MemorySystem, source: Path, *, keep: Path) -> str:
-    """Keep the store as it is in a new backup, restore another one, and return a sentence on that.
+    """Write a backup of the store, restore another one, and return a sentence on that.
 
     Args:
         memory: The memory of the store.
-        source: The backup.
-        keep: The new file that holds the store as it was.
+        source: The backup to restore.
+        keep: The new file for a backup of the present store.
 
     Raises:
         InvalidInput: The file is not a backup that this version can read; the store is unchanged.

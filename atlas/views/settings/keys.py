@@ -23,7 +23,7 @@ ABOUT_ROLES = {
 }
 
 ENDS = {"30 days": 30, "90 days": 90, "1 year": 365, "never": 0}
-"""Days after which a key is refused, by what a person chooses. 0 for never."""
+"""Validity of a key in days, by label. 0 for unlimited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ def key_rows(memory: MemorySystem) -> list[KeyRow]:
 
 
 def make_key(memory: MemorySystem, name: str, role: str, days: int, *, is_reviewed: bool = False) -> str:
-    """Make a key, and return it. Nobody can be shown it again.
+    """Make a key, and return it. It cannot be shown again.
 
     Raises:
         NotAllowed: The actor is not an admin.

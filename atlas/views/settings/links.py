@@ -15,7 +15,7 @@ from atlas.views.settings.roles import check_admin
 from atlas.views.shared.wording import moment
 
 ENDS = {"1 day": 1, "7 days": 7, "30 days": 30, "90 days": 90}
-"""Days after which a link ends, by what a person chooses."""
+"""Validity of a link in days, by label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ def link_rows(memory: MemorySystem) -> list[LinkRow]:
 
 
 def make_link(memory: MemorySystem, name: str, days: int) -> str:
-    """Make a frozen copy of the store, and return the path of a link to it. Nobody can be shown the link again.
+    """Make a frozen copy of the store, and return the path of a link to it. The link cannot be shown again.
 
     Raises:
         NotAllowed: The actor is not an admin.

@@ -6,7 +6,7 @@ from atlas.views.shared.state import has_visitor
 
 PARTS = ("Store", "Import", "Export and backup", "Models", "Primitives")
 OF_A_SERVER = ("Keys", "People", "Links", "Audit")
-"""Parts about who may enter, which concern nobody on a dashboard of one's own machine."""
+"""Sections on access, which are hidden on a local dashboard."""
 
 
 def settings_parts() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""People of a store: who has signed in, what they may do, and who is let in no more."""
+"""People of a store: sign-ins, roles and ended access."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from atlas.views.shared.wording import counted, moment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doors:
-    """The keys and links that somebody made and that still let others in. Names are untrusted texts, by id."""
+    """The valid keys and links that a person made, by id. Their names are untrusted text."""
 
     keys: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
@@ -72,14 +72,14 @@ def doors_of(memory: MemorySystem, person_id: str) -> Doors:
 
 
 def remove_person(memory: MemorySystem, person_id: str, *, and_doors: bool = False) -> Person:
-    """End somebody's access, from their next click on.
+    """End a person's access, from their next request on.
 
     Args:
-        and_doors: Whether the keys that they made are revoked too, and their links ended.
+        and_doors: Whether to revoke the keys that they made, and end their links.
 
     Raises:
         NotAllowed: The actor is not an admin.
-        NotFound: Nobody of this id has signed in.
+        NotFound: No person with this id has signed in.
     """
     removed = _people(memory).remove(person_id)
     if and_doors:

@@ -1,4 +1,4 @@
-"""The store as a whole, in words: if it is, how much it holds, and what embeds its texts."""
+"""The store as a whole in words: its location, number of records and embedding model."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def level_text(costs: LevelCosts | None) -> str:
 
 
 def names_of_collections(memory: MemorySystem) -> dict[str, str]:
-    """Return our own words for what each collection holds, in the order of the pages."""
+    """Return the label of each collection's records, in the order of the pages."""
     named = {kind.records(memory).collection_name: plural(kind.noun).capitalize() for kind in KINDS.values()}
     journal = memory.journal.collection_name
     return named | {
@@ -71,6 +71,6 @@ def names_of_collections(memory: MemorySystem) -> dict[str, str]:
 
 
 def record_counts(memory: MemorySystem) -> Mapping[str, int]:
-    """Return how many records each collection holds now."""
+    """Return the current number of records of each collection."""
     ledger = memory.storage.ledger
     return {name: ledger.count(name) for name in {*names_of_collections(memory), *ledger.collections()}}

@@ -11,7 +11,7 @@ from atlas.views.kinds.kind import Kind
 from atlas.views.kinds.strategy import STRATEGY
 
 KINDS: dict[str, Kind] = {kind.page: kind for kind in (EXPERIENCE, CONCEPT, STRATEGY, JOURNAL)}
-"""The kinds that have a page, by its name. Another one is added here, before anything is drawn."""
+"""The kinds that have a page, by name. Others are added here before the first page is drawn."""
 
 
 def kind_of(memory: MemorySystem, collection: str) -> Kind:

@@ -1,4 +1,4 @@
-"""Which language model the dashboard may ask, and what works with and without one."""
+"""The dashboard's language model, and the features that need one."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class LanguageModel:
     """Its name, or a note that there is none."""
 
     sentences: tuple[str, ...]
-    """Sentences on what that enables or disables, and how to change it."""
+    """Sentences on the enabled or disabled features, and how to change that."""
 
 
 NO_MODEL = LanguageModel(client=None, badge=NONE, sentences=(WITHOUT,))
-"""Of a page that may not ask a model."""
+"""State for a page that may not use a model."""
 
 
 def language_model(settings: Settings) -> LanguageModel:

@@ -54,7 +54,7 @@ class PlanRequest(Protocol[P_co]):
 
 @runtime_checkable
 class KeepingRequest(Protocol):
-    """A requested change that some records can be taken out of."""
+    """A requested change from which records can be excluded."""
 
     def keeping(self, ids: Sequence[str]) -> PlanRequest[Any]:
         """Return the same request without these records, which stay."""
@@ -68,7 +68,7 @@ class PlanRow:
     title: str
     goes: bool
     why: str
-    """The reason why it goes, or why it stays nevertheless."""
+    """The reason why it is removed, or why it stays."""
 
     outcome: str = ""
     """`succeeded`, `failed` or `unknown`. Empty if the record is not an attempt."""
@@ -76,7 +76,7 @@ class PlanRow:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number of the store as it would be, beside what it is now."""
+    """A figure of the store after the change, with its present value."""
 
     name: str
     value: str
@@ -100,7 +100,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanView:
-    """A plan as it is shown before it is applied. Only rows and caption may hold what memories hold."""
+    """A plan as it is shown before it is applied. Only rows and caption may contain texts of memories."""
 
     title: str
     """The name of the dialog."""
@@ -110,16 +110,16 @@ class PlanView:
     """The words on the button that applies it: `Prune 9 experiences`. Empty for a plan without changes."""
 
     notes: tuple[str, ...] = ()
-    """Sentences on what it could not judge or find."""
+    """Sentences on records that were not judged or not found."""
 
     rows: tuple[PlanRow, ...] = ()
-    """The records it is about. In merging, each kept one stands before those that it replaces."""
+    """The records of the plan. In a merge, each remaining one precedes those that it replaces."""
 
     subject: str = ""
     """The heading over the titles of the rows."""
 
     caption: str = ""
-    """The caption of the table of all rows. Without one, what goes and what is saved have a table each."""
+    """The caption of a single table of all rows. If it is empty, removed and saved records have separate tables."""
 
     figures: tuple[Figure, ...] = ()
     choice: Choice | None = None

@@ -16,7 +16,7 @@ from atlas.views.shared.kinds import kind_of
 from atlas.views.shared.wording import counted, in_words, moment_of
 
 WORD = "PURGE"
-"""Word that a person types to confirm, where not the beginning of the one id."""
+"""Word that a person types as confirmation, unless it is the start of a single id."""
 
 FINAL = "This cannot be undone."
 
@@ -40,7 +40,7 @@ class PurgeRow:
 
     kind: str
     why: str
-    """Parts of it that go. Or where and how one that stays holds the same."""
+    """Parts that are removed, or the location of the same text in a remaining record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,20 +52,20 @@ class PurgeView:
 
     going: tuple[PurgeRow, ...]
     staying: tuple[PurgeRow, ...]
-    """Other records with the same text, or with a mention of one that goes."""
+    """Other records with the same text, or with a reference to a removed one."""
 
     notes: tuple[str, ...]
     removed: tuple[str, ...]
     """Further files that would be deleted: paths, which are untrusted text."""
 
     files: tuple[str, ...]
-    """Files and indexes in services that stay and may hold it: names, which are untrusted text."""
+    """Names of remaining files and remote indexes that may contain it, which are untrusted text."""
 
     words: tuple[str, ...]
     """Words that confirm it when typed."""
 
     def is_confirmed_by(self, typed: str) -> bool:
-        """Return whether this is what a person should type."""
+        """Return whether a typed string is the confirmation."""
         return typed.strip() in self.words
 
 
@@ -77,7 +77,7 @@ class PurgeProposal:
     view: PurgeView
 
     def apply(self, memory: MemorySystem, reason: str = "") -> PurgeResult:
-        """Do exactly this. `PlanOutdated` where one of the records has changed since."""
+        """Apply exactly this plan. `PlanOutdated` if one of the records has changed since."""
         return memory.apply_purge(self.plan, reason=reason)
 
 

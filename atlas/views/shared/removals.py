@@ -68,7 +68,7 @@ class DeleteProposal:
         """Delete the records as one operation and return its id.
 
         Raises:
-            PlanOutdated: What the plan showed has changed since. The store is unchanged.
+            PlanOutdated: A record of the plan has changed since. The store is unchanged.
         """
         kind = self.request.kind
         if self.request.view(memory) != replace(self.view, loss=None):
@@ -95,10 +95,10 @@ class MergeRequest:
         return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
 
     def propose(self, memory: MemorySystem) -> MergeProposal:
-        """Return the plan of merging them now, measured, without those that were deleted meanwhile.
+        """Return the plan of the merge for the current state, measured, without deleted records.
 
         Raises:
-            InvalidInput: Fewer than two are left.
+            InvalidInput: Fewer than two records remain.
         """
         records: Any = self.kind.records(memory)
         titles = records.titles(self.ids)
@@ -123,7 +123,7 @@ class DeleteRequest:
         return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
 
     def view(self, memory: MemorySystem) -> PlanView:
-        """Return what deleting them now would do, but for what it would cost."""
+        """Return the plan to delete them, without the measured loss."""
         n_total = self.kind.records(memory).count()
         return with_count(self.view_of(memory, self.ids), self.kind, n_total)
 
@@ -137,6 +137,6 @@ class DeleteRequest:
 
 
 def with_count(view: PlanView, kind: Kind, n_total: int) -> PlanView:
-    """Return the view with the number of records that would be left."""
+    """Return the view with the number of remaining records."""
     name = f"{plural(kind.noun).capitalize()} afterwards"
     return replace(view, figures=(Figure(name, f"{n_total - view.n_going:,}", f"from {n_total:,}"),))

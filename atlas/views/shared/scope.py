@@ -29,7 +29,7 @@ class Scope:
     """The part of the memory that a person looks at. All of it at first."""
 
     text: str = ""
-    """A question: experiences are ranked by it, or highlighted, never left out."""
+    """A query, by which experiences are ranked or highlighted, but not filtered."""
 
     by: str = BEST_MATCH
     """`BEST_MATCH` or `WORDS`."""
@@ -47,11 +47,11 @@ class Scope:
 
     @property
     def is_narrow(self) -> bool:
-        """True where anything is left out."""
+        """True if any record is filtered out."""
         return bool(self.values or self.domains)
 
     def awaits(self, memory_map: MemoryMap | None) -> bool:
-        """Return whether it asks for domains while there is no map that has any."""
+        """Return whether it selects domains, but there is no map with domains."""
         return bool(self.domains) and not has_domains(memory_map)
 
     def where(self, memory_map: MemoryMap | None = None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from atlas.views.kinds.filters import Options, address_text, known_values
 from atlas.views.shared.scope import BEST_MATCH, BY, Scope, domain_titles, has_domains, narrowed
 
 NUMBERS = 100_000
-"""The number of a domain is below it. Any of them can be asked for before there is a map."""
+"""Upper bound of the numbers of domains. All numbers below it are accepted before there is a map."""
 
 BY_NAME = {f"scope_{each.name}": each for each in EXPERIENCE.filters}
 """The filters by their parameters of an address."""
@@ -39,7 +39,7 @@ class AddressReading:
 
     scope: Scope
     n_left_out: Mapping[str, int]
-    """How many of the values that it asked for were not taken, by what they are."""
+    """Number of ignored values, by their type."""
 
 
 def address_of(scope: Scope) -> dict[str, list[str]]:
@@ -56,10 +56,10 @@ def address_of(scope: Scope) -> dict[str, list[str]]:
 
 
 def read_address(address: Address, options: Mapping[str, Options], memory_map: MemoryMap | None) -> AddressReading:
-    """Read an address as far as the store has what it asks for.
+    """Read the scope from URL parameters, as far as their values exist in the store.
 
     Args:
-        asked: The address that was opened, with whatever a person, or anyone who sent a link, has put into it.
+        asked: The parameters of the opened URL, which are untrusted.
         options: The values that each filter can offer, by its name.
         memory_map: The map with the domains. Until there is one, every number may be a domain.
     """

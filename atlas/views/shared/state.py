@@ -1,4 +1,4 @@
-"""Which state of a store is shown: what everything that was worked out from it is kept under."""
+"""The state of a store that a page shows, which is the cache key of derived results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from atlas.views.shared.wording import moment
 
 
 class StoreState(NamedTuple):
-    """Equal only where a store holds the same."""
+    """Equal only for equal contents of a store."""
 
     path: str
     is_read_only: bool
@@ -33,7 +33,7 @@ class StoreState(NamedTuple):
 
     revision: int
     writer: str = ""
-    """Whoever looks at it, where they find what they wrote while it waits for review, and others do not."""
+    """The viewer, if they see their own pending records, which others do not."""
 
 
 def store_state(memory: MemorySystem) -> StoreState:
@@ -75,7 +75,7 @@ def is_frozen(store: Path) -> bool:
 
 
 def frozen_note(memory: MemorySystem) -> str:
-    """Return a sentence on when what is shown was frozen. Empty for a store that agents may write to."""
+    """Return a sentence on the time at which a copy was frozen. Empty for a live store."""
     at = frozen_at(memory.storage.path)
     return f"A copy for demonstrations, as the memory was on {moment(at)}." if at else ""
 
@@ -91,7 +91,7 @@ def index_fault(memory: MemorySystem) -> str:
 
 
 def has_visitor() -> bool:
-    """Return whether this runs for somebody whom a server has let in."""
+    """Return whether the page runs for a user who has signed in to a server."""
     return present_actor() is not None
 
 

@@ -1,4 +1,4 @@
-"""Texts that memories hold, as a page shows them: in full, or their beginning and the offer of the rest."""
+"""Texts of memories on a page: in full, or the beginning with a button for the rest."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 LONG_CHARACTERS = 20_000
-"""Beyond this a text's beginning is shown first: a browser takes its time over millions of characters."""
+"""Length beyond which only the beginning is shown first, because a browser is slow with millions of characters."""
 
 PROSE_CHARACTERS = 1_500
 PROSE_LINES = 25
-"""Beyond either of these a text gets a frame of its own that scrolls."""
+"""Numbers of lines and characters beyond which a text gets a scrolling frame."""
 
 LANGUAGES = ("python", "javascript", "typescript", "java", "c", "cpp", "go", "rust", "ruby", "haskell", "bash", "sql")
 """Languages that a source may name. Any other code is shown plain."""
 
 SHORT_CHARACTERS = 80
-"""JSON up to this length stands on one line."""
+"""Largest length of JSON on one line."""
 
 _LOOKED_AT = 4_000
-"""Characters by which a text's language is recognised."""
+"""Number of characters that are read to recognise a text's language."""
 
 _PYTHON = re.compile(
     r"\A(?:#.*\n|\s*\n)*(?:(?:async def|def|class) \w+.*:|import \w[\w.]*(?: as \w+)?(?:,|$)|from [\w.]+ import |@\w+)",
@@ -41,22 +41,22 @@ class Text:
 
     @property
     def language(self) -> str | None:
-        """`python`, `json` or `diff` where it looks like one of them. None is plain text, as all long ones are."""
+        """`python`, `json` or `diff`. None for plain text and for long texts."""
         return None if self.is_long else self.written_in or language_of(self.whole)
 
     @property
     def is_long(self) -> bool:
-        """True where only its beginning is shown at first."""
+        """True if only its beginning is shown at first."""
         return len(self.whole) > LONG_CHARACTERS
 
     @property
     def is_tall(self) -> bool:
-        """True where it needs a frame that scrolls."""
+        """True if it needs a scrolling frame."""
         return len(self.whole) > PROSE_CHARACTERS or self.whole.count("\n") > PROSE_LINES
 
     @property
     def beginning(self) -> str:
-        """All of a text, or as much of a long one as is shown at first."""
+        """The text, or the part of a long text that is shown at first."""
         return self.whole[:LONG_CHARACTERS]
 
     @property
@@ -66,9 +66,9 @@ class Text:
 
 
 def language_of(text: str) -> str | None:
-    """Return the language that a text is plainly written in, or None.
+    """Return the recognised language of a text, or None.
 
-    It is only looked at, never parsed as a program.
+    The text is never parsed as a program.
     """
     stripped = text.strip()
     if stripped[:1] in ("{", "[") and _is_json(stripped):
@@ -80,7 +80,7 @@ def language_of(text: str) -> str | None:
 
 
 def as_json(value: Mapping[str, Any]) -> Text | None:
-    """Return values that JSON can hold, one to a line unless they are short. None if there are no values."""
+    """Return JSON values as text, one on each line unless they are short. None if there are no values."""
     if not value:
         return None
     line = json.dumps(value, ensure_ascii=False)

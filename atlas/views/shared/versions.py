@@ -1,4 +1,4 @@
-"""Earlier versions of a record, and what restoring one would change."""
+"""Earlier versions of a record, with their differences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class VersionView:
     """Who replaced it: untrusted text."""
 
     difference: Text
-    """From this version to what came after it."""
+    """Difference between this version and the next."""
 
     is_now: bool
     """True if this is the present state of the record."""
@@ -70,7 +70,7 @@ def version_changes(
 
 
 def changes_to(now: T, wanted: T, editable: Sequence[str]) -> dict[str, Any]:
-    """Return the fields in which something should differ from what it is now."""
+    """Return the fields whose values differ from the current ones."""
     return {name: getattr(wanted, name) for name in editable if getattr(wanted, name) != getattr(now, name)}
 
 

@@ -1,4 +1,4 @@
-"""Numbers, times and outcomes in the words of the pages. Nothing here holds what memories hold."""
+"""Numbers, times and outcomes as labels of the pages. They contain no texts of memories."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from atlas.core.types import OUTCOMES as OUTCOMES
 from atlas.infra.secrets import describe_counts
 
 UNKNOWN_VALUE = "(not said)"
-"""Where a record has no value."""
+"""Placeholder for a missing value."""
 
 READ_ONLY = "Nothing can be changed here: the store is open for reading only, or you are a viewer."
 
@@ -23,7 +23,7 @@ def percent(share: float) -> str:
 
 
 def hidden_text(n_hidden: int, *, n_shown: int, most: int) -> str:
-    """Return `3 less relevant hidden`, `200 or more hidden` where that is all that was looked at.
+    """Return `3 less relevant hidden`, or `200 or more hidden` if no more were counted.
 
     Empty if there is none.
     """
@@ -58,13 +58,13 @@ def outcomes_text(counts: Mapping[str, int]) -> str:
 
 
 def attempts_text(counts: Mapping[str, int]) -> str:
-    """Return `×4: 3 succeeded, 1 failed`, for a hit that stands for several attempts. Empty for a single one."""
+    """Return `×4: 3 succeeded, 1 failed` for a hit with several grouped attempts. Empty for a single one."""
     n = sum(counts.values())
     return f"×{n:,}: {outcomes_text(counts)}" if n > 1 else ""
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a string of at most `most` characters. It ends in `…` where some were cut off."""
+    """Return a string truncated to at most `most` characters, with a final `…`."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 

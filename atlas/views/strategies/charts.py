@@ -1,4 +1,4 @@
-"""Tries of a strategy over time, and what each way of counting makes of them, as charts. They hold no memories."""
+"""Charts of a strategy's tries over time, with several estimates of its success rate. They contain no memories."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ UPDATERS: Mapping[str, SuccessRateUpdater] = {
     "Bayesian (uniform prior)": BayesianUpdater(),
     "Recent first (half-life 10 tries)": RecencyWeightedUpdater(),
 }
-"""The ways of counting that are compared, by what they are called."""
+"""The compared estimators, by label."""
 
 MAX_POINTS = 2_000
-"""Latest tries that a chart draws. Among more, no single one can be seen."""
+"""Number of latest tries in a chart. Among more, single ones would not be visible."""
 
 
 def tries_chart(attempts: Sequence[Use]) -> Chart:

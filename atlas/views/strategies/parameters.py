@@ -23,7 +23,7 @@ def parameters_text(parameters: Sequence[Mapping[str, str]]) -> str:
 
 
 def parameters_in(text: str) -> tuple[dict[str, str], ...]:
-    """Return the parameters that lines stand for.
+    """Return the parameters in lines of text.
 
     Raises:
         InvalidInput: A line cannot be read, or two name the same parameter.

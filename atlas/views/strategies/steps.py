@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 STEPS_SHOWN = 40
-"""Steps that a page draws one by one. A longer suggestion is shown as one text."""
+"""Largest number of steps that are drawn one by one. A longer suggestion is shown as one text."""
 
 _NUMBERED = re.compile(r"(?:\d{1,3}[.)]|[-*•])\s+(?=\S)")
 _CALL = re.compile(r"Call `(?P<name>\w+)|(?:\w+ = )?(?P<code>\w+)\(|(?P<word>\w+):")
@@ -15,7 +15,7 @@ _CALL = re.compile(r"Call `(?P<name>\w+)|(?:\w+ = )?(?P<code>\w+)\(|(?P<word>\w+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """A suggestion, taken apart. All texts are untrusted."""
+    """A parsed suggestion. All texts are untrusted."""
 
     introduction: str
     """The text above the first numbered line. Empty if there is none."""

@@ -32,7 +32,7 @@ SOURCES_SHOWN = 20
 ATTEMPTS_SHOWN = 500
 
 SHOWN_ELSEWHERE = ("derived_by", "domain")
-"""Metadata that stands among the facts of a strategy."""
+"""Metadata that is shown among the facts of a strategy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class EditableStrategy(EditableFields):
     situation: str = ""
     suggestion: str = ""
     parameters: str = ""
-    """One a line: `name (type): what it is`."""
+    """One on each line: `name (type): description`."""
 
     rationale: str = ""
 
@@ -97,7 +97,7 @@ class AttemptRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyDetail:
-    """Detail of a strategy, but for what has to be searched."""
+    """Detail of a strategy, without parts that need a search."""
 
     id: str
     title: Text
@@ -125,7 +125,7 @@ class StrategyDetail:
     """Its evidence, in short."""
 
     more_facts: tuple[Fact, ...]
-    """When and by whom it was written, and how often it was retrieved."""
+    """Its time, author and number of retrievals."""
 
     attempts: tuple[Use, ...]
     """Every try, oldest first."""

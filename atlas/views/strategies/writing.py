@@ -22,7 +22,7 @@ MAX_ATTEMPTS = 1_000
 """Most attempts of one batch. The next batch takes up the rest."""
 
 MAX_ASKED = 20
-"""The same where a language model is asked about each, which takes seconds and money."""
+"""The same with a language model, which takes seconds and costs money for each."""
 
 BY_PATTERN, BY_MODEL = "by pattern, without a language model", "with the language model"
 
@@ -40,16 +40,16 @@ class WrittenRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteRequest:
-    """A person's wish for strategies from the attempts that no strategy comes from yet.
+    """A request for strategies from the attempts without one.
 
-    Failed ones become warnings where a language model is asked.
+    Failed attempts become warnings if a language model is used.
     """
 
     by_model: bool = False
-    """True if a language model is asked about each attempt, if the bank has one."""
+    """True to use the bank's language model, if it has one."""
 
     def propose(self, memory: MemorySystem) -> WriteProposal:
-        """Return the plan of what would be written now."""
+        """Return the plan for the current state."""
         return propose_writing(memory, by_model=self.by_model)
 
 
@@ -85,7 +85,7 @@ def propose_writing(memory: MemorySystem, *, by_model: bool = False) -> WritePro
     """Return the plan of strategies from attempts that have none. Nothing is stored.
 
     Args:
-        by_model: Whether the bank's own abstractor is asked about each, if it asks a language model.
+        by_model: Whether to use the bank's own abstractor if it is a language model.
     """
     asks_model = by_model and has_model(memory)
     most, bank = (MAX_ASKED if asks_model else MAX_ATTEMPTS), memory.strategies
@@ -121,7 +121,7 @@ def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, C
 
 
 def has_model(memory: MemorySystem) -> bool:
-    """Return whether the bank's own abstractor asks a language model."""
+    """Return whether the bank's own abstractor uses a language model."""
     return not isinstance(memory.strategies.abstractor, TemplateStrategyAbstractor)
 
 

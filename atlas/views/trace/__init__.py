@@ -1,1 +1,1 @@
-"""Trajectories as a person reads them: who spoke, which tools were called, what went wrong and what it took."""
+"""Readable trajectories: messages, tool calls, errors and costs."""

@@ -42,7 +42,7 @@ class Reading:
         return replace(self, at=step, n_jumps=self.n_jumps + 1)
 
     def looked_for(self, words: str, steps: Sequence[Step]) -> Reading:
-        """Return the same at the first step that contains a text, if one does."""
+        """Return the position at the first step that contains a text, or the same one."""
         found = matching(steps, words)
         reading = replace(self, words=words.strip())
         return reading.jumped(found[0]) if found else reading
@@ -56,7 +56,7 @@ START = Reading()
 
 
 def matching(steps: Sequence[Step], words: str) -> tuple[int, ...]:
-    """Return the numbers of the steps that contain a text in any part, in capitals or not."""
+    """Return the numbers of the steps that contain a text, ignoring case."""
     sought = words.strip().lower()
     if not sought:
         return ()

@@ -22,7 +22,7 @@ NUMBERS = frozenset({*_INPUT, *_OUTPUT, *_COST, *_SECONDS})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Tokens, seconds and US dollars. None if the source does not say."""
+    """Tokens, seconds and US dollars. None if unknown."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -31,7 +31,7 @@ class Cost:
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> Cost:
-        """Return what the metadata of a step says, under any of the usual names."""
+        """Return the costs in the metadata of a step, under any of the usual names."""
         places = [metadata, *(place for name in _WITHIN if isinstance(place := metadata.get(name), Mapping))]
         return cls(
             input_tokens=_count(places, _INPUT),
@@ -43,7 +43,7 @@ class Cost:
 
     @classmethod
     def sum(cls, costs: Iterable[Cost]) -> Cost:
-        """Return what several steps took together, of those that say."""
+        """Return the total costs of the steps whose costs are known."""
         listed = list(costs)
         sums = {}
         for name in ("input_tokens", "output_tokens", "seconds", "dollars"):

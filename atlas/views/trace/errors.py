@@ -9,7 +9,7 @@ from typing import Any
 from atlas.core.types import Step
 
 LOOKED_AT = 20_000
-"""Characters at either end of a text in which an error is looked for."""
+"""Number of characters at each end of a text that are searched for an error."""
 
 _ERROR = re.compile(
     r"^Traceback \(most recent call last\)|^(?:\w+\.)*\w*(?:Error|Exception)\b\s*(?::|$)|^\s*(?:error|fatal|panic)\s*:"

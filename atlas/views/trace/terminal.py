@@ -21,7 +21,7 @@ _LINE_ENDS = re.compile(r"\r\n?")
 def readable(text: str) -> str:
     """Return a text without terminal codes, and other invisible characters as Python escapes.
 
-    Nothing that could be read is lost: a line that a program overwrites stays, as a line of its own.
+    No readable text is lost: a line that a program overwrites remains as a separate line.
     """
     if not has_unseen(text):
         return text

@@ -45,7 +45,7 @@ class Turn:
     """Line of the text, from 0, that reports the error."""
 
     def contains(self, words: str) -> bool:
-        """Return whether words stand in it, in capitals or not."""
+        """Return whether it contains a string, ignoring case."""
         arguments = self.call.arguments if self.call else ()
         texts = (self.text, self.speaker, *(text for argument in arguments for text in argument))
         return any(words.lower() in text.lower() for text in texts)
