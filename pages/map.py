@@ -6,7 +6,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.map.colours import COLOURED_BY, DOMAIN
-from atlas.views.map.page import FEWEST, quality_help, quality_text
+from atlas.views.map.page import MIN_EXPERIENCES, quality_help, quality_text
 from atlas.views.map.sheet import Colours, Sheet, colours_of, map_fingerprint, sheet_of
 from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.state import StoreState
@@ -66,7 +66,7 @@ def draw_nothing(memory: MemorySystem) -> None:
     if not n:
         draw_empty(memory)
         return
-    sentence = f"A map needs at least {FEWEST} experiences; this store has {counted(n, 'experience')}."
+    sentence = f"A map needs at least {MIN_EXPERIENCES} experiences; this store has {counted(n, 'experience')}."
     st.info(sentence, icon=":material/scatter_plot:")
 
 
@@ -74,7 +74,7 @@ def _draw_sheet(memory: MemorySystem) -> Sheet | None:
     """Draw the map as it is now. None if there is too little for one."""
     with st.spinner("Laying out the map …"):
         memory_map = page_map(memory, is_awaited=True)
-        if memory_map is None or len(memory_map.ids) < FEWEST:
+        if memory_map is None or len(memory_map.ids) < MIN_EXPERIENCES:
             return None
         return _sheet(store_state(memory), map_fingerprint(memory_map), _memory=memory, _map=memory_map)
 

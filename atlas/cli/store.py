@@ -22,7 +22,7 @@ from atlas.storage.maintenance.backup import backup, restore
 from atlas.storage.maintenance.copying import copy_store
 from atlas.storage.maintenance.doctor import examine
 from atlas.views.overview.effect import effect_sentence, unused_sentence
-from atlas.views.overview.index_state import asked_index_state
+from atlas.views.overview.index_state import current_index_state
 from atlas.views.settings.doctor import n_left, verdict
 from atlas.views.settings.store import level_text
 from atlas.views.shared.wording import counted
@@ -94,7 +94,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         print(f"embedding model  {f'{model.name}, {model.dimension} dimensions' if model else 'none yet'}")
         if isinstance(embedder := memory.experience.embedder, SentenceTransformerEmbedder):
             print(f"run by           {safe(embedder.engine)}")
-        print(f"index            {safe(asked_index_state(memory))}")
+        print(f"index            {safe(current_index_state(memory))}")
         print(f"word pieces      {_word_pieces(memory)}")
         print(f"level            {level_text(memory.experience.level_costs())}")
         print(f"concepts         {len(memory.concepts)}")
@@ -122,7 +122,7 @@ def _word_pieces(memory: MemorySystem) -> str:
     n_missing = memory.storage.ledger.token_vectors.count_missing()
     if not n_missing:
         return "compared"
-    if not memory.storage.late.makes_any():
+    if not memory.storage.late.is_available():
         return "not compared: this model gives none that tell texts apart"
     return f"compared, but of {counted(n_missing, 'text')}: atlas reembed"
 

@@ -162,7 +162,7 @@ def filter_notes(
     missing = [name for name in unknown if name not in keys]
     for name in missing:
         if (meant := nearest_name(name, field_names | keys)) is not None:
-            raise InvalidInput(f"a filter names {name!r}, which no record has; did you mean {meant!r}?")
+            raise InvalidInput(f"a filter uses the unknown field {name!r}; did you mean {meant!r}?")
     return tuple(f"No record has {name!r} yet, so nothing passes the filter on it." for name in missing)
 
 

@@ -38,7 +38,7 @@ _SPARE = 1 / 32
 _SHIFT = 1 / 16
 """Share of a window by which a cut may move to the end of a word. In a longer word it stays between two pieces."""
 
-_TEXTS_AT_ONCE = 256
+_TEXT_BATCH = 256
 """Texts whose token vectors are held before they are packed: some 20 MB."""
 
 
@@ -74,8 +74,8 @@ def encode_texts(
 def _encoded(texts: Sequence[str], embedder: WholeEmbedder, projection: Projection | None) -> list[EncodedText]:
     if projection is None:
         return [EncodedText(vectors) for vectors in encode_documents(embedder, texts)]
-    starts = range(0, len(texts), _TEXTS_AT_ONCE)
-    parts = [_with_tokens(embedder, texts[start : start + _TEXTS_AT_ONCE], projection) for start in starts]
+    starts = range(0, len(texts), _TEXT_BATCH)
+    parts = [_with_tokens(embedder, texts[start : start + _TEXT_BATCH], projection) for start in starts]
     return list(chain.from_iterable(parts))
 
 

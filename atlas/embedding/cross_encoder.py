@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 else:
     asyncio = LazyModule("asyncio")
 
-PAIRS_AT_ONCE = 20
+PAIR_BATCH = 20
 
 
 class CrossEncoderReranker:
@@ -67,7 +67,7 @@ class CrossEncoderReranker:
         model = self._loaded()
         with self._lock:  # a tokenizer is set up for each call
             scores = model.predict(
-                [(query, document) for document in documents], batch_size=PAIRS_AT_ONCE, show_progress_bar=False
+                [(query, document) for document in documents], batch_size=PAIR_BATCH, show_progress_bar=False
             )
         return [float(score) for score in scores]
 

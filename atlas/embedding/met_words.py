@@ -52,7 +52,7 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
         return []
     near, usual = query_words.vectors @ text_words.vectors.T, _usual(embedder, word_vectors)
     shared = {word.casefold() for word in query_words.words} & {word.casefold() for word in text_words.words}
-    rows, columns = _telling(query_words, shared), _telling(text_words, shared)
+    rows, columns = _content_words(query_words, shared), _content_words(text_words, shared)
     pairs: dict[str, MetWords] = {}
     for row in rows if columns else ():
         column = columns[int(np.argmax(near[row, columns]))]
@@ -76,7 +76,7 @@ def _usual(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) 
     return _usual_values[embedder.model_name]
 
 
-def _telling(words: WordVectors, shared: set[str]) -> list[int]:
+def _content_words(words: WordVectors, shared: set[str]) -> list[int]:
     """Return the places of content words that the other text does not have."""
     return [
         place

@@ -25,7 +25,7 @@ TOLERANCE = 1e-5
 
 OPSET = 17
 
-LONGEST_WINDOW = 1_024
+MAX_WINDOW = 1_024
 """Word pieces that a model may read at once: plain attention holds a number for each two of them, in each head."""
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -62,7 +62,7 @@ def export(model: str, directory: Path, on_step: Callable[[str], None]) -> None:
     encoder = TorchEncoder(load_model(model, "cpu", model_kwargs={"attn_implementation": "eager"}), 32)
     if encoder.tokenizer is None or encoder.window is None:
         raise ExportError("its tokenizer is not of the package tokenizers, or has no maximum length")
-    if encoder.window > LONGEST_WINDOW:
+    if encoder.window > MAX_WINDOW:
         raise ExportError(f"its window has {encoder.window:,} tokens, and the graph would need too much memory")
     on_step("tracing it")
     inputs = _trace(encoder.model, directory / _RAW)

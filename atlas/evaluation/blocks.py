@@ -19,7 +19,7 @@ from atlas.protocols.infra import Progress
 
 BUDGETS = (500, 1_000, 2_000)
 MEMORY = "experience"
-COUNTS_KEPT = 10_000
+MAX_COUNTS = 10_000
 """Size of the cache of token counts."""
 
 HitsFor = Callable[[str, Collection[str], int], Sequence[Hit[Experience]]]
@@ -69,7 +69,7 @@ def evaluate_blocks(
     queries = answerable_queries(task, texts, half)
     if not queries:
         return ()
-    kept = TokenCounter(count=lru_cache(COUNTS_KEPT)(counter.count), name=counter.name)
+    kept = TokenCounter(count=lru_cache(MAX_COUNTS)(counter.count), name=counter.name)
     values = np.zeros((len(queries), len(BUDGETS), 4))
     for row, query in enumerate(queries):
         hits = hits_for(query.text, query.without, EACH)

@@ -16,7 +16,7 @@ from atlas.protocols.infra import Where
 from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.records import Context
 
-FEW = overfetch(1)
+MAX_CANDIDATES = overfetch(1)
 """Largest number of candidates of a cached query, which bounds memory use."""
 
 
@@ -44,7 +44,7 @@ class CachedStore(LedgerCollection):
 
         All candidates are returned, because `worth` depends on the weights.
         """
-        if text is None or n > FEW:
+        if text is None or n > MAX_CANDIDATES:
             return super().candidates(
                 embedding, text, n, where, with_buried=with_buried, context=context, worth=worth, compared=compared
             )

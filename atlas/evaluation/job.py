@@ -28,7 +28,7 @@ from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Progress
 
-LEAST = 20
+MIN_EXPERIENCES = 20
 """Smallest number of experiences for a measurement in the background. For fewer, the figures mean little."""
 
 NICENESS = 19
@@ -122,7 +122,7 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
     def keep_up(self) -> None:
         """Start a measurement in the background, if the store has changed as much as the settings require."""
         growth, n = self.memory.storage.settings.evaluate_growth, self.memory.experience.count()
-        if not growth or self.memory.storage.read_only or n < LEAST:
+        if not growth or self.memory.storage.read_only or n < MIN_EXPERIENCES:
             return
         with self._lock:
             is_repeated = self._n_at_begin is not None and n < (1 + growth) * self._n_at_begin

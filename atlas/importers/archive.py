@@ -85,4 +85,4 @@ def _check_entries(path: Path, limits: Limits) -> None:
             n_entries += (tail + chunk).count(_ENTRY_MARK)
             tail = chunk[-len(_ENTRY_MARK) + 1 :]
             if n_entries > limits.max_entries:
-                raise ImportFailed(f"the file holds more than {limits.max_entries:,} entries; unpack and split it")
+                raise ImportFailed(f"the file contains more than {limits.max_entries:,} entries; unpack and split it")

@@ -188,7 +188,7 @@ def _result(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
             if future.done():  # the coroutine's own
                 raise
             if loop.is_closed():
-                raise RuntimeError("the event loop was closed before its tasks ended") from None
+                raise RuntimeError("the event loop was closed before its tasks finished") from None
             if not loop.is_running() and _is_ending():
                 raise RuntimeError(
                     "the process is exiting, and the event loop was stopped before its tasks ended"

@@ -128,7 +128,7 @@ def draw_now(
     return MapDrawing(map=named_map, titles=dict(zip(embedded.ids, embedded.titles, strict=True)))
 
 
-def kept_places(directory: Path, collection: str) -> Places:
+def saved_positions(directory: Path, collection: str) -> Places:
     """Return the positions of a collection's records on the stored map. None if there is no map."""
     file, names = MapFile(directory / CACHE, collection), DomainNames(directory, collection)
     with server_of(directory, read_only=True) as server:

@@ -56,7 +56,7 @@ class WarmUp:
             system = self._memory
             prepare = getattr(system.experience.embedder, "prepare", None)
             if prepare is not None:
-                prepare(self._tell)
+                prepare(self._report)
             for memory in (system.experience, system.strategies, system.concepts, system.journal):
                 memory.level()
         except Exception as error:  # noqa: BLE001 - a question meets it once more, and its page says what is wrong
@@ -66,7 +66,7 @@ class WarmUp:
             self._is_done = True
             self._changed.notify_all()
 
-    def _tell(self, step: str) -> None:
+    def _report(self, step: str) -> None:
         with self._changed:
             self._step = step
             self._changed.notify_all()

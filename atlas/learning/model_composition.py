@@ -36,7 +36,7 @@ from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.protocols.infra import LLMClient
 from atlas.protocols.strategies import ComposedConcept
 
-MAX_EXAMPLES_SHOWN = 3
+MAX_PROMPT_EXAMPLES = 3
 
 _FORBIDDEN = frozenset(
     "breakpoint compile delattr dir eval exec exit getattr globals help input locals memoryview open print quit".split()  # noqa: SIM905
@@ -183,7 +183,7 @@ def _prompt(concepts: Sequence[CodeConcept]) -> str:
 
 
 def _shown(concept: CodeConcept) -> str:
-    examples = [f"{call} == {result}" for call, result in concept.examples[:MAX_EXAMPLES_SHOWN]]
+    examples = [f"{call} == {result}" for call, result in concept.examples[:MAX_PROMPT_EXAMPLES]]
     return as_fields(
         {
             "signature": concept.signature,

@@ -12,7 +12,7 @@ PROGRAM = "program: "
 LINE = "line: "
 """Prefix of the reasons for leaving lines of programs out of the search."""
 
-MOST = 3
+MAX_REASONS = 3
 """Largest number of reasons in a sentence."""
 
 
@@ -64,7 +64,7 @@ def _describe_own_checks(n_lines: int) -> str:
 
 
 def _list_counts(counts: Mapping[str, int]) -> str:
-    first = sorted(counts.items(), key=lambda pair: -pair[1])[:MOST]
+    first = sorted(counts.items(), key=lambda pair: -pair[1])[:MAX_REASONS]
     n_others = sum(counts.values()) - sum(n for _, n in first)
     return ", ".join(
         f"{reason} ({n:,})" for reason, n in [*first, *([("other reasons", n_others)] if n_others else [])]

@@ -20,7 +20,7 @@ from atlas.protocols.infra import CorrectableLLM, LLMClient
 T = TypeVar("T")
 
 MAX_FAULTS = 5
-SHOWN_CHARACTERS = 160
+MAX_CHARACTERS = 160
 CUT_CHARACTERS = 40
 """Of the line that stands for what was cut out of a text."""
 
@@ -267,4 +267,4 @@ def conforming(answer: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+    return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}…"

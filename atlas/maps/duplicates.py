@@ -15,7 +15,7 @@ from atlas.maps.snapshot import EmbeddedRecords, among
 THRESHOLD = 0.97
 """Smallest cosine of two near-duplicates."""
 
-KEPT_DIRECTIONS = 64
+N_DIRECTIONS = 64
 """Number of directions that are compared first. Pairs that they do not exclude are compared in full."""
 
 BLOCK = 2_048
@@ -158,10 +158,10 @@ def _reduce(vectors: Vectors) -> Vectors:
 
     For a single block, a full comparison is faster.
     """
-    if vectors.shape[1] <= KEPT_DIRECTIONS or len(vectors) <= BLOCK:
+    if vectors.shape[1] <= N_DIRECTIONS or len(vectors) <= BLOCK:
         return vectors
     _, directions = np.linalg.eigh(vectors.T @ vectors)
-    along = vectors @ directions[:, -KEPT_DIRECTIONS:]
+    along = vectors @ directions[:, -N_DIRECTIONS:]
     left = np.sqrt(np.maximum(np.square(vectors).sum(axis=1) - np.square(along).sum(axis=1), 0))
     return np.ascontiguousarray(np.column_stack([along, left]), np.float32)
 

@@ -18,8 +18,8 @@ from atlas.storage.maintenance.names import NAMES, NamesFile, NamesText, names_t
 from atlas.storage.store import Store
 
 FILE = NAMES
-LONGEST = 80
-MEMBERS_KEPT = 400
+MAX_NAME = 80
+MAX_MEMBER_IDS = 400
 """Number of member ids that identify a named domain, spread over it."""
 
 SAME_FROM = 0.3
@@ -32,7 +32,7 @@ class NamedDomain:
 
     name: str
     members: tuple[str, ...]
-    """Ids of at most `MEMBERS_KEPT` of them."""
+    """Ids of at most `MAX_MEMBER_IDS` of them."""
 
     n: int
     """Number of records of the domain."""
@@ -91,8 +91,8 @@ class DomainNames:
         name = name.strip()
         if memory_map.domain(number) is None:
             raise InvalidInput(f"the map has no domain {number}; it may have changed since")
-        if len(name) > LONGEST or not (name.isprintable()):
-            raise InvalidInput(f"a domain's name should be one line of at most {LONGEST} characters, but is {name!r}")
+        if len(name) > MAX_NAME or not (name.isprintable()):
+            raise InvalidInput(f"a domain's name should be one line of at most {MAX_NAME} characters, but is {name!r}")
         entry = _entry(memory_map, number, name)
 
         def with_name(named: tuple[NamedDomain, ...]) -> list[NamedDomain]:
@@ -159,7 +159,7 @@ class DomainNames:
 
 def _entry(memory_map: MemoryMap, number: int, name: str, by: str = "") -> NamedDomain:
     members = memory_map.members(number)
-    step = -(-len(members) // MEMBERS_KEPT) or 1
+    step = -(-len(members) // MAX_MEMBER_IDS) or 1
     return NamedDomain(name=name, members=members[::step], n=len(members), by=by)
 
 

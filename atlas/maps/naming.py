@@ -14,7 +14,7 @@ from atlas.core.words import STOP_WORDS, words
 from atlas.maps.domains import UNCLUSTERED, Labels
 from atlas.maps.subjects import subject_names
 
-TERMS_KEPT = 6
+MAX_TERMS = 6
 WORDS_IN_NAME = 3
 READ_PER_DOMAIN = 2_000
 """Members whose words are counted, spread over the domain."""
@@ -202,7 +202,7 @@ def _terms(number: int, weights: Mapping[str, float], owners: Mapping[str, int])
     ordered = own_words + shared if len(own_words) < WORDS_IN_NAME else own_words
     terms: list[str] = []
     for word in ordered:
-        if len(terms) < TERMS_KEPT and not any(_are_alike(word, other) for other in terms):
+        if len(terms) < MAX_TERMS and not any(_are_alike(word, other) for other in terms):
             terms.append(word)
     return tuple(terms)
 

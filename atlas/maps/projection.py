@@ -24,7 +24,7 @@ ENGINES = ("pca", "umap", "umap-learn")
 
 N_NEIGHBOURS = 15
 SEED = 42
-FEWEST = 4
+MIN_POINTS = 4
 """Smallest number of records for UMAP. PCA is used for fewer."""
 
 PLACING_WIDTH = 0.05
@@ -68,7 +68,7 @@ def fit(
     if engine not in ENGINES:
         raise InvalidInput(f"the engine should be one of {', '.join(ENGINES)}, but is {engine!r}")
     start = pca(vectors)
-    if engine == "pca" or len(vectors) < FEWEST:
+    if engine == "pca" or len(vectors) < MIN_POINTS:
         return start
     distances = np.sqrt(np.maximum(2 - 2 * neighbours.similarities, 0))
     if engine == "umap-learn":

@@ -15,10 +15,10 @@ from atlas.llm.structured_output import Question, as_data, ask
 from atlas.maps.map import MemoryMap
 from atlas.protocols.infra import LLMClient
 
-AT_ONCE = 20
+MAX_DOMAINS = 20
 """Number of domains in one prompt, so that the model can contrast them and still answers briefly."""
 
-LONGEST = 40
+MAX_NAME = 40
 TASK_CHARACTERS = 300
 DOMAIN_CHARACTERS = 1_600
 TOKENS_PER_NAME = 40
@@ -30,7 +30,7 @@ def schema_of(numbers: Sequence[int]) -> Mapping[str, Any]:
         "type": "object",
         "properties": {
             "group": {"enum": list(numbers)},
-            "name": {"type": "string", "minLength": 2, "maxLength": LONGEST},
+            "name": {"type": "string", "minLength": 2, "maxLength": MAX_NAME},
         },
         "required": ["group", "name"],
         "additionalProperties": False,
@@ -77,7 +77,7 @@ async def suggest_names(
     """Return a name for each domain. All are different, ignoring case.
 
     Args:
-        llm: Called once for every `AT_ONCE` domains.
+        llm: Called once for every `MAX_DOMAINS` domains.
         domains: The domains to name.
         reserved: Names that other domains have.
 
@@ -86,8 +86,8 @@ async def suggest_names(
     """
     names: dict[int, str] = {}
     used = list(reserved)
-    for start in range(0, len(domains), AT_ONCE):
-        batch = domains[start : start + AT_ONCE]
+    for start in range(0, len(domains), MAX_DOMAINS):
+        batch = domains[start : start + MAX_DOMAINS]
         answer = await _ask_for_names(llm, batch, [*used, *names.values()])
         names.update(answer)
     return names
@@ -133,7 +133,7 @@ def _validate(answer: Sequence[Mapping[str, Any]], numbers: Sequence[int], reser
     if sorted(entry["group"] for entry in answer) != sorted(numbers):
         raise InvalidInput(f"each of the groups {sorted(numbers)} should have exactly one name")
     if empty := [name for name in names.values() if not _words(name) - _OF_THE_QUESTION]:
-        raise InvalidInput(f"a name should describe the subject of its tasks, but these do not: {empty}")
+        raise InvalidInput(f"a name should describe the subject of its tasks, but these names do not: {empty}")
     if loops := [name for name in names.values() if max(Counter(name.casefold().split()).values(), default=0) > 2]:
         raise InvalidInput(f"a name should not repeat a word, but these do: {loops}")
     if odd := [name for name in names.values() if not name or not name.isprintable()]:

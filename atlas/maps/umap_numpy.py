@@ -26,9 +26,9 @@ A, B = 1.56, 0.875
 NEGATIVES = 5
 """Number of negative samples for each edge."""
 
-LONGEST_STEP = 4.0
+MAX_STEP = 4.0
 FIRST_STEP = 0.5
-TOGETHER = 4
+N_BATCHES = 4
 """Number of batches of an epoch. Batch i contains every fourth edge, starting with edge i."""
 
 GAP = 1.5
@@ -114,8 +114,8 @@ def lay_out(
         due = np.floor(graph.weights * (epoch + 1) + phases) > np.floor(graph.weights * epoch + phases)
         edges = np.flatnonzero(due)
         step = FIRST_STEP * (1 - epoch / n_epochs)
-        for part in range(TOGETHER):
-            batch = edges[part::TOGETHER]
+        for part in range(N_BATCHES):
+            batch = edges[part::N_BATCHES]
             _move(x, y, graph.heads[batch], graph.tails[batch], step, generator)
         if on_progress and epoch % 20 == 19:
             on_progress(epoch + 1, n_epochs)
@@ -208,5 +208,5 @@ def _eighth_root(square: Floats) -> Floats:
 
 
 def _bounded(moves: npt.NDArray[Any]) -> Floats:
-    bounded: Floats = np.clip(moves, -LONGEST_STEP, LONGEST_STEP, out=moves)
+    bounded: Floats = np.clip(moves, -MAX_STEP, MAX_STEP, out=moves)
     return bounded

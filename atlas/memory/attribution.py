@@ -327,13 +327,11 @@ def stored_before(experience: Memory[Any], storage: Store, trajectory: Trajector
         return None
     done = storage.history(1, 0, Operations(kind="store", of=ids[0]))
     if done and done[0].actor != actor_name(storage.settings.actor):
-        raise InvalidInput(
-            f"{done[0].actor} has stored an attempt of the id {trajectory.id!r}; give yours an id of its own"
-        )
+        raise InvalidInput(f"{done[0].actor} has stored an attempt of the id {trajectory.id!r}; choose another id")
     earlier = experience.get(ids[0])
     if earlier is not None and earlier.task.description != trajectory.task.description:
         raise InvalidInput(
             f"an attempt sent again should be of the task {earlier.task.description!r:.100}, but this one is of "
-            f"{trajectory.task.description!r:.100}; give it a key or an id of its own"
+            f"{trajectory.task.description!r:.100}; choose another key or id"
         )
     return StoredBefore(ids[0], done[0].id if done else None)

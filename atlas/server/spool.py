@@ -41,7 +41,7 @@ FOLDER = "received"
 QUIET_SECONDS = 30.0
 """Time after the last span from which on a trace whose root has come is over."""
 
-LONGEST_SECONDS = 600.0
+MAX_SECONDS = 600.0
 """Time after the last span from which on any trace is over."""
 
 MAX_TRACE_BYTES = 64 * 2**20
@@ -70,7 +70,7 @@ class Spool:
     """The traces of one store that are still coming in. Several processes may take and close them at once."""
 
     def __init__(
-        self, directory: Path, *, quiet_seconds: float = QUIET_SECONDS, longest_seconds: float = LONGEST_SECONDS
+        self, directory: Path, *, quiet_seconds: float = QUIET_SECONDS, longest_seconds: float = MAX_SECONDS
     ) -> None:
         """Use a store's directory. Nothing is written before the first trace."""
         self._folder = directory / FOLDER

@@ -237,7 +237,7 @@ class Collection(ABC):
         """Return the number of records that pass a filter."""
         return len(self.scan(where))
 
-    def n_at_most(self) -> int:
+    def n_upper_bound(self) -> int:
         """Return a cheap upper bound on the number of records."""
         return self.count()
 

@@ -15,7 +15,7 @@ T = TypeVar("T")
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """Exceptions of decoding damaged data. `InvalidInput` is a ValueError too."""
 
-_LONGEST_FAULT = 200
+_MAX_FAULT = 200
 """Maximum characters of a cause in a message. SQLite quotes whole texts."""
 
 
@@ -30,7 +30,7 @@ def damaged(path: Path | None, what: str) -> StoreDamaged:
         path: None if only the ledger's rows are known.
     """
     return StoreDamaged(
-        f"the ledger {f'{path} ' if path else ''}is damaged ({what[:_LONGEST_FAULT]}). Nothing was changed. Copy the "
+        f"the ledger {f'{path} ' if path else ''}is damaged ({what[:_MAX_FAULT]}). Nothing was changed. Copy the "
         "whole directory somewhere safe first. Then restore a backup into a new directory (atlas --store NEW restore "
         f"FILE), or salvage what is readable with: sqlite3 {path or 'atlas.sqlite'} .recover"
     )

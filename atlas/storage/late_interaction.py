@@ -66,7 +66,7 @@ class LateInteraction:
             projection = self._fitted()
         return projection
 
-    def makes_any(self) -> bool:
+    def is_available(self) -> bool:
         """Return whether the model returns useful token vectors, so that missing ones can be computed."""
         if not len(self._embedder.query_tokens("word").ids):
             return False

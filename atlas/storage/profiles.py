@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 DEFAULT = "default"
 """The built-in profile: the weights that `RankingWeights` documents. It cannot be changed or deleted."""
 
-LONGEST_NAME = 60
+MAX_NAME = 60
 LARGEST = 1_000.0
 """Bound of weights: far beyond sensible ones, and far below where sums of them overflow."""
 
@@ -168,7 +168,7 @@ class ProfileBook:
             # Cached results are keyed by the revision, so it has to change.
             before = self._notes.write(rows, expected=expected, moves=True)
         except PlanOutdated as error:
-            raise PlanOutdated("the profile was changed again since; nothing was undone. Reload it") from error
+            raise PlanOutdated("the profile was changed again since; the profile is unchanged. Reload it") from error
         return Earlier(rows=before, written=dict(rows))
 
 
@@ -186,13 +186,13 @@ def check_name(name: str) -> str:
     """Return a name as it is kept: without spaces around it, in Unicode's composed form.
 
     Raises:
-        InvalidInput: It is empty, longer than `LONGEST_NAME`, not one line, or that of the built-in profile.
+        InvalidInput: It is empty, longer than `MAX_NAME`, not one line, or that of the built-in profile.
     """
     check_text(name, "the profile's name")
     name = _normal(name)
-    if not 0 < len(name) <= LONGEST_NAME or any(unicodedata.category(letter) in _UNSEEN for letter in name):
+    if not 0 < len(name) <= MAX_NAME or any(unicodedata.category(letter) in _UNSEEN for letter in name):
         raise InvalidInput(
-            f"a profile's name should be one line of 1 to {LONGEST_NAME} characters that can be seen, but is {name!r}"
+            f"a profile's name should be one line of 1 to {MAX_NAME} characters that can be seen, but is {name!r}"
         )
     if _seen(name) == DEFAULT:
         raise InvalidInput(f"{name!r} is the built-in profile, which cannot be changed; choose another name")

@@ -266,6 +266,6 @@ def test_the_id_of_somebody_elses_attempt_is_refused(here):
     with (
         serving(here) as address,
         atlas.connect(address, key=key) as there,
-        pytest.raises(atlas.InvalidInput, match="an id of its own"),
+        pytest.raises(atlas.InvalidInput, match="choose another id"),
     ):
         there.store(theirs)

@@ -276,7 +276,7 @@ def test_an_index_that_goes_while_it_is_written_is_not_sealed(sealed, tmp_path, 
 def test_an_index_that_does_not_hold_what_its_ledger_does_is_not_sealed(sealed):
     sealed.begin(sealed.seal())
     sealed.upsert(["d"], clustered(1, seed=13))
-    with pytest.raises(IndexUnusable, match="the index holds 4 vectors, the ledger 5"):
+    with pytest.raises(IndexUnusable, match="the index contains 4 vectors, but the ledger 5"):
         sealed.set_seal("ledger", 4, n_keys=5)
     assert sealed.seal() == Seal()
 

@@ -18,7 +18,7 @@ from atlas.jobs import artefact
 from atlas.jobs.artefact import CACHE
 from atlas.jobs.duplicates import DuplicatesFile
 from atlas.jobs.live_map import LiveMap
-from atlas.jobs.map import MapFile, kept_places
+from atlas.jobs.map import MapFile, saved_positions
 from atlas.jobs.worker import JobStatus, Worker
 from atlas.maps.labels import DomainNames
 from atlas.maps.map import make_map
@@ -201,7 +201,7 @@ def test_a_domain_that_is_named_on_one_server_has_its_name_on_another(two):
     second.names.rename(second.shown(), number, "")
     assert first.shown().domain(number).name == shown.domain(number).name
     first.names.rename(shown, number, "Journeys")
-    assert "Journeys" in {place.domain for place in kept_places(two[1].storage.path, COLLECTION).values()}
+    assert "Journeys" in {place.domain for place in saved_positions(two[1].storage.path, COLLECTION).values()}
     assert not (two[0].storage.path / NAMES).exists()
 
 

@@ -50,7 +50,7 @@ MAX_POSTINGS = 40_000
 thousand records all terms are, and in large ones all but the commonest, which matter least."""
 
 COMMON = 10_000
-FEWEST = 3
+MIN_TERMS = 3
 """A term that more records hold, or half of them, is left out, unless that leaves fewer terms than this. FTS5 gives
 what half of the records hold no weight. A pair is not looked for at all if more than `COMMON` hold one of its words:
 to find it, all occurrences of both would have to be read."""

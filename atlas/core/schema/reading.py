@@ -163,7 +163,7 @@ class Readers:
             return self._tuple(arguments or (Any, ...))
         if origin in (Mapping, dict):
             return self._mapping(*(arguments or (str, Any)))
-        raise TypeError(f"expected a type that JSON can hold, got {form}; see the types that {type(self)} lists")
+        raise TypeError(f"expected a type with a JSON form, got {form}; see the types that {type(self)} lists")
 
     def _dataclass(self, form: Any, kind: Any) -> Reader:
         expected: list[_Field] = []

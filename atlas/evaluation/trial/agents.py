@@ -19,7 +19,7 @@ from atlas.core.types import Step, Task
 TAIL_BYTES = 1_000_000
 """Number of bytes at the end of an output in which a line of JSON is searched for."""
 
-MOST = 1e15
+MAX_AMOUNT = 1e15
 """Largest reported amount that is accepted."""
 
 TASK, BLOCK, ANSWER = "ATLAS_TRIAL_TASK", "ATLAS_TRIAL_BLOCK", "ATLAS_TRIAL_ANSWER"
@@ -158,7 +158,7 @@ def _number(value: object) -> float:
     """Return a reported amount, or 0 if it is invalid."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
-    return float(value) if 0 <= value <= MOST else 0.0
+    return float(value) if 0 <= value <= MAX_AMOUNT else 0.0
 
 
 def _listed(value: object) -> Sequence[object]:

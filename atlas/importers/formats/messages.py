@@ -53,7 +53,7 @@ def _from_line(record: Record) -> Trajectory:
 
 def _attempt(value: Any, model: str = "") -> Trajectory:
     if not isinstance(value, list):
-        raise InvalidInput("messages should be a list of messages, but is none")
+        raise InvalidInput("messages should be a list of messages, but is missing")
     listed = [as_object(message, f"messages[{n}]") for n, message in enumerate(value)]
     messages = [conversation.openai_message(message, f"messages[{n}]") for n, message in enumerate(listed)]
     _, spoken = conversation.split_system(messages)

@@ -120,7 +120,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
                 if name not in columns:
                     yield Row(0, None, f"the table `memory` has no column `{name}`; entries come in without it")
             log = _log_of(connection)
-            ids = {raw["id"]: entry_id(row_key(raw), log) for raw in _telling(connection)}
+            ids = {raw["id"]: entry_id(row_key(raw), log) for raw in _row_digests(connection)}
             links, odd = _links(connection, ids)
             yield from (Row(0, None, reason) for reason in odd)
             reader = _Reader(path.name, log, ids, links, limits.max_row_bytes)
@@ -174,7 +174,9 @@ class _Reader:
         columns = {f"protea_{name}": _plain(raw[name], name) for name in further}
         our_fields = {**columns, "protea_file": self.file, "protea_row": raw["id"], LOG: self.log}
         for name in our_fields.keys() & agent_fields.keys():
-            raise InvalidInput(f"metadata has the key {name!r}, which says where an entry came from; rename it")
+            raise InvalidInput(
+                f"metadata has the key {name!r}, which is reserved for the source of an entry; rename it"
+            )
         return {**agent_fields, **our_fields}
 
     def _summarised(self, row: int, metadata: Mapping[str, Any]) -> Iterator[Link]:
@@ -188,7 +190,7 @@ class _Reader:
 
 def _log_of(connection: sqlite3.Connection) -> str:
     """Return the first row of a log, which identifies it wherever it lies and however long it has become."""
-    return row_key(next(_telling(connection), {}))[:16]
+    return row_key(next(_row_digests(connection), {}))[:16]
 
 
 def _links(connection: sqlite3.Connection, ids: Mapping[int, str]) -> tuple[dict[int, tuple[Link, ...]], list[str]]:
@@ -208,7 +210,7 @@ def _links(connection: sqlite3.Connection, ids: Mapping[int, str]) -> tuple[dict
     return {source: tuple(links) for source, links in by_row.items()}, odd
 
 
-def _telling(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+def _row_digests(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
     """Yield a digest of each row, in the order of their ids."""
     columns = _columns(connection, "memory")
     names = [name for name in TELLING if name in columns]

@@ -36,7 +36,7 @@ MAX_TEXT_CHARACTERS = 600
 NOTHING_TO_NAME = "the language model found nothing that a name could say"
 
 MAX_TYPE_CHARACTERS = 80
-MAX_NAMES_SHOWN = 50
+MAX_PROMPT_NAMES = 50
 MAX_CODE_CHARACTERS, MAX_TASK_CHARACTERS, MAX_PROGRAM_CHARACTERS = 4_000, 500, 1_500
 """Longest code, task and program in the prompt."""
 
@@ -125,7 +125,7 @@ def _prompt(code: str, uses: Sequence[tuple[str, str]], names: Mapping[str, str]
     for number, (task, program) in enumerate(uses, start=1):
         parts[f"task {number}"] = cut(task, MAX_TASK_CHARACTERS)
         parts[f"program {number}"] = cut(program, MAX_PROGRAM_CHARACTERS)
-    others = list(names.items())[-MAX_NAMES_SHOWN:]
+    others = list(names.items())[-MAX_PROMPT_NAMES:]
     parts["other functions"] = "\n".join(f"{name}: {description}" for name, description in others)
     texts = {name: text for name, text in parts.items() if text}
     return f"The function, and programs that use it:\n{as_data(texts, limit=sum(map(len, texts.values())))}"

@@ -68,10 +68,10 @@ def _check(tree: ast.AST, changed: Mapping[str, str]) -> None:
             raise InvalidInput(f"{new!r} is used in the code for something else; choose another name for {old!r}")
     fixed = _fixed_names(tree)
     if fixed & set(changed):
-        raise InvalidInput(f"the code fixes the name {min(fixed & set(changed))!r}; leave it as it is")
+        raise InvalidInput(f"the code depends on the name {min(fixed & set(changed))!r}; leave it as it is")
     looking = looks_up_names(tree)
     if looking:
-        raise InvalidInput(f"the code may look names up as texts ({min(looking)}); leave them as they are")
+        raise InvalidInput(f"the code may look up names as strings ({min(looking)}); leave them as they are")
 
 
 def _fixed_names(tree: ast.AST) -> set[str]:

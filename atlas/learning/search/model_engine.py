@@ -26,7 +26,7 @@ from atlas.llm.prompts.abstraction import ABSTRACTION
 from atlas.llm.structured_output import Question, as_data, ask, model_name
 from atlas.protocols.infra import LLMClient
 
-SHOWN_CHARACTERS = 24_000
+MAX_CHARACTERS = 24_000
 """Number of characters of programs in one prompt."""
 
 MAX_QUESTIONS = 8
@@ -132,7 +132,7 @@ class _Questions:
 
 
 async def _ask_for_functions(llm: LLMClient, batch: Mapping[str, str]) -> list[str]:
-    programs = as_data(batch, limit=SHOWN_CHARACTERS)
+    programs = as_data(batch, limit=MAX_CHARACTERS)
     question = Question(
         system=ABSTRACTION.text,
         prompt=f"The programs:\n{programs}",
@@ -163,7 +163,7 @@ def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
     batches: list[dict[str, str]] = [{}]
     for number, term in enumerate(in_turn, start=1):
         name, source = f"p{number}", ast.unparse(decode(term))
-        if batches[-1] and sum(map(len, batches[-1].values())) + len(source) > SHOWN_CHARACTERS:
+        if batches[-1] and sum(map(len, batches[-1].values())) + len(source) > MAX_CHARACTERS:
             batches.append({})
         batches[-1][name] = source
     return [batch for batch in batches if len(batch) > 1]

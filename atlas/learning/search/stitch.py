@@ -31,7 +31,7 @@ BUSY = 20
 SPARE_SECONDS = 60
 """Time after which a search ends by itself if it was not ended before."""
 
-LONGEST_SECONDS = 1e8  # a timer takes no more than some centuries
+MAX_SECONDS = 1e8  # a timer takes no more than some centuries
 OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)  # not on Windows, where only the clock ends a search
 IN_TIME = "with what was found by then"
 
@@ -94,8 +94,8 @@ def _request(corpus: Corpus, limits: Limits, costs: Callable[[str], int]) -> dic
         "options": options,
         "iterations": limits.iterations,
         "megabytes": limits.megabytes,
-        "cpu_seconds": math.ceil(min(max(limits.seconds, 1), LONGEST_SECONDS)),
-        "seconds": min(BUSY * limits.seconds + SPARE_SECONDS, LONGEST_SECONDS),
+        "cpu_seconds": math.ceil(min(max(limits.seconds, 1), MAX_SECONDS)),
+        "seconds": min(BUSY * limits.seconds + SPARE_SECONDS, MAX_SECONDS),
     }
 
 

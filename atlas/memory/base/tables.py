@@ -55,7 +55,7 @@ MAP_MODULE = "atlas.jobs.map"
 
 def read_places(directory: Path, collection: str) -> Places:
     """Return the places of a collection's records on the map stored in a directory."""
-    places: Places = import_module(MAP_MODULE).kept_places(directory, collection)
+    places: Places = import_module(MAP_MODULE).saved_positions(directory, collection)
     return places
 
 

@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 
 COLLECTION = "atlas_concepts"
 
-REASONS_KEPT = 100
+MAX_REASONS = 100
 """Number of reasons for an empty composition or compression that are cached, to be logged once."""
 
 EDITABLE: Editable = {
@@ -97,7 +97,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         super().__init__(
             embedder, vector_store, collection_name, weights, clock, success_updater=SimpleAverageUpdater()
         )
-        self._say_once = lru_cache(maxsize=REASONS_KEPT)(logger.warning)
+        self._say_once = lru_cache(maxsize=MAX_REASONS)(logger.warning)
         check_plugged(CompositionStrategy, composition_strategy, "composition_strategy", "compose")
         check_plugged(CompressionStrategy, compression_strategy, "compression_strategy", "compress")
         check_plugged(PrimitiveLoader, primitive_loader, "primitive_loader", "load")

@@ -169,11 +169,11 @@ def found_by(concept: CodeConcept) -> str:
     """
     if concept.metadata.get("documented_by") != BY_RULES:
         return f"{_words(concept.name)}: {concept.description}"
-    words = dict.fromkeys(_words(name) for name in (*concept.tools, *_telling_names(concept)))
+    words = dict.fromkeys(_words(name) for name in (*concept.tools, *_significant_names(concept)))
     return " ".join(part for part in (concept.guidance, ", ".join(words)) if part) or concept.description
 
 
-def _telling_names(concept: CodeConcept) -> list[str]:
+def _significant_names(concept: CodeConcept) -> list[str]:
     """Return the names in a concept's Python that have a meaning, in order: no numbered ones, nor single letters."""
     if concept.language != PYTHON:
         return []

@@ -18,7 +18,7 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.query import AnyMemory
 from atlas.memory.strategy_sources import MANY, Attempt, attempts, linked
 
-ENOUGH_TASKS = 10
+MIN_TASKS = 10
 """Least number of tasks for a conclusion."""
 
 MANY_AFTER_FAILURES = 0.2
@@ -129,7 +129,7 @@ class MemoryEffect:
     @property
     def is_enough(self) -> bool:
         """True if there are enough tasks for a conclusion."""
-        return self.n_tasks >= ENOUGH_TASKS
+        return self.n_tasks >= MIN_TASKS
 
     def after_failure(self, has_used: bool) -> Tries:
         """Return how many of the compared attempts, with memories or without, followed a failure at their task.

@@ -13,7 +13,7 @@ from atlas.memory.experience.extraction import ARM, HELD_OUT, SHARE, SHOWN, titl
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategy_sources import merged_into
 
-MOST_TIMES = 1_000
+MAX_FACTOR = 1_000
 """Largest predicted number of further attempts, as a multiple of the present number."""
 
 
@@ -82,14 +82,14 @@ class RandomisedEffect:
     def n_more(self) -> int | None:
         """Number of further attempts in both groups until the interval excludes 0 at the present rates.
 
-        None if the rates are the same, or if it would be more than `MOST_TIMES` times those so far.
+        None if the rates are the same, or if it would be more than `MAX_FACTOR` times those so far.
         """
         if self.is_decided:
             return 0
         low, high = 1.0, 2.0
         while not self._is_decided_after(high):
             low, high = high, 2 * high
-            if low > MOST_TIMES:
+            if low > MAX_FACTOR:
                 return None
         while high - low > 0.01 * low:
             middle = (low + high) / 2

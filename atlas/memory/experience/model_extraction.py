@@ -20,7 +20,7 @@ from atlas.protocols.strategies import ExperienceExtractor, ExtractedText
 
 logger = logging.getLogger(__name__)
 
-FAILURES_KEPT = 100
+MAX_FAILURES = 100
 
 _LINE = {"type": "string", "minLength": 1, "maxLength": 1_000}
 SCHEMA: Mapping[str, Any] = {
@@ -45,7 +45,7 @@ class LLMSummarizingExtractor:
     def __init__(self, llm_client: LLMClient, *, fallback: ExperienceExtractor | None = None) -> None:
         self.llm = llm_client
         self._fallback = fallback or SimpleExperienceExtractor()
-        self.failures: deque[str] = deque(maxlen=FAILURES_KEPT)
+        self.failures: deque[str] = deque(maxlen=MAX_FAILURES)
         """Why the latest attempts that no model summed up were not, oldest first."""
 
     def extract(self, trajectory: Trajectory) -> str:

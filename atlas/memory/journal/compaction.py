@@ -41,7 +41,7 @@ THRESHOLDS = ((HOT, 0.2), (WARM, 0.1), (COLD, 0.04), (ARCHIVED, 0.0))
 PERIOD = 50
 """Number of generations in a summary."""
 
-FEWEST = 5
+MIN_GROUP = 5
 """Least number of entries of a type and period for a summary."""
 
 USED, LINKED = 0.5, 0.25
@@ -292,7 +292,7 @@ def _groups(
     """Return the sources of each new summary, by type and period, each group in order of time.
 
     A finished period is summarised whole, including the latest entries, which keep their tier. In the current period
-    only entries of low worth are summarised. A group needs `FEWEST` entries that do not stay.
+    only entries of low worth are summarised. A group needs `MIN_GROUP` entries that do not stay.
     """
     current = max((_period(subject) for subject in subjects), default=0)
     groups: dict[tuple[str, int, str], list[Subject]] = defaultdict(list)
@@ -305,7 +305,7 @@ def _groups(
     return [
         group
         for _, group in sorted(groups.items())
-        if sum(subject.entry.id not in latest for subject in group) >= FEWEST
+        if sum(subject.entry.id not in latest for subject in group) >= MIN_GROUP
     ]
 
 

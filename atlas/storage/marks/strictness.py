@@ -19,7 +19,7 @@ COLLECTION = "atlas_settings"
 CALIBRATED = 1.0
 """The strictness at which the level is the measured one. A store has it unless a person chose another."""
 
-MOST_STRICT = 10.0
+MAX_STRICTNESS = 10.0
 
 _ID, _FIELD = "strictness", "strictness"
 
@@ -52,6 +52,6 @@ def write_strictness(settings: Collection, dimension: int, strictness: float) ->
 
 
 def check_strictness(strictness: float) -> None:
-    """Raise `InvalidInput` for a strictness that is not in [0, `MOST_STRICT`]."""
-    if not (math.isfinite(strictness) and 0 <= strictness <= MOST_STRICT):
-        raise InvalidInput(f"strictness should be from 0 to {MOST_STRICT:g}, but is {strictness!r}")
+    """Raise `InvalidInput` for a strictness that is not in [0, `MAX_STRICTNESS`]."""
+    if not (math.isfinite(strictness) and 0 <= strictness <= MAX_STRICTNESS):
+        raise InvalidInput(f"strictness should be from 0 to {MAX_STRICTNESS:g}, but is {strictness!r}")

@@ -279,9 +279,9 @@ class PlainCollection(Collection):
 
     def is_empty(self) -> bool:
         """Return whether there is no record. Those of other memories count too in a shared store that can count."""
-        return not (self.n_at_most() if self._can_count else run(self._store.query(self._axis, 1)).ids)
+        return not (self.n_upper_bound() if self._can_count else run(self._store.query(self._axis, 1)).ids)
 
-    def n_at_most(self) -> int:
+    def n_upper_bound(self) -> int:
         """Return a number of records that there are at most: a shared store counts those of other memories too."""
         return run(cast(BrowsableVectorStore, self._vector_store).count()) if self._can_count else self.count()
 

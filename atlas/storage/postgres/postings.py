@@ -42,10 +42,10 @@ MAX_PARTS = 64
 WHOLE = 512
 """Number of records from which a row is not merged any more."""
 
-BUILT_AT_ONCE = 4_000
+BUILD_BATCH = 4_000
 """Number of records in a batch when a table is built."""
 
-MERGED_AT_ONCE = 100_000
+MERGE_BATCH = 100_000
 """Rows that one transaction brings together, as other writers wait for it."""
 
 _END = "\U0010ffff"
@@ -153,7 +153,7 @@ def rebuild_word_table(connection: Connection, collection: str) -> None:
     while rows := connection.execute(
         "SELECT seq, document, search_text FROM records WHERE collection = ? AND deleted = 0 AND seq > ? "
         "ORDER BY seq LIMIT ?",
-        (collection, last, BUILT_AT_ONCE),
+        (collection, last, BUILD_BATCH),
     ).fetchall():
         for seq, document, search_text in rows:
             put_words(connection, collection, seq, document, search_text)
@@ -237,7 +237,7 @@ def merge_parts(connection: Connection, collection: str, after: str) -> str | No
     key = _key(word_table(connection, collection) or "words_0")
     bound = connection.execute(
         "SELECT term FROM word_postings WHERE key = ? AND n < ? AND term > ? ORDER BY term LIMIT 1 OFFSET ?",
-        (key, WHOLE, after, MERGED_AT_ONCE),
+        (key, WHOLE, after, MERGE_BATCH),
     ).fetchone()
     last = bound[0] if bound else None
     some = (key, WHOLE, after, last or _END)

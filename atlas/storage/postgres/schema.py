@@ -117,7 +117,7 @@ def prepare_schema(database: PostgresDatabase, *, create: bool) -> None:
         version = _version(connection, database)  # another server may have come first
         if version > VERSION:
             raise SchemaTooNew(
-                f"{database.address} has schema {version}, but this version of ATLAS knows schemas up to {VERSION}. "
+                f"{database.address} has schema {version}, but this version of ATLAS supports schemas up to {VERSION}. "
                 "Update ATLAS; the store is unchanged"
             )
         if version == 0 and database.read_only:

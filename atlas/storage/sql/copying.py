@@ -58,8 +58,8 @@ def copy_ledger(source: Connection, writing: Writing, on_progress: Progress | No
                 with writing() as target:
                     _insert(target, table, columns, rows)
                 n_done += len(rows)
-                _tell(on_progress, n_done, total)
-    n_attributes = _copy_attributes(source, writing, lambda n: _tell(on_progress, n_done + n, total))
+                _report_progress(on_progress, n_done, total)
+    n_attributes = _copy_attributes(source, writing, lambda n: _report_progress(on_progress, n_done + n, total))
     with writing() as target:
         target.dialect.renumber(target)
         for collection in read_collections(target):
@@ -90,7 +90,7 @@ def _state(source: Connection) -> str:
     return json.dumps([read_ledger_id(source), read_revision(source), read_tip(source).name, *map(int, uses)])
 
 
-def _tell(on_progress: Progress | None, n_done: int, total: int) -> None:
+def _report_progress(on_progress: Progress | None, n_done: int, total: int) -> None:
     if on_progress is not None:
         on_progress(n_done, total)
 

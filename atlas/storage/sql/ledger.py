@@ -49,7 +49,7 @@ from atlas.storage.sql.records import (
     LedgerWriter,
     numbered,
     read_collections,
-    read_known_hashes,
+    read_ids_by_hash,
     read_record,
     writing,
 )
@@ -237,7 +237,7 @@ class SqlLedger:
     def known_hashes(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
         """Return the content hashes that exist, merged records included, each with the id of a live record."""
         with self.database.read() as connection:
-            return read_known_hashes(connection, collection, hashes)
+            return read_ids_by_hash(connection, collection, hashes)
 
     def at(self, seqs: Sequence[int]) -> dict[int, Record]:
         """Return the live records of these numbers, by number, without vectors and content."""

@@ -386,7 +386,7 @@ Parameters: collection, hashes as JSON, name of whoever asks.
 """
 
 
-def read_known_hashes(connection: Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
+def read_ids_by_hash(connection: Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
     """Return the content hashes that exist, merged records included, each with the id of a live record."""
     rows = connection.execute(
         f"SELECT said.content_hash, records.id FROM ({_SAYING}) AS said JOIN records USING (seq)",

@@ -143,7 +143,7 @@ def _check_version(connection: Connection, path: Path) -> int:
         raise damaged(path, "it is a SQLite file of another program")
     if version > SCHEMA_VERSION:
         raise SchemaTooNew(
-            f"{path} has schema {version}, but this version of ATLAS knows schemas up to {SCHEMA_VERSION}. "
+            f"{path} has schema {version}, but this version of ATLAS supports schemas up to {SCHEMA_VERSION}. "
             "Update ATLAS; the store is unchanged"
         )
     return version

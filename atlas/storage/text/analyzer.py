@@ -27,7 +27,7 @@ MAX_TERMS = 256
 MIN_TYPED = 2
 """Smallest number of letters of a word that may be a prefix of another."""
 
-LONGEST_RUN = 8
+MAX_RUN = 8
 """Largest number of CJK characters in a row that may be one word. Longer runs are several words."""
 
 MAX_IDENTIFIER = 80
@@ -181,7 +181,7 @@ def _of_run(run: str) -> Iterator[Term]:
     yield from map(Term, pairs)
     if not pairs:
         yield Term(run, is_prefix=True)
-    elif 2 < len(run) <= LONGEST_RUN:
+    elif 2 < len(run) <= MAX_RUN:
         yield Term(" ".join(pairs), is_composed=True)
 
 

@@ -119,7 +119,7 @@ class ChromaIndex(LocalIndex):
         with self._used():
             n_held = int(self._to_write().count())
             if n_keys not in (None, n_held):
-                raise IndexUnusable(f"the index holds {n_held} vectors, the ledger {n_keys}")
+                raise IndexUnusable(f"the index contains {n_held} vectors, but the ledger {n_keys}")
             mark = self._mark
             self.close()
             _blank_unused(self._directory)
@@ -252,7 +252,7 @@ class ChromaIndex(LocalIndex):
             self._seal_path.write_text(self._mark, encoding="utf-8")
         self._connect()
         if self._collection.count() != seal.n_keys:
-            raise IndexUnusable("the index does not hold as many vectors as its last writer left")
+            raise IndexUnusable("the index contains another number of vectors than its last writer recorded")
         self._opened = Seal() if self._mark else seal
 
     def _connect(self) -> None:

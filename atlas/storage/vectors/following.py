@@ -123,7 +123,7 @@ class Follower:
         """Return the next changes after a position, and the position after them. The first has no ledger's id."""
         now = self.position()
         if at.ledger_id and not (at.ledger_id == now.ledger_id and self.is_past(at.tip, now)):
-            raise IndexUnusable("the ledger was restored, or a copy of it put back, while the index followed it")
+            raise IndexUnusable("the ledger was restored from a copy while the index followed it")
         entries = self._ledger.follow(self._collection, at.revision, BATCH)
         return Position(now.ledger_id, entries[-1].revision if entries else at.revision, tip=now.tip), entries
 

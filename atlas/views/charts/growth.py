@@ -45,14 +45,14 @@ def _span(days: Sequence[Day]) -> str:
 
 def _gathered(days: Sequence[Day], span: str) -> list[Day]:
     """Return the days grouped by span, including empty spans."""
-    within: dict[int, list[Day]] = {}
+    groups: dict[int, list[Day]] = {}
     for day in days:
-        within.setdefault(_number(day.on, span), []).append(day)
+        groups.setdefault(_number(day.on, span), []).append(day)
     bars, until_then = list[Day](), SuccessRate()
-    for number in range(min(within), max(within) + 1):
-        of = within.get(number, [])
-        until_then = of[-1].until_then if of else until_then
-        bars.append(Day(on=_start(number, span), added=_total(of), until_then=until_then))
+    for number in range(min(groups), max(groups) + 1):
+        group = groups.get(number, [])
+        until_then = group[-1].until_then if group else until_then
+        bars.append(Day(on=_start(number, span), added=_total(group), until_then=until_then))
     return bars
 
 

@@ -24,8 +24,8 @@ from atlas.views.shared.texts import LANGUAGES, Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_views
 from atlas.views.shared.wording import counted, moment
 
-FOUND_SHOWN = 10
-EXAMPLES_SHOWN = 20
+MAX_FOUND = 10
+MAX_EXAMPLES = 20
 
 NAMED_BY = {BY_RULES: "rules, from its code and uses"}
 """Labels for the origin of a learned function's name, if it is not a language model."""
@@ -152,11 +152,11 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         is_primitive=concept.source == "primitive",
         can_run=concept.language == "python" and bool(concept.examples),
         proof=_proof(concept) if concept.examples and not versions else "",
-        examples=tuple(example_view(concept, *example) for example in concept.examples[:EXAMPLES_SHOWN]),
-        n_more_examples=max(0, len(concept.examples) - EXAMPLES_SHOWN),
+        examples=tuple(example_view(concept, *example) for example in concept.examples[:MAX_EXAMPLES]),
+        n_more_examples=max(0, len(concept.examples) - MAX_EXAMPLES),
         lineage=lineage_of(memory, concept, memory.concepts.uses(concept_id)),
         found_in=_found_in(memory, concept),
-        n_more_found_in=max(0, len(concept.found_in) - FOUND_SHOWN),
+        n_more_found_in=max(0, len(concept.found_in) - MAX_FOUND),
         versions=version_views(concept, versions, [*EDITABLE], _texts),
     )
 
@@ -254,7 +254,7 @@ def example_view(concept: CodeConcept, call: str, result: str) -> Example:
 
 
 def _found_in(memory: MemorySystem, concept: CodeConcept) -> tuple[ConceptOrigin, ...]:
-    ids = concept.found_in[:FOUND_SHOWN]
+    ids = concept.found_in[:MAX_FOUND]
     titles: Mapping[str, str] = memory.experience.titles(ids) if ids else {}
     return tuple(ConceptOrigin(found, titles.get(found, "")) for found in ids)
 

@@ -70,7 +70,10 @@ def _delete_view(going: Sequence[CodeConcept], lacking: Sequence[CodeConcept], n
         notes.append(f"{many} a concept that would be removed, and would not run without it.")
     rows = [
         *(PlanRow(id=concept.id, title=concept.name, goes=True, why=_uses(concept)) for concept in going),
-        *(PlanRow(id=concept.id, title=concept.name, goes=False, why=_lack(concept, gone)) for concept in lacking),
+        *(
+            PlanRow(id=concept.id, title=concept.name, goes=False, why=_missing_parts(concept, gone))
+            for concept in lacking
+        ),
     ]
     return deleting_view(rows, CONCEPT.noun, n_total, caption="What is removed, and what depends on it", notes=notes)
 
@@ -79,7 +82,7 @@ def _uses(concept: CodeConcept) -> str:
     return f"used {counted(concept.usage_count, 'time')}" if concept.usage_count else "never used"
 
 
-def _lack(concept: CodeConcept, gone: dict[str, str]) -> str:
+def _missing_parts(concept: CodeConcept, gone: dict[str, str]) -> str:
     calls = [gone[concept_id] for concept_id in concept.calls if concept_id in gone]
     parts = [gone[concept_id] for concept_id in concept.composed_of if concept_id in gone]
     reasons = [f"its code calls {', '.join(calls)}"] if calls else []

@@ -11,7 +11,7 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.curate.cases import VIEWS, Case
 from atlas.views.curate.health import FAILING, STALE, UNKNOWN, UNUSED_DAYS
-from atlas.views.curate.queues import MEMBERS_SHOWN, REPEATED, TITLE_CHARACTERS, TITLES, group_lines
+from atlas.views.curate.queues import MAX_MEMBERS, REPEATED, TITLE_CHARACTERS, TITLES, group_lines
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.word_diff import SAME, word_diff
 from atlas.views.shared.kinds import KINDS
@@ -61,7 +61,7 @@ def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
         )
     kind = next(kind for kind in KINDS.values() if kind.noun == case.noun)
     records: Any = kind.records(memory)
-    read = records.get_many(list(case.ids[:MEMBERS_SHOWN]))
+    read = records.get_many(list(case.ids[:MAX_MEMBERS]))
     if not read:
         return None
     texts = [_texts_of(memory, case, record) for record in read]

@@ -100,7 +100,7 @@ def accept_waiting(memory: MemorySystem, cases: Sequence[Case]) -> tuple[str, st
     return accept(memory, rows), f"Accepted {words_of(rows)}"
 
 
-def kept_sentence(cases: Sequence[Case]) -> str:
+def keep_message(cases: Sequence[Case]) -> str:
     """Return `Kept 3 experiences as they are`, or the same for domains."""
     n = sum(len(case.ids) or 1 for case in cases)
     what = counted(n, cases[0].noun if cases[0].ids else "domain")

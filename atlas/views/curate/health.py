@@ -25,7 +25,7 @@ DOMAIN_ORDER = "Worst first, by the upper end of the 95 % interval: a few bad at
 NEVER_DAYS = 30
 """Days after which a record counts as never retrieved."""
 
-FAILED_SHOWN = 5
+MAX_FAILED = 5
 """Most attempts of a failing domain that are shown as examples."""
 
 STALE_DAYS = 180
@@ -174,7 +174,7 @@ def _domains(memory: MemorySystem, memory_map: MemoryMap | None, whole: SuccessR
 
 def _failed(number: int, labels: Mapping[str, int], outcomes: Mapping[str, str]) -> tuple[str, ...]:
     members = (record_id for record_id, label in labels.items() if label == number)
-    return tuple(islice((i for i in members if outcomes.get(i) == "failed"), FAILED_SHOWN))
+    return tuple(islice((i for i in members if outcomes.get(i) == "failed"), MAX_FAILED))
 
 
 def _domain(number: int, name: str, rate: SuccessRate, whole: SuccessRate) -> DomainLine:

@@ -48,8 +48,8 @@ REFINE = "refine"
 COMPRESS = "compress"
 """The last tab: functions that programs have in common."""
 
-GROUPS_SHOWN = 10
-MEMBERS_SHOWN = 100
+MAX_GROUPS = 10
+MAX_MEMBERS = 100
 TITLE_CHARACTERS = 300
 
 TITLES = {
@@ -183,7 +183,7 @@ def tabs(counts: Mapping[str, int]) -> dict[str, str]:
 
 def group_lines(memory: MemorySystem, groups: Sequence[tuple[str, ...]], page: int = 1) -> tuple[GroupLine, ...]:
     """Return one page of groups with their members, counted from 1."""
-    page_groups = groups[(page - 1) * GROUPS_SHOWN : page * GROUPS_SHOWN]
+    page_groups = groups[(page - 1) * MAX_GROUPS : page * MAX_GROUPS]
     ids = [record_id for group in page_groups for record_id in group]
     where = {"id": {"$in": ids}}
     outcomes, tasks = memory.experience.column("outcome", where), memory.experience.column("task_id", where)
@@ -194,7 +194,7 @@ def _line(
     memory: MemorySystem, group: tuple[str, ...], outcomes: Mapping[str, str], tasks: Mapping[str, str]
 ) -> GroupLine:
     there = [record_id for record_id in group if record_id in outcomes]
-    read = memory.experience.get_many(there[:MEMBERS_SHOWN])
+    read = memory.experience.get_many(there[:MAX_MEMBERS])
     return GroupLine(
         ids=tuple(there),
         label=f"{_size(there, tasks)}: {outcomes_text(Counter(outcomes[record_id] for record_id in there))}",

@@ -13,7 +13,7 @@ from atlas.views.shared.browser import asset
 
 Traces = Callable[[Cell], RunTrace]
 
-MOST_TASKS = 20
+MAX_TASKS = 20
 """Tasks won, and tasks lost, of a comparison whose traces are shown."""
 
 
@@ -51,7 +51,7 @@ def _cells(kind: str, texts: Iterable[str]) -> str:
 
 def _traces(report: TrialReport, comparison: ArmComparison, trace: Traces) -> str:
     tasks = [("won", comparison.won), ("lost", comparison.lost)]
-    shown = [_task(report, comparison, task, went, trace) for went, every in tasks for task in every[:MOST_TASKS]]
+    shown = [_task(report, comparison, task, went, trace) for went, every in tasks for task in every[:MAX_TASKS]]
     if not shown:
         return ""
     return f"<h2>{html.escape(f'{comparison.first} − {comparison.second}')}: tasks won and lost</h2>{''.join(shown)}"

@@ -18,7 +18,7 @@ from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, moment, outcomes_text, signed
 
-ATTEMPTS_SHOWN = 12
+MAX_ATTEMPTS = 12
 
 _SUCCESS = {"succeeded": True, "failed": False, "unknown": None}
 
@@ -133,7 +133,7 @@ def _attempts(memory: MemorySystem, experience: Experience) -> tuple[tuple[Attem
     n_attempts = memory.experience.count(same) if task.id else 0
     if n_attempts < 2:
         return (), 0
-    rows = memory.experience.browse(same, order_by="created_at", descending=False, limit=ATTEMPTS_SHOWN)
+    rows = memory.experience.browse(same, order_by="created_at", descending=False, limit=MAX_ATTEMPTS)
     return tuple(_attempt(row["id"], row["metadata"]) for row in rows), n_attempts - len(rows)
 
 

@@ -21,7 +21,7 @@ from atlas.views.shared.rates import rate_text
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.wording import OUTCOMES, SIGNS, signed
 
-SIGNS_SHOWN = 5
+MAX_SIGNS = 5
 """Attempts at one task that are shown by a sign each. More are counted by outcome."""
 
 STANDS_IN = "ranked with the built-in weights, because the chosen profile cannot be used (see Evaluation)"
@@ -104,7 +104,7 @@ def outcome_labels(outcomes: Sequence[str]) -> tuple[str, ...]:
     """Return `✓ succeeded` of one attempt, `✓`, `✗`, `✓` of a few, and `✓ ×30`, `✗ ×12` of many."""
     if len(outcomes) == 1:
         return (signed(outcomes[0]),)
-    if len(outcomes) <= SIGNS_SHOWN:
+    if len(outcomes) <= MAX_SIGNS:
         return tuple(SIGNS[outcome] for outcome in outcomes)
     counts = Counter(outcomes)
     return tuple(f"{SIGNS[name]} ×{counts[name]:,}" for name in OUTCOMES if counts[name])

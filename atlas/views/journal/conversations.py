@@ -11,7 +11,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.shared.texts import Text, text_of
 from atlas.views.shared.wording import counted, moment
 
-FOUND_SHOWN = 20
+MAX_FOUND = 20
 MORE = 50
 """Page size of turns."""
 
@@ -64,7 +64,7 @@ def conversation_view(memory: MemorySystem, name: str, n_shown: int = MORE) -> C
 def found_turns(memory: MemorySystem, text: str, name: str | None) -> tuple[TurnView, ...]:
     """Return the turns that have to do with a question, best first, of one conversation or of all."""
     where = None if name is None else {"conversation": name}
-    found = memory.conversations.retrieve(text, FOUND_SHOWN, where=where, count_retrieval=False)
+    found = memory.conversations.retrieve(text, MAX_FOUND, where=where, count_retrieval=False)
     names = {hit.item.conversation for hit in found.hits}
     live = {turn.id for conversation in names for turn in memory.conversations.window(conversation)}
     return tuple(_turn(hit.item, live, explain(hit)) for hit in found.hits)

@@ -18,7 +18,7 @@ from atlas.views.shared.wording import counted
 MAX_BARS = 120
 """Maximum number of bars in a strip. With more generations, they are binned."""
 
-LANES_SHOWN = 8
+MAX_LANES = 8
 """Maximum number of strips of single types. Other types share one."""
 
 OTHERS = "other types"
@@ -90,9 +90,9 @@ def timeline(memory: MemorySystem, query: Query) -> Timeline:
     names = memory.journal.values("entry_type", where)
     lanes = [
         Lane(name, memory.journal.values("generation", {"$and": [where, {"entry_type": name}]}))
-        for name in sorted(names, key=lambda name: (name != CRASH, -names[name]))[:LANES_SHOWN]
+        for name in sorted(names, key=lambda name: (name != CRASH, -names[name]))[:MAX_LANES]
     ]
-    if len(names) > LANES_SHOWN:
+    if len(names) > MAX_LANES:
         lane_names = [lane.name for lane in lanes]
         rest = [name for name in names if name not in lane_names]
         lanes.append(

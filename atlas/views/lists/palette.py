@@ -10,7 +10,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.wording import plural, shortened
 
-RECORDS_SHOWN = 5
+MAX_RECORDS = 5
 """Most records of each kind."""
 
 TITLE_CHARACTERS = 160
@@ -46,7 +46,7 @@ def found_records(memory: MemorySystem, words: str) -> tuple[Entry, ...]:
     found = []
     for kind in KINDS.values():
         records = kind.records(memory)
-        ids = [record.id for record in records.search_words(words, RECORDS_SHOWN, with_buried=True)]
+        ids = [record.id for record in records.search_words(words, MAX_RECORDS, with_buried=True)]
         titles = records.titles(ids)
         found += [
             Entry(

@@ -14,8 +14,8 @@ from atlas.maps.naming import prose
 from atlas.views.shared.rates import rate_line
 from atlas.views.shared.wording import UNKNOWN_VALUE, counted, percent
 
-WORDS_SHOWN = 8
-SOURCES_SHOWN = 5
+MAX_WORDS = 8
+MAX_SOURCES = 5
 READ = 3_000
 """Maximum number of sampled tasks per side."""
 
@@ -125,7 +125,7 @@ def _words(inside: Sequence[str], outside: Sequence[str]) -> tuple[Share, ...]:
     telling = sorted((word for word in scores if scores[word] > SURE_FROM), key=lambda word: (-scores[word], word))
     return tuple(
         Share(name=word, selected=_share(counts[0][word], len(inside)), rest=_share(counts[1][word], len(outside)))
-        for word in telling[:WORDS_SHOWN]
+        for word in telling[:MAX_WORDS]
     )
 
 
@@ -139,7 +139,7 @@ def _values(title: str, column: Mapping[str, Any], inside: Sequence[str], outsid
         if left.low > right.high or right.low > left.high:
             shares = [_share(of[name], n) for of, n in zip(counts, sizes, strict=True)]
             found.append(Share(name=f"{title}: {name}", selected=shares[0], rest=shares[1]))
-    return tuple(found[:SOURCES_SHOWN])
+    return tuple(found[:MAX_SOURCES])
 
 
 def _share(n: int, of: int) -> str:

@@ -41,7 +41,7 @@ NO_LABEL = 255
 WORST = 3
 """Number of worst domains, whose labels take precedence."""
 
-FEWEST = 3
+MIN_EXPERIENCES = 3
 """Smallest number of experiences for a map."""
 
 SUGGESTED = "Over 10 % of the experiences came after the map was made."

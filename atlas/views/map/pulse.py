@@ -16,7 +16,7 @@ from atlas.views.shared.wording import counted
 MOST = 200
 """Experiences that pulse at once. An import stores far more, which the map shows without."""
 
-LINES_KEPT = 3
+MAX_LINES = 3
 TITLE_CHARACTERS = 60
 OPERATIONS_SEEN = 10
 
@@ -72,7 +72,7 @@ def pulse_after(memory: MemorySystem, before: Pulse | None) -> Pulse:
         turn=before.turn + 1,
         retrieved=tuple(retrieved),
         stored=tuple(stored),
-        lines=(*_sentences(memory, before, times, stored), *before.lines)[:LINES_KEPT],
+        lines=(*_sentences(memory, before, times, stored), *before.lines)[:MAX_LINES],
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from atlas.core.statistics import SuccessRate
-from atlas.memory.effects.memory_effect import ENOUGH_TASKS, MemoryEffect, TaskEffect
+from atlas.memory.effects.memory_effect import MIN_TASKS, MemoryEffect, TaskEffect
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.trend import Week
 from atlas.views.overview.randomised import RandomisedView, randomised_sentence, randomised_view, rate_text
@@ -225,7 +225,7 @@ def advice(found: MemoryEffect) -> str:
     if not found.n_tasks and not found.n_only_used:
         return f"No attempt has recorded a memory that it was given. {HOW_TO_RECORD}"
     lonely = f" {counted(found.n_only_used, 'more task')} had attempts with memory only." if found.n_only_used else ""
-    so_far = f"{counted(found.n_tasks, 'task')} can be compared so far, and {ENOUGH_TASKS} are needed."
+    so_far = f"{counted(found.n_tasks, 'task')} can be compared so far, and {MIN_TASKS} are needed."
     return f"{so_far}{lonely} {HOW_TO_RECORD}"
 
 

@@ -25,7 +25,7 @@ def index_state(memory: MemorySystem) -> str:
     return "up to date" if not n_behind else f"{counted(n_behind, 'change')} behind, but searches include them"
 
 
-def asked_index_state(memory: MemorySystem) -> str:
+def current_index_state(memory: MemorySystem) -> str:
     """Return the state of the vector index after a call to its service."""
     store = memory.storage
     if not store.indexes.place:

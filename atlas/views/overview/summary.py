@@ -14,7 +14,7 @@ from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.wording import OUTCOMES, UNKNOWN_VALUE, counted
 from atlas.views.strategies.overview import strategy_counts
 
-GROUPS_SHOWN = 50
+MAX_GROUPS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ def _groups(memory: MemorySystem, key: str, totals: Mapping[str, int]) -> Groups
             tally[outcome] = tally.get(outcome, 0) + max(n, 0)
     groups = [_group(name, SuccessRate.of(tally)) for name, tally in tallies.items() if any(tally.values())]
     groups.sort(key=lambda group: (-group.n, group.name))
-    return Groups(tuple(groups[:GROUPS_SHOWN]), max(0, len(groups) - GROUPS_SHOWN))
+    return Groups(tuple(groups[:MAX_GROUPS]), max(0, len(groups) - MAX_GROUPS))
 
 
 def _group(name: str, rate: SuccessRate) -> GroupRow:

@@ -106,7 +106,7 @@ def make_backup(memory: MemorySystem, target: Path) -> str:
     return backup_sentence(backup(memory.storage, target), target)
 
 
-def known_backups(memory: MemorySystem) -> dict[str, str]:
+def recorded_backups(memory: MemorySystem) -> dict[str, str]:
     """Return the times of the backups that are recorded and may be restored here, by their paths.
 
     The newest is first.

@@ -20,7 +20,7 @@ AWAITED = (
     "with all that is in scope."
 )
 
-OPTIONS_SHOWN = 300
+MAX_OPTIONS = 300
 """The most frequent values of a field that a box offers. A link may name any other one."""
 
 
@@ -76,7 +76,7 @@ def offered(options: Mapping[Any, int], chosen: Sequence[Any]) -> list[Any]:
 
     A value that is chosen stays until the person takes it away: it would widen the scope unasked if it fell out.
     """
-    return list(dict.fromkeys([*list(options)[:OPTIONS_SHOWN], *chosen]))
+    return list(dict.fromkeys([*list(options)[:MAX_OPTIONS], *chosen]))
 
 
 def has_domains(memory_map: MemoryMap | None) -> bool:

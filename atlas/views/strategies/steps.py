@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from itertools import groupby
 
-STEPS_SHOWN = 40
+MAX_STEPS = 40
 """Largest number of steps that are drawn one by one. A longer suggestion is shown as one text."""
 
 _NUMBERED = re.compile(r"(?:\d{1,3}[.)]|[-*•])\s+(?=\S)")

@@ -28,8 +28,8 @@ from atlas.views.strategies.parameters import parameters_in, parameters_text
 from atlas.views.strategies.steps import Steps, steps_of
 from atlas.views.strategies.titles import readable_title
 
-SOURCES_SHOWN = 20
-ATTEMPTS_SHOWN = 500
+MAX_SOURCES = 20
+MAX_ATTEMPTS = 500
 
 SHOWN_ELSEWHERE = ("derived_by", "domain")
 """Metadata that is shown among the facts of a strategy."""
@@ -180,7 +180,7 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         more_facts=_more_facts(strategy, usage),
         attempts=tuple(attempts),
         sources=_sources(memory, strategy),
-        n_more_sources=max(0, len(strategy.sources) - SOURCES_SHOWN),
+        n_more_sources=max(0, len(strategy.sources) - MAX_SOURCES),
         versions=version_views(strategy, memory.strategies.versions(strategy_id), [*EDITABLE], _texts),
     )
 
@@ -191,7 +191,7 @@ def attempt_rows(memory: MemorySystem, attempts: Sequence[Use]) -> tuple[Attempt
     Args:
         attempts: All of them, oldest first.
     """
-    listed = list(enumerate(attempts, start=1))[-ATTEMPTS_SHOWN:]
+    listed = list(enumerate(attempts, start=1))[-MAX_ATTEMPTS:]
     of = linked(memory.experience, [attempt.trajectory_id for _, attempt in listed if attempt.trajectory_id])
     titles = memory.experience.titles([experience.id for experience in of.values()])
     ids = {trajectory_id: experience.id for trajectory_id, experience in of.items()}
@@ -299,7 +299,7 @@ def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:
 
 
 def _sources(memory: MemorySystem, strategy: Strategy) -> tuple[SourceRow, ...]:
-    ids = strategy.sources[:SOURCES_SHOWN]
+    ids = strategy.sources[:MAX_SOURCES]
     of = linked(memory.experience, ids)
     titles = memory.experience.titles([experience.id for experience in of.values()])
     return tuple(

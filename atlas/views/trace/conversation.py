@@ -13,7 +13,7 @@ from atlas.views.trace.cost import Cost
 from atlas.views.trace.errors import has_error
 from atlas.views.trace.turns import Turn, note_of, turns_of
 
-STEPS_SHOWN = 100
+MAX_STEPS = 100
 """Steps on one page."""
 
 PAGE_CHARACTERS = 1_000_000
@@ -70,8 +70,8 @@ def matching(steps: Sequence[Step], words: str) -> tuple[int, ...]:
 def conversation_as_json(steps: Sequence[Step], reading: Reading = START) -> dict[str, Any]:
     """Return the page of a trajectory with the step that was jumped to, for the browser."""
     at = min(max(reading.at, 0), len(steps))
-    first = (max(at, 1) - 1) // STEPS_SHOWN * STEPS_SHOWN
-    shown = steps[first : first + STEPS_SHOWN]
+    first = (max(at, 1) - 1) // MAX_STEPS * MAX_STEPS
+    shown = steps[first : first + MAX_STEPS]
     errors = [number for number, step in enumerate(steps, start=1) if has_error(step)]
     turns = [turns_of(step) for step in shown]
     limit = PAGE_CHARACTERS // max(sum(map(len, turns)), 1)

@@ -23,10 +23,10 @@ STATUS_KEYS = ("exit_code", "returncode", "exit_status")
 
 def has_error(step: Step) -> bool:
     """Return whether a step failed, by its metadata or its observation."""
-    return _is_marked(step.metadata) or tells_error(step.observation)
+    return _is_marked(step.metadata) or contains_error(step.observation)
 
 
-def tells_error(output: str) -> bool:
+def contains_error(output: str) -> bool:
     """Return whether the output of a program reports an error."""
     return bool(_ERROR.search(output[:LOOKED_AT]) or _ERROR.search(output[LOOKED_AT:][-LOOKED_AT:]))
 

@@ -12,7 +12,7 @@ from atlas.core.types import Step
 from atlas.views.shared.texts import as_json, language_of
 from atlas.views.trace.calls import Call, pieces
 from atlas.views.trace.cost import NUMBERS
-from atlas.views.trace.errors import ERROR_KEYS, error_line, has_error, tells_error
+from atlas.views.trace.errors import ERROR_KEYS, contains_error, error_line, has_error
 from atlas.views.trace.terminal import readable
 
 USER, AGENT, TOOL, ENVIRONMENT = "user", "agent", "tool", "environment"
@@ -108,7 +108,7 @@ def _answers(step: Step) -> Iterator[Turn]:
             speaker=tool or kind.capitalize() or "Environment",
             form=OUTPUT,
             text=output,
-            is_error=tells_error(text),
+            is_error=contains_error(text),
             error_line=error_line(output),
         )
 

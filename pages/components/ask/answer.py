@@ -22,7 +22,7 @@ from atlas.views.ask.comparison import RankingWeights
 from atlas.views.ask.folding import folded_sentence
 from atlas.views.ask.judging import Judged, judged_hits
 from atlas.views.lists.hits import HitCard
-from atlas.views.map.page import FEWEST
+from atlas.views.map.page import MIN_EXPERIENCES
 from atlas.views.shared.browser import asset
 from atlas.views.shared.state import StoreState
 from pages.components.ask.comparison import MOVES
@@ -192,7 +192,7 @@ def _draw_map_link(memory: MemorySystem, text: str, side: Name, part: Part) -> N
     with st.container(horizontal=True, width="content", vertical_alignment="center"):
         st.button("Select", key=f"ask_select_{side}", icon=":material/check_box:", type="tertiary",
                   on_click=_select, args=(memory, part), help="On every page, the map too")  # fmt: skip
-        if n_experiences(memory) >= FEWEST:
+        if n_experiences(memory) >= MIN_EXPERIENCES:
             st.page_link("pages/map.py", label="Show on the map", icon=":material/scatter_plot:",
                          query_params={"scope_text": text})  # fmt: skip
 

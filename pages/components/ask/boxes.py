@@ -157,7 +157,7 @@ def _draw_settings(memory: MemorySystem, text: str, *, is_two: bool) -> tuple[in
 def _draw_configuration(
     memory: MemorySystem, text: str, side: Name, profiles: tuple[Profile, ...], in_use: str
 ) -> Configuration:
-    """Draw a configuration: weights, number of hits, strictness, and left out memories."""
+    """Draw a configuration: weights, number of hits, strictness, and excluded memories."""
     names, key = profile_names(profiles), f"ask_profile_{side}"
     if st.session_state.get(key, names[0]) not in names:  # deleted since
         del st.session_state[key]

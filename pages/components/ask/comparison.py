@@ -138,7 +138,7 @@ def _save(memory: MemorySystem, side: Name, typed: str, weights: RankingWeights)
 
 def _use(memory: MemorySystem, name: str) -> None:
     if memory.storage.profiles.in_use().name == name:
-        return  # clicked twice: undoing the second time would undo nothing
+        return  # clicked twice: the second undo would have no effect
     with announcing_problems():
         _announce(memory.storage.profiles.use(name), f"All searches use the profile {name!r} now")
 

@@ -38,7 +38,7 @@ def draw_invitation(memory: MemorySystem) -> None:
 def _ask_clicked(questions: tuple[str, ...], key: str) -> None:
     row = clicked_row(key, len(questions))
     if row is not None:
-        st.session_state[_CLICKS] = st.session_state.get(_CLICKS, 0) + 1  # a fresh table, in which nothing is clicked
+        st.session_state[_CLICKS] = st.session_state.get(_CLICKS, 0) + 1  # a new table without a selection
         _ask(questions[row])
 
 

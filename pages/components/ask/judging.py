@@ -24,7 +24,7 @@ def draw_judging(
     Args:
         place: The container to draw in.
         text: The question.
-        name: The memory that the hit is of.
+        name: The memory of the hit.
         record_id: The hit.
         judged: The judgements so far.
         key: No other hit on the page has it.

@@ -48,7 +48,7 @@ def _press(memory: MemorySystem) -> None:
 
 
 def _begin(memory: MemorySystem) -> None:
-    """Begin with an example if nothing was asked."""
+    """Start with an example if there is no query."""
     if is_presenting() and not (st.session_state.get(_TEXT) or "").strip():
         _go(memory, is_next=True)
 

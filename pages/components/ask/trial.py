@@ -15,7 +15,7 @@ _TRIED = "ask_tried"
 
 
 def draw_trial(text: str, block: str) -> None:
-    """Draw the button that has the task answered twice, and both answers when available."""
+    """Draw the button that runs the task with and without memories, and both answers when available."""
     model = opening_model()
     if not block or (model.client is None and is_presenting()):
         return

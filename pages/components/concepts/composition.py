@@ -34,7 +34,7 @@ def draw_composition(memory: MemorySystem) -> None:
 
 def _draw(memory: MemorySystem) -> None:
     composition: Composition | None = st.session_state.get(_COMPOSITION)
-    if composition is None:  # added, or put away
+    if composition is None:  # added or dismissed
         st.rerun()
         return
     st.text(" + ".join(composition.parts))
@@ -63,7 +63,7 @@ def _draw_why_not(composition: Composition) -> None:
 
 
 def _apply(memory: MemorySystem, composition: Composition) -> None:
-    """Add exactly what was shown."""
+    """Add exactly the shown composition."""
     if st.session_state.get(_COMPOSITION) is not composition:
         return
     try:

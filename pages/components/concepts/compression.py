@@ -115,7 +115,7 @@ def _ask(live: LiveCompression, scope: Mapping[str, Any], most: int, path: str, 
 
 
 def _draw_found(memory: MemorySystem, found: CompressionResult, scope: Mapping[str, Any]) -> None:
-    """Draw the functions that were found, in figures and in code, and the choice of those to add."""
+    """Draw the found functions with figures and code, and the selection of those to add."""
     st.markdown(f"**{headline(found)}**")
     st.caption(made_caption(found))
     for note in notes(found):
@@ -131,7 +131,7 @@ def _draw_found(memory: MemorySystem, found: CompressionResult, scope: Mapping[s
 
 
 def _draw_table(rows: Sequence[FunctionRow], found: CompressionResult) -> FunctionRow:
-    """Draw the functions in a table, and return the one that is ticked, at first the first."""
+    """Draw the functions in a table, and return the selected one, by default the first."""
     table = st.dataframe(
         [asdict(row) for row in rows],
         column_config=COLUMNS,
@@ -181,7 +181,7 @@ def _draw_choice(memory: MemorySystem, found: CompressionResult, rows: Sequence[
 
 
 def _draw_function(function: FunctionDetails, row: FunctionRow) -> None:
-    """Draw the function that is ticked, and the programs that it came from, before and after."""
+    """Draw the selected function, and its source programs before and after."""
     with st.container(border=True):
         draw_prose(function.description, key=f"compress_description_{row.id}")
         draw_code(function.code, key=f"compress_code_{row.id}")

@@ -17,7 +17,7 @@ from pages.components.shared.undo_toast import announce, announcing_problems, se
 
 
 def draw_loaders(memory: MemorySystem) -> None:
-    """Draw a button for the missing primitives of each installed library, and one for those that are newer there."""
+    """Draw a button for the missing primitives of each installed library, and one for the outdated ones."""
     disabled = memory.storage.read_only
     hint = READ_ONLY if disabled else "It can be undone."
     with st.container(horizontal=True):

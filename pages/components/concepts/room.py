@@ -1,4 +1,4 @@
-"""The page of concepts: beside what every kind has, the loaders of primitives, and composing."""
+"""The page of concepts: the common parts of all kinds, loaders of primitives, and composition."""
 
 from __future__ import annotations
 

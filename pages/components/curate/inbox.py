@@ -1,4 +1,4 @@
-"""The inbox: one case at a time, decided by a button or a key, with its evidence and what comes after it."""
+"""The inbox: one case at a time with its evidence, decided by a button or a key, and the next cases."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from atlas.views.curate.decisions import (
     decisions_on,
     is_allowed,
     keep,
+    keep_message,
     kept_names,
-    kept_sentence,
     plan_request,
 )
 from atlas.views.curate.health import UNKNOWN, Health
@@ -44,7 +44,7 @@ from pages.components.shared.undo_toast import Act, Turn, announce, announce_act
 
 _LATER, _WITH_ALIKE, _MOST = "curate_later", "curate_with_alike", "curate_most"
 
-NEXT_SHOWN = 8
+MAX_NEXT = 8
 ICONS: Mapping[Name, str] = {
     "succeeded": ":material/check:",
     "failed": ":material/close:",
@@ -57,7 +57,7 @@ PROSE = ("When", "Do", "Because", "Does", "Entry", "Feedback")
 
 
 def page_cases(memory: MemorySystem, found: Health, duplicates: DuplicatesResult, scope: Mapping[str, Any]) -> Cases:
-    """Return what is left to decide, worked out once for each state of the store, its decisions and the scope."""
+    """Return the undecided cases, cached by the state of the store, its decisions and the scope."""
     kept = kept_names(memory)
     key = hash((found.never, found.stale, found.failing, duplicates.groups, duplicates.repeated, kept))
     return _cases(store_state(memory), digest(scope), key, _memory=memory, _found=found, _duplicates=duplicates,
@@ -80,23 +80,23 @@ def _cases(
 
 
 def draw_inbox(memory: MemorySystem, cases: Sequence[Case], queue: str) -> None:
-    """Draw the first case that was not put off, how many are left, and in the inbox what comes after it."""
+    """Draw the first case that was not postponed, the number of remaining ones, and in the inbox the next ones."""
     later: frozenset[str] = st.session_state.get(_LATER, frozenset())
     left = [case for case in cases if case.name not in later]
     view = next(filter(None, (case_view(memory, case) for case in left)), None)
     _draw_progress(queue, len(cases), len(cases) - len(left))
     if view is None:
-        if cases or queue == INBOX:  # the whole queue, which a tab shows below, says by itself that it is empty
+        if cases or queue == INBOX:  # the queue in the tab below shows its own message when it is empty
             _draw_end(n_later=len(cases) - len(left))
         return
     with st.container(border=True, key="curate_case"):
         _draw_case(memory, view, alike(view.case, left))
     if queue == INBOX:
-        _draw_next(memory, [case for case in left if case is not view.case][:NEXT_SHOWN])
+        _draw_next(memory, [case for case in left if case is not view.case][:MAX_NEXT])
 
 
 def _draw_progress(queue: str, n_cases: int, n_later: int) -> None:
-    """Draw how far a person is, from the most cases that this session has seen in the queue."""
+    """Draw the progress, relative to the largest number of cases in this session."""
     most: dict[str, int] = st.session_state.setdefault(_MOST, {})
     most[queue] = max(most.get(queue, 0), n_cases)
     if not most[queue]:
@@ -187,7 +187,7 @@ def _decide(memory: MemorySystem, decision: Decision, cases: tuple[Case, ...]) -
         if decision.name == "keep" and cases[0].waiting is not None:
             announce(*accept_waiting(memory, cases))
         elif decision.name == "keep":
-            announce_act(Act(kept_sentence(cases), _keeping(cases)(memory)))
+            announce_act(Act(keep_message(cases), _keeping(cases)(memory)))
         elif cases[0].queue == UNKNOWN and decision.name in ("succeeded", "failed") and len(cases) == 1:
             _judge(memory, cases[0].ids[0], decision.name == "succeeded")
         else:

@@ -12,7 +12,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.curate.health import BURIED, Health
 from atlas.views.curate.queues import (
-    GROUPS_SHOWN,
+    MAX_GROUPS,
     REPEATED,
     REPEATED_MEANING,
     TITLES,
@@ -58,7 +58,7 @@ def draw_groups(
     groups: Sequence[tuple[str, ...]],
     repeated: Sequence[tuple[str, ...]],
 ) -> None:
-    """Draw groups of near-duplicates, which can all be merged at once, and below them groups of repeated attempts."""
+    """Draw groups of near-duplicates with a button to merge all, and groups of repeated attempts below."""
     _draw_search(memory, found)
     if groups:
         _draw_all_acts(memory, groups)
@@ -69,7 +69,7 @@ def draw_groups(
     if repeated:
         st.subheader(f"{REPEATED}, {counted(len(repeated), 'group')}", anchor=False)
         st.caption(REPEATED_MEANING)
-        _draw_page(memory, repeated, key="curate_repeated_page", first=GROUPS_SHOWN)
+        _draw_page(memory, repeated, key="curate_repeated_page", first=MAX_GROUPS)
 
 
 def _draw_all_acts(memory: MemorySystem, groups: Sequence[tuple[str, ...]]) -> None:
@@ -98,9 +98,9 @@ def _draw_page(memory: MemorySystem, groups: Sequence[tuple[str, ...]], *, key: 
 
     Args:
         key: Key of the choice of the page.
-        first: Number of the first group on the page, which its widgets are named by.
+        first: Number of the first group on the page, from which its widgets' keys are derived.
     """
-    pages, page_groups = -(-len(groups) // GROUPS_SHOWN), tuple(groups)
+    pages, page_groups = -(-len(groups) // MAX_GROUPS), tuple(groups)
     page = st.pagination(pages, key=key) if pages > 1 else 1
     lines = _lines(store_state(memory), hash(page_groups), min(page, pages), _memory=memory, _groups=page_groups)
     for number, line in enumerate(lines, first):
@@ -115,7 +115,7 @@ def _lines(
 
 
 def _draw_search(memory: MemorySystem, found: DuplicatesResult) -> None:
-    """Draw how far the search for near-duplicates is, and a button to search again if the memory has changed since."""
+    """Draw the progress of the search for near-duplicates, and a button to search again if the memory has changed."""
     if found.is_running:
         _draw_progress(memory)
     if found.problem:
@@ -243,7 +243,7 @@ def _inside(state: StoreState, key: str, *, _memory: MemorySystem, _scope: Mappi
 
 
 def draw_queue(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
-    """Draw a queue of single experiences, longest kept first, and what can be done with all of them."""
+    """Draw a queue of single experiences, oldest first, and actions on all of them."""
     if not ids:
         st.info("There is none here.", icon=":material/check:")
         return
@@ -256,7 +256,7 @@ def draw_queue(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
 
 
 def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
-    """Draw buttons that act on the records that are shown, whatever comes into the queue meanwhile."""
+    """Draw buttons that act on the shown records only, even if the queue changes meanwhile."""
     n_found = len(ids)
     disabled, why = memory.storage.read_only, _why_not(memory)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -290,7 +290,7 @@ def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> 
 
 
 def draw_criteria(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
-    """Draw the form of criteria, of which those that are filled in are used."""
+    """Draw the form of criteria. Empty ones are ignored."""
     if scope:
         st.caption(f"Only the {counted(n_experiences(memory, scope), 'experience')} in scope can be removed.")
     with st.form("curate_rule", width=640):
@@ -313,7 +313,7 @@ def draw_criteria(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
 
 
 def _draw_limits() -> None:
-    """Draw the boxes of the criteria that are numbers."""
+    """Draw the boxes of numeric criteria."""
     first, second = st.columns(2)
     first.number_input(
         "Lowest success rate to keep, in %",

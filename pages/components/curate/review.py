@@ -1,4 +1,4 @@
-"""The queue of what keys under review wrote: accept or reject one, all of a key, or all since a time."""
+"""The queue of pending records: accept or reject a single one, all of a key, or all since a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pages.components.shared.plans import propose
 from pages.components.shared.undo_toast import announce, announcing_problems
 
 EVERY_KEY = "Every key"
-ROWS_SHOWN = 500
+MAX_ROWS = 500
 NOT_ALLOWED = "Only a curator accepts and rejects."
 
 COLUMNS = {
@@ -38,7 +38,7 @@ COLUMNS = {
 
 
 def draw_review(memory: MemorySystem) -> None:
-    """Draw what waits, whose and since when it may be chosen, and the buttons that accept and reject it."""
+    """Draw the pending records with filters by key and time, and the buttons that accept and reject them."""
     writer, since = _draw_filters(waiting(memory))
     found = waiting(memory, writer, since)
     if not found.rows:
@@ -51,7 +51,7 @@ def draw_review(memory: MemorySystem) -> None:
 
 
 def _draw_filters(every: ReviewQueue) -> tuple[str, datetime | None]:
-    """Draw the boxes that narrow the queue, and return whose records are asked for, and since when."""
+    """Draw the filters of the queue, and return the selected key and time."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         names = {EVERY_KEY: sum(every.n_by_writer.values()), **every.n_by_writer}
         writer = st.selectbox("Written with the key", list(names), key="curate_review_writer", width=280,
@@ -61,8 +61,8 @@ def _draw_filters(every: ReviewQueue) -> tuple[str, datetime | None]:
 
 
 def _draw_table(rows: tuple[WaitingRow, ...]) -> tuple[WaitingRow, ...]:
-    """Draw the records, a click on which opens one, and return those with a tick."""
-    listed = rows[:ROWS_SHOWN]
+    """Draw the records, which a click opens, and return the selected ones."""
+    listed = rows[:MAX_ROWS]
     key = f"curate_review_{abs(hash(listed))}"
     table = st.dataframe(
         [asdict(row) for row in listed], column_config=COLUMNS, column_order=list(COLUMNS), hide_index=True, key=key,

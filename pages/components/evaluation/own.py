@@ -29,7 +29,7 @@ from pages.components.shared.jobs import draw_job, is_running, live_result
 from pages.components.shared.snapshot import store_state
 
 _OF = dict(zip(QUERIES, ("", "_judged"), strict=True))
-"""The ends of the keys of what is drawn for each kind of query."""
+"""Suffixes of the widget keys for each kind of query."""
 
 ABOUT = (
     "No labels are needed. Each attempt at a task that was tried more than once is held out, and a search for its task"
@@ -71,7 +71,7 @@ def draw_run(memory: MemorySystem) -> None:
 
 
 def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
-    """Draw the verdict, what was measured, and on which state of the store."""
+    """Draw the verdict, the measured data, and the state of the store."""
     if judged := verdict(found):
         st.markdown(f"**{judged.sentence}** {judged.advice}")
     st.text(measured_caption(found))
@@ -121,7 +121,7 @@ def draw_queries(found: OwnEvaluation) -> str:
 
 
 def draw_verdict(memory: MemorySystem) -> None:
-    """Draw the verdict on searches in a line. Where the store has outgrown it, it is measured again meanwhile."""
+    """Draw the verdict on searches in one line. If the store has grown much, a new measurement is started."""
     if not _prospects(store_state(memory), memory.storage.judgements.state(), _memory=memory).can_run:
         return
     live = live_result(memory, LiveEvaluation)

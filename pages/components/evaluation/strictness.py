@@ -1,4 +1,4 @@
-"""How strict all searches are: a slider over what that costs, a preview of the queries that change, and applying it."""
+"""Strictness of all searches: a slider with its costs, a preview of changed queries, and a button to apply it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ COLUMNS = {
 
 
 def draw_strictness(memory: MemorySystem) -> None:
-    """Draw the slider, what its value costs, and the queries of the store that it answers otherwise."""
+    """Draw the slider, the costs of its value, and the queries of the store whose answers change."""
     now, state = memory.strictness(), store_state(memory)
     st.caption(ABOUT)
     chosen = st.slider(

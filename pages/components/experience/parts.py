@@ -1,4 +1,4 @@
-"""Texts of an experience, each under its name: running text, or what a program wrote."""
+"""Texts of an experience under their names: prose, or output of a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refining: what judges, how far it is, what would become of each experience, and applying exactly that."""
+"""Refinement: the judge, the progress, the decisions on experiences, and a button to apply them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ COLUMNS = {
 
 
 def draw_refinement(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
-    """Draw what can be judged, the button that plans, and the plan that was made last."""
+    """Draw the choice of experiences to judge, the button that plans, and the latest plan."""
     if not draw_job(memory, LiveRefinement, "Refining", key="refine"):
         _draw_run(memory, scope)
     plan = live_result(memory, LiveRefinement).current()
@@ -79,7 +79,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
 
 
 def _draw_plan(memory: MemorySystem, plan: RefinePlan, scope: Mapping[str, Any]) -> None:
-    """Draw what would become of each experience and why, and the button that applies it."""
+    """Draw the decision on each experience with its reason, and the button that applies the plan."""
     st.markdown(f"**{headline(plan)}**")
     st.text(made_caption(plan))
     st.caption(" ".join(notes(plan)))

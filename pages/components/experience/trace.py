@@ -18,7 +18,7 @@ def draw_steps(steps: Sequence[Step], *, of: str, key: str = "experience_trace")
     """Draw the steps of one attempt.
 
     Args:
-        of: Id of the attempt. What was unfolded in another is forgotten.
+        of: Id of the attempt. The state of another attempt is discarded.
         key: No other component on the page has it.
     """
     reading = current_reading(key, of)
@@ -28,7 +28,7 @@ def draw_steps(steps: Sequence[Step], *, of: str, key: str = "experience_trace")
 
 
 def current_reading(key: str, of: str, initial: Reading = START) -> Reading:
-    """Return what the person looks at in a trajectory, as it was left."""
+    """Return the state of the view of a trajectory."""
     kept: tuple[str, Reading] = st.session_state.get(f"{key}_reading", ("", initial))
     return kept[1] if kept[0] == of else initial
 
@@ -41,11 +41,11 @@ def draw_trace(
     find: Callable[[str], Reading] | None = None,
     initial: Reading = START,
 ) -> None:
-    """Draw one or more trajectories that a view made ready for the browser.
+    """Draw one or more trajectories in the form for the browser.
 
     Args:
-        find: Called with the words that the person looks for. None if there is no search.
-        initial: What is looked at before the person does anything.
+        find: Called with the search text. None if there is no search.
+        initial: Initial state of the view.
     """
 
     def keep(event: str, change: Callable[[Any], Reading]) -> Callable[[], None]:

@@ -16,7 +16,7 @@ EVERYBODY = "Everybody"
 
 
 def draw_filters(memory: MemorySystem) -> Operations:
-    """Draw the boxes that narrow the history, and return what is wanted of it."""
+    """Draw the filters of the history, and return their values."""
     actors = actors_of(memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         who = st.selectbox("Who", [EVERYBODY, *actors], key="history_who", bind=URL, width=260)

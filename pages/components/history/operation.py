@@ -70,7 +70,7 @@ def _draw_undo(memory: MemorySystem, detail: OperationDetail) -> None:
     why_not = READ_ONLY if memory.storage.read_only else "A purge cannot be undone." if detail.is_final else None
     st.button(
         detail.undo_label,
-        key=f"history_undo_{detail.undo_id}",  # one that was clicked redoes nothing
+        key=f"history_undo_{detail.undo_id}",  # a clicked one has no effect any more
         icon=f":material/{detail.undo_label.lower()}:",
         type="primary",
         disabled=why_not is not None,
@@ -86,7 +86,7 @@ def _draw_undo(memory: MemorySystem, detail: OperationDetail) -> None:
 
 
 def _draw_changes(diffs: Sequence[RecordDiff], *, key: str) -> None:
-    """Draw what changed as one table, and below it the record that is chosen, whole before and after."""
+    """Draw the changes as one table, and below it the selected record in full, before and after."""
     rows = change_rows(diffs)
     if not rows:
         return

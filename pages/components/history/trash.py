@@ -29,7 +29,7 @@ TRASH_COLUMNS = {
 
 
 def draw_trash(memory: MemorySystem) -> None:
-    """Draw what was deleted, with the offer to restore it."""
+    """Draw the deleted records, with a button to restore them."""
     state = hash(store_state(memory))  # before the rows are read: a write meanwhile gives another table
     kind = draw_kinds(memory)
     page = draw_pages(n_trash_pages(memory, kind), key=f"history_trash_page_{kind.noun}")
@@ -90,5 +90,5 @@ def restore(memory: MemorySystem, ids: tuple[str, ...], kind: Kind) -> None:
 
 
 def draw_pages(n_pages: int, *, key: str) -> int:
-    """Draw the page that is chosen."""
+    """Draw the selected page."""
     return st.pagination(n_pages, key=key, bind=URL) if n_pages > 1 else 1

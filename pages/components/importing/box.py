@@ -28,7 +28,7 @@ FORMATS = (
     "Sessions of Claude Code or Codex, ATIF, Langfuse exports, OpenTelemetry traces, runs of τ-bench, Reflexion, "
     "SWE-agent or Inspect, skills of Voyager, Protea memories, or ATLAS exports"
 )
-PROBLEMS_SHOWN = 20
+MAX_PROBLEMS = 20
 _PREVIEW, _REFUSED, _DONE = "import_preview", "import_refused", "import_done"
 
 
@@ -116,10 +116,10 @@ def _draw_sample(sample: Sample) -> None:
 
 
 def _draw_problems(problems: tuple[str, ...]) -> None:
-    for problem in problems[:PROBLEMS_SHOWN]:
+    for problem in problems[:MAX_PROBLEMS]:
         st.text(problem)
-    if len(problems) > PROBLEMS_SHOWN:
-        st.caption(f"and {len(problems) - PROBLEMS_SHOWN:,} more")
+    if len(problems) > MAX_PROBLEMS:
+        st.caption(f"and {len(problems) - MAX_PROBLEMS:,} more")
 
 
 def _import(memory: MemorySystem, preview: ImportPreview) -> None:

@@ -23,7 +23,7 @@ from pages.components.shared.texts import draw_code
 
 
 def draw_contexts(memory: MemorySystem) -> None:
-    """Draw the boxes of a context, and the context that an agent would be given."""
+    """Draw the settings of a context, and the context that an agent would get."""
     query = _ask()
     st.caption(quota_sentence(query.purpose))
     if query.purpose == FOR_TASK and not query.task.strip():

@@ -14,7 +14,7 @@ ALL = "All conversations"
 
 
 def draw_conversations(memory: MemorySystem) -> None:
-    """Draw one conversation, or what a question finds in them."""
+    """Draw one conversation, or the hits of a query in all of them."""
     names = memory.conversations.names()
     if not names:
         draw_empty(memory, "Conversations of people with agents stand here.", title="There are no conversations yet.")

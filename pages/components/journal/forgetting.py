@@ -1,4 +1,4 @@
-"""Forgetting: how large each tier is, and a plan of what moves, is summarised, and is deleted to reach a cap."""
+"""Forgetting: the size of each tier, and a plan that moves, summarises and deletes entries to reach a cap."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CAP = (
 
 
 def draw_forgetting(memory: MemorySystem) -> None:
-    """Draw the tiers, the boxes for what compacting keeps, and the plan that was made last."""
+    """Draw the tiers, the settings of a compaction, and the latest plan."""
     sizes = tier_sizes(memory)
     if not any(sizes.values()):
         draw_records(ROOM, memory)
@@ -61,7 +61,7 @@ def draw_forgetting(memory: MemorySystem) -> None:
 
 
 def _ask_policy(memory: MemorySystem) -> RetentionPolicy:
-    """Draw the boxes for what always stays and for the cap, and return them."""
+    """Draw the settings of protected entries and of the cap, and return them."""
     keep_recent = st.number_input("Keep the latest entries, whatever they are worth", 0, None, KEEP_RECENT, 50,
                                   key="journal_keep_recent", width=340)  # fmt: skip
     keep_types = _ask_types(memory)
@@ -75,7 +75,7 @@ def _ask_policy(memory: MemorySystem) -> RetentionPolicy:
 
 
 def _ask_types(memory: MemorySystem) -> dict[str, int]:
-    """Draw the boxes for the types of which the latest stay as well, and return how many of each."""
+    """Draw the boxes for types whose latest entries are protected, and return their numbers by type."""
     types = list(memory.journal.values("entry_type"))
     chosen = st.multiselect("Of these types keep the latest as well", types, key="journal_keep_types",
                             placeholder="None", width=500)  # fmt: skip
@@ -113,7 +113,7 @@ def _draw_run(memory: MemorySystem, policy: RetentionPolicy) -> None:
 
 
 def _draw_plan(memory: MemorySystem, plan: CompactPlan, is_asked: bool) -> None:
-    """Draw what the plan would do in one line, whether it still can, and the button that shows all of it."""
+    """Draw the plan's effect in one line, whether it is still valid, and the button that shows it in full."""
     st.markdown(f"**{compact_headline(plan)}**")
     st.text(made_caption(plan))
     if plan.cap_problem:

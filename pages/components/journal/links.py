@@ -1,4 +1,4 @@
-"""Links between the journal's entries: as a thread, made and taken away by hand, and suggested ones to judge."""
+"""Links between the journal's entries: threads, adding and removing links, and suggested links."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ TITLE_CHARACTERS = 80
 
 
 def draw_becoming(proposal: PromoteProposal) -> None:
-    """Draw each text that would be written on a tab of its own: together they are pages long."""
+    """Draw each proposed text on its own tab, because they are long."""
     st.caption("What would be written")
     for tab, part in zip(st.tabs([part.name for part in proposal.parts]), proposal.parts, strict=True):
         with tab:
@@ -22,7 +22,7 @@ def draw_becoming(proposal: PromoteProposal) -> None:
 
 
 def draw_ends(ends: Sequence[PromotionEnd], words: str) -> None:
-    """Draw links to what entries became, or to the entries that something was made of.
+    """Draw links to the records from entries, or to the source entries of a record.
 
     Args:
         words: The words before a link: `Promoted to`.

@@ -1,4 +1,4 @@
-"""The gates of the journal, switched on and off, and what they refused: samples, and accepting one after all."""
+"""The gates of the journal with their switches, and samples of refused entries, which can be accepted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def draw_refused(memory: MemorySystem) -> None:
 
 
 def _draw_gate(memory: MemorySystem, gate: GateView) -> None:
-    """Draw whether a gate is on and why, and a button that switches it for all who write into the store."""
+    """Draw whether a gate is on and why, and a button that switches it for all writers of the store."""
     disabled = memory.storage.read_only or gate.is_overridden
     why = f"Unset {VARIABLES[gate.name]} where the dashboard runs to switch it here." if gate.is_overridden else None
     verb = f"Switch {'off' if gate.is_on else 'on'}"

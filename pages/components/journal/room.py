@@ -1,4 +1,4 @@
-"""The entries of the journal: beside what every kind has, their timeline, and writing one."""
+"""The entries of the journal: the common parts of all kinds, a timeline, and a form for a new entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The summaries that compacting a journal would write, each with what it stands for, and why the rest stays."""
+"""The summaries that a compaction would write, with their source entries, and the reasons for entries that stay."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEPT_COLUMNS = {
 
 
 def draw_summaries(proposal: CompactProposal) -> None:
-    """Draw the summaries that would be written, and what stays as it is."""
+    """Draw the proposed summaries, and the entries that stay unchanged."""
     if proposal.summaries:
         written = f"{counted(len(proposal.summaries), 'summary')} would be written."
         st.caption(f"{written} Their sources leave the hot tier unless they are among the latest.")
@@ -29,7 +29,7 @@ def draw_summaries(proposal: CompactProposal) -> None:
 
 
 def draw_kept(plan: CompactPlan) -> None:
-    """Draw why entries would stay, with how many for each reason."""
+    """Draw the reasons why entries would stay, with the number of entries for each."""
     rows = [{"n": n, "why": reason} for reason, n in kept_sentences(plan)]
     if rows:
         st.caption("What stays where it is")

@@ -17,7 +17,7 @@ CONFIG = {"displaylogo": False, "scrollZoom": False, "modeBarButtonsToRemove": [
 
 
 def draw_timeline(memory: MemorySystem, query: Query) -> None:
-    """Draw the entries that pass the filters over all generations, whichever of them are asked for."""
+    """Draw the entries that pass the filters in all generations, including those outside of the brush."""
     state = store_state(memory)
     filter_digest = digest(where_in_time(memory, query))
     timeline = _timeline(state, filter_digest, _memory=memory, _query=query)
@@ -37,7 +37,7 @@ def draw_timeline(memory: MemorySystem, query: Query) -> None:
 
 
 def _narrow(key: str, timeline: Timeline) -> None:
-    """Ask for the generations under the brush. For the chart's callback."""
+    """Set the filter to the generations under the brush. The callback of the chart."""
     selection = st.session_state[key]["selection"]
     chosen = brushed(selection, timeline)
     if chosen is not None:

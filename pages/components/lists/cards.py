@@ -31,9 +31,9 @@ def hit_card(
     """Draw a card.
 
     Args:
-        key: No other card on the page has it.
+        key: Unique key on the page.
         on_open: Called with the id of a hit that is opened.
-        place: Its place in the block that the page shows, for the browser.
+        place: Its position in the context block on the page, for the browser.
         is_open: Whether the signals of its rank are unfolded at first.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Buttons that save what a list shows, on all of its pages, for other programs."""
+"""Download buttons for all pages of a list, in formats for other programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def draw_downloads(memory: MemorySystem, kind: Kind, ids: Callable[[], Sequence[
     """Draw a button for each form of a table.
 
     Args:
-        ids: Gives the records on all pages of the list.
+        ids: Returns the ids of the records on all pages of the list.
     """
     with st.popover("Download", icon=":material/download:", key=f"{kind.page}_download"):
         columns = (

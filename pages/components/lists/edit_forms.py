@@ -23,7 +23,7 @@ def draw_boxes(boxes: Fields, key: str, initial: Any, disabled: bool) -> None:
     """Draw a box for each field. Fields with a width share a row.
 
     Args:
-        key: The beginning of the key of each, which ends with the field's name.
+        key: Prefix of the key of each, which the field's name follows.
         initial: Initial values, as attributes.
         disabled: Whether the boxes are disabled.
     """

@@ -28,7 +28,7 @@ def draw_mark_acts(memory: MemorySystem, record_id: str, marks: Marks, kind: Kin
 
 
 def draw_pin(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, is_pinned: bool) -> None:
-    """Draw the button that pins records, or takes the pin away."""
+    """Draw the button that pins or unpins records."""
     pin = "Unpin" if is_pinned else "Pin"
     st.button(pin, key=key, icon=":material/push_pin:", disabled=memory.storage.read_only or not ids,
               on_click=change_marks, args=(memory, ids, f"{pin}ned {counted(len(ids), kind.noun)}", kind),
@@ -47,7 +47,7 @@ def draw_bury(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str,
 
 
 def draw_tags(memory: MemorySystem, record_id: str, tags: tuple[str, ...], kind: Kind = EXPERIENCE) -> None:
-    """Draw the tags as chips. Those of others of the kind are offered, and a new one can be typed."""
+    """Draw the tags as chips. Tags of other records are offered, and new ones can be typed."""
     disabled, form = memory.storage.read_only, f"{kind.noun}_tags"
     key = form_key(form, begin(form, record_id, tags, is_typed=lambda begun: False))
     st.multiselect("Tags", offered(page_tags(memory, kind), tags), default=list(tags), key=key,

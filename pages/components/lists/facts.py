@@ -12,7 +12,7 @@ from pages.components.shared.texts import draw_prose
 
 
 def draw_facts(facts: Sequence[Fact], *, key: str) -> None:
-    """Draw each fact's name, which is a word of ours, and below it its value.
+    """Draw each fact's name, which is trusted, and its value below.
 
     Args:
         key: Prefix of the keys of its widgets.
@@ -25,7 +25,7 @@ def draw_facts(facts: Sequence[Fact], *, key: str) -> None:
 
 
 def draw_fact_table(facts: Sequence[Fact], title: str) -> None:
-    """Draw facts with untrusted names, one a line."""
+    """Draw facts with untrusted names, one on each line."""
     if facts:
         st.caption(title)
         lines = [{"Name": fact.name, "Value": fact.value} for fact in facts]

@@ -1,4 +1,4 @@
-"""Boxes that narrow a list, one for each filter of a kind, and what else is asked above a list."""
+"""Widgets above a list: one for each filter of a kind, and further settings of the query."""
 
 from __future__ import annotations
 

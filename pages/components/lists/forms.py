@@ -1,4 +1,4 @@
-"""Forms over what is stored: what a person has typed stays while others change the record, never written unseen."""
+"""Forms for stored records, which keep typed text when others change the record, and show the conflict."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Begun:
     key: str
     stored: Any
     number: int = 0
-    """Grows when they ask for what is stored now, in place of what they have typed."""
+    """Counter that is increased when they discard their text for the stored one."""
 
 
 def act(do: Callable[[], Any], scoped: Any, sentence: str) -> bool:
@@ -43,7 +43,7 @@ def act(do: Callable[[], Any], scoped: Any, sentence: str) -> bool:
 def begin(form: str, record_id: str, stored: Any, *, is_typed: Callable[[Begun], bool]) -> Begun:
     """Return the record as it was stored when the boxes were first drawn for it.
 
-    If it has changed since and the boxes were not edited, they begin again.
+    If it has changed since and the boxes were not edited, they are reset.
     """
     begun: Begun = st.session_state.get(f"{_BEGUN}_{form}") or Begun("", None)
     if begun.key != record_id or (begun.stored != stored and not is_typed(begun)):
@@ -81,13 +81,13 @@ def form_key(form: str, begun: Begun) -> str:
 
 
 def forget(form: str) -> None:
-    """Reset the boxes at their next drawing to the stored values."""
+    """Reset the boxes to the stored values at the next run."""
     begun: Begun = st.session_state[f"{_BEGUN}_{form}"]
     st.session_state[f"{_BEGUN}_{form}"] = Begun("", None, begun.number)
 
 
 def _draw_conflict(form: str, record_id: str, stored: dict[str, str], sentence: str) -> None:
-    """Draw the stored texts that are not those the person began with. Typed text stays in the form."""
+    """Draw the stored texts that changed since the form was opened. Typed text stays in the form."""
     st.warning(f"{sentence} since you opened it. What you typed is still below, and not saved.",
                icon=":material/sync_problem:")  # fmt: skip
     for name, text in stored.items():

@@ -1,4 +1,4 @@
-"""The head of a page: its title, what it is for, and what an import left out."""
+"""The head of a page: its title, its purpose, and rows that an import left out."""
 
 from __future__ import annotations
 

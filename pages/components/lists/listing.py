@@ -49,9 +49,9 @@ class Answer:
 
 
 def ask(memory: MemorySystem, kind: Kind) -> Query:
-    """Draw the boxes above a list and return the question. Another question begins at the first page.
+    """Draw the widgets above a list and return the query. A new query starts at the first page.
 
-    Where some filters are foremost, all else that can be asked is behind a button.
+    If some filters are primary, a button opens the others.
     """
     options, page = filter_options(memory, kind), kind.page
     foremost = [each for each in kind.filters if each.is_foremost]

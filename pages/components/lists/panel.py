@@ -1,4 +1,4 @@
-"""The panel of a kind of memory: one record in full, what can be done with it, and what can be changed of it."""
+"""The panel of a kind of memory: one record in full, with its actions and editable fields."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _draw_edit(views: KindViews[Any], memory: MemorySystem, detail: Any, is_open
 
 
 def draw_sources(sources: Iterable[tuple[str, ...]], n_more: int) -> None:
-    """Draw links to the experiences that something comes from.
+    """Draw links to the source experiences of a record.
 
     Args:
         sources: The id of each, empty if it is no longer in the store, and its facts, the title last.

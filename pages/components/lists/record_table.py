@@ -26,7 +26,7 @@ OUTCOME_COLOURS = {"✓": "green", "✗": "red", "?": "gray"}
 
 
 def experience_table(rows: Sequence[Row], *, columns: Columns, key: str, kind: Kind = EXPERIENCE) -> None:
-    """Draw a table whose rows open what they stand for.
+    """Draw a table whose rows open their records.
 
     Args:
         key: Must change whenever the rows do: a selection is kept by position.
@@ -181,9 +181,9 @@ def _fresh(key: str, wanted: list[int]) -> tuple[str, list[int]]:
 
 
 def _take_selected(rows: Sequence[Row], key: str, origin: str, revision: int, kind: Kind) -> None:
-    """Select what the rows with a tick stand for, as the table showed them.
+    """Select the records of the ticked rows, as the table showed them.
 
-    What is on other pages stays selected, and so does a part of what a row without a tick stands for.
+    Records on other pages stay selected, and so do partly selected groups without a tick.
     """
     if st.session_state[_AT_FIRST][0] != key:  # a late word of a table that has gone since: its rows may have too
         return

@@ -42,17 +42,17 @@ def draw_nothing_yet(memory: MemorySystem, kind: Kind) -> None:
 class Room:
     """The page of one kind of memory.
 
-    All that its views describe is drawn alike for every kind. The other fields draw what one kind alone has.
+    The parts that its views describe are the same for every kind. The other fields draw parts of a single kind.
     """
 
     views: KindViews[Any]
     panel: Panel
     draw_empty: Callable[[MemorySystem, Kind], None] = draw_nothing_yet
     draw_above: Callable[[MemorySystem, Query], None] | None = None
-    """Draws what stands above the boxes and the list."""
+    """Draws the part above the filters and the list."""
 
     draw_below: Callable[[MemorySystem], None] = lambda memory: None
-    """Draws what stands below the list, unless a record is open beside it."""
+    """Draws the part below the list, unless a record is open beside it."""
 
     ask: Callable[[MemorySystem, Kind], Query] = ask
     """Draws the boxes of a list and returns the question."""
@@ -128,4 +128,4 @@ def _draw_why(views: KindViews[Any], memory: MemorySystem, answer: Answer, opene
     noun, is_found = views.kind.noun, opened in answer.result.ids
     st.caption("Why it is here" if is_found else f"The open {noun} is not among the results of this search.")
     for card in cards_of(views, memory, answer, [opened] if is_found else []):
-        hit_card(replace(card, title=""), key=f"{noun}_why_{card.id}", is_open=True)  # the title stands right below
+        hit_card(replace(card, title=""), key=f"{noun}_why_{card.id}", is_open=True)  # the title follows below

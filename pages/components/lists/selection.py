@@ -36,7 +36,7 @@ def select(ids: Sequence[str], *, origin: str, revision: int, kind: Kind = EXPER
 
 
 def unselect(ids: Sequence[str]) -> None:
-    """Leave the records out of what is selected, of whichever kind they are."""
+    """Remove records of any kind from the selection."""
     gone = set(ids)
     for kind in KINDS.values():
         now = current_selection(kind)

@@ -1,4 +1,4 @@
-"""Beside the map: what a question found, in its order, and what is different about what is selected."""
+"""Beside the map: the ranked hits of a query, and the distinctive features of the selection."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DIFFERENCE_HELP = (
 
 
 def draw_hits(memory: MemorySystem, sheet: Sheet, hits: Hits) -> None:
-    """Draw what the question found, best first. A click opens one."""
+    """Draw the hits of the query, best first. A click opens one."""
     if not current_scope().is_search:
         return
     st.markdown("**Found, best first**")
@@ -62,7 +62,7 @@ def draw_hits(memory: MemorySystem, sheet: Sheet, hits: Hits) -> None:
 
 
 def draw_difference(memory: MemorySystem, sheet: Sheet) -> None:
-    """Draw what is different about the selection, if there is one."""
+    """Draw the distinctive features of the selection, if there is one."""
     ids = current_selection().ids
     if len(ids) < 2:
         return

@@ -28,11 +28,11 @@ def draw_points(
     _points(
         key=POINTS,
         data=points.packet,
-        on_selected_change=_telling(POINTS, "selected", on_select),
-        on_opened_change=_telling(POINTS, "opened", on_open),
-        on_asked_change=_telling(POINTS, "asked", on_ask),
-        on_domain_change=_telling(POINTS, "domain", on_domain),
-        on_unsupported_change=_telling(POINTS, "unsupported", on_unsupported),
+        on_selected_change=_callback(POINTS, "selected", on_select),
+        on_opened_change=_callback(POINTS, "opened", on_open),
+        on_asked_change=_callback(POINTS, "asked", on_ask),
+        on_domain_change=_callback(POINTS, "domain", on_domain),
+        on_unsupported_change=_callback(POINTS, "unsupported", on_unsupported),
     )
 
 
@@ -46,18 +46,18 @@ def draw_talk(packet: bytes, *, on_hover: Act, on_titles: Act, on_view: Act) -> 
     _layers[TALK](
         key=TALK,
         data=packet,
-        on_hovered_change=_telling(TALK, "hovered", on_hover),
-        on_wanted_change=_telling(TALK, "wanted", on_titles),
-        on_viewed_change=_telling(TALK, "viewed", on_view),
+        on_hovered_change=_callback(TALK, "hovered", on_hover),
+        on_wanted_change=_callback(TALK, "wanted", on_titles),
+        on_viewed_change=_callback(TALK, "viewed", on_view),
     )
 
 
-def _telling(key: str, event: str, act: Act) -> Callable[[], None]:
+def _callback(key: str, event: str, act: Act) -> Callable[[], None]:
     """Return a callback that passes on an event of the browser, if it is a mapping."""
 
-    def tell() -> None:
+    def handle() -> None:
         value = st.session_state[key].get(event)
         if isinstance(value, dict):
             act(value)
 
-    return tell
+    return handle

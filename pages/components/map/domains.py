@@ -32,7 +32,7 @@ from pages.components.map.suggesting import draw_suggesting
 from pages.components.shared.memory_map import MIN_SIZE, live_map
 from pages.components.shared.undo_toast import announce_problem
 
-NAME_PIXELS, DOMAINS_SHOWN = 150, 12
+NAME_PIXELS, MAX_DOMAINS = 150, 12
 COLUMNS = {
     "name": st.column_config.TextColumn("Domain", width=NAME_PIXELS),
     "succeeded": st.column_config.TextColumn(
@@ -80,7 +80,7 @@ def _draw_table(sheet: Sheet) -> None:
         column_config=COLUMNS,
         column_order=list(COLUMNS),
         hide_index=True,
-        height=table_height(len(sheet.domains), DOMAINS_SHOWN),
+        height=table_height(len(sheet.domains), MAX_DOMAINS),
         key=key,
         on_select=look,
         selection_mode="single-cell",

@@ -36,8 +36,8 @@ OPEN_DOMAIN = "map_domain"
 PULSE_SECONDS = 2
 """Polling interval of the pulse."""
 
-LONGEST_QUESTION = 2_000
-DRAWN_KEPT = 3
+MAX_QUERY_CHARACTERS = 2_000
+MAX_DRAWN = 3
 """States of the map whose points can still be identified."""
 
 
@@ -139,7 +139,7 @@ def _remember(points: Points) -> None:
     """Keep the current and previous points, because a lasso may refer to earlier points."""
     earlier: tuple[Points, ...] = st.session_state.get(_DRAWN, ())
     older = [points_before for points_before in earlier if points_before.key != points.key]
-    st.session_state[_DRAWN] = (points, *older)[:DRAWN_KEPT]
+    st.session_state[_DRAWN] = (points, *older)[:MAX_DRAWN]
 
 
 def _points(event: dict[str, Any]) -> Points | None:
@@ -164,7 +164,7 @@ def _select(memory: MemorySystem, ids: list[str], how: str) -> None:
 
 
 def _ask(event: dict[str, Any]) -> None:
-    narrow_to(replace(current_scope(), text=str(event.get("text", ""))[:LONGEST_QUESTION]))
+    narrow_to(replace(current_scope(), text=str(event.get("text", ""))[:MAX_QUERY_CHARACTERS]))
 
 
 def _opened(event: dict[str, Any]) -> None:

@@ -22,9 +22,9 @@ def draw_plotly(
     on_open: Callable[[str], None],
 ) -> None:
     """Draw the map as a chart."""
-    key = f"map_plot_{sheet.points.key}"  # another chart where the points are others, for it tells only their numbers
+    key = f"map_plot_{sheet.points.key}"  # new key for new points, whose events have indices only
 
-    def tell() -> None:
+    def handle() -> None:
         chosen = st.session_state[key]["selection"]
         places = [place for point in chosen["points"] if (place := _place(point)) is not None]
         ids = [sheet.points.ids[place] for place in places if 0 <= place < len(sheet.points.ids)]
@@ -34,7 +34,7 @@ def draw_plotly(
             on_open(ids[0])
 
     figure = map_figure(sheet, colours, marks, height=HEIGHT)
-    st.plotly_chart(figure, key=key, on_select=tell, config={"displaylogo": False})
+    st.plotly_chart(figure, key=key, on_select=handle, config={"displaylogo": False})
     st.caption("This browser offers no WebGL2, so a simpler map is drawn.")
 
 

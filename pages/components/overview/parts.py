@@ -19,7 +19,7 @@ from atlas.views.shared.wording import counted
 from pages.components.lists.record_table import clicked_row, table_height
 from pages.components.shared.narrowing import go_from_click, narrow_to
 
-DOMAINS_SHOWN = 5
+MAX_DOMAINS = 5
 
 SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=100)
 INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rate lies with 95 % confidence (Wilson)")
@@ -51,19 +51,19 @@ def draw_totals(rate: SuccessRate) -> None:
 
 
 def draw_concepts(n_concepts: int) -> None:
-    """Draw how much reusable code there is. It leads to the library."""
+    """Draw the amount of reusable code, with a link to the library."""
     if n_concepts:
         st.page_link("pages/concepts.py", label=counted(n_concepts, "concept"), icon=":material/functions:")
 
 
 def draw_journal(n_entries: int) -> None:
-    """Draw how long the journal is. It leads to it."""
+    """Draw the length of the journal, with a link to it."""
     if n_entries:
         st.page_link("pages/journal.py", label=counted(n_entries, "journal entry"), icon=":material/menu_book:")
 
 
 def draw_strategies(sentence: str) -> None:
-    """Draw how many strategies there are. It leads to them."""
+    """Draw the number of strategies, with a link to them."""
     if sentence:
         st.page_link("pages/strategies.py", label=sentence, icon=":material/lightbulb:")
 
@@ -101,7 +101,7 @@ def draw_health(found: Health, duplicates: DuplicatesResult) -> None:
 def draw_domains(found: Health) -> None:
     """Draw the domains that go worst. A click shows one on the map."""
     st.caption(f"{DOMAIN_ORDER} Click a row to see its attempts on the map.")
-    domains = found.domains[:DOMAINS_SHOWN]
+    domains = found.domains[:MAX_DOMAINS]
     numbers = tuple(row.number for row in domains)
     key = f"overview_domains_{hash(numbers)}"
     columns = {

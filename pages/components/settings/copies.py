@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from atlas import InvalidInput, MemorySystem
-from atlas.views.settings.copies import SOURCES, Export, backup_directory, backup_name, known_backups, make_backup
+from atlas.views.settings.copies import SOURCES, Export, backup_directory, backup_name, make_backup, recorded_backups
 from atlas.views.settings.roles import may_administer
 from atlas.views.shared.state import may_name_paths, on_behalf
 from pages.components.shared.undo_toast import Act, announce_act, announcing_problems
@@ -17,7 +17,7 @@ _DIRECTORY, _MADE = "settings_backup_directory", "settings_backup_made"
 
 
 def draw_copies(memory: MemorySystem) -> None:
-    """Draw what takes a copy."""
+    """Draw the forms for an export and for a backup."""
     exports, backups = st.columns(2, gap="large")
     with exports:
         _draw_export(memory)
@@ -62,7 +62,7 @@ def _draw_backup(memory: MemorySystem) -> None:
 def _draw_known(memory: MemorySystem) -> None:
     rows = [
         {"File": path, "Made": made_at[:16].replace("T", " "), "Still there": "yes" if Path(path).is_file() else "no"}
-        for path, made_at in known_backups(memory).items()
+        for path, made_at in recorded_backups(memory).items()
     ]
     if rows:
         st.caption("Backups of this store that were made so far (UTC)")

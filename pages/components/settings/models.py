@@ -69,7 +69,7 @@ def _draw_language_model(memory: MemorySystem) -> None:
 
 
 def _check() -> None:
-    """Ask the model one small question, to be drawn in the run that follows."""
+    """Ask the model one small question. The next run shows the answer."""
     client = opening_model().client
     if client is not None:
         with announcing_problems(), st.spinner("Asking the language model …"):
@@ -77,7 +77,7 @@ def _check() -> None:
 
 
 def _use(memory: MemorySystem) -> None:
-    """Use what was typed. The box is emptied, so that the key is in no state of the page."""
+    """Use the typed key, and empty the box, so that the session state does not contain the key."""
     key, name = st.session_state[_KEY].strip(), st.session_state[_NAME].strip()
     st.session_state[_KEY] = ""
     settings = Settings.from_environment()

@@ -1,4 +1,4 @@
-"""People: who has signed in, their roles, and letting somebody in no more."""
+"""People: sign-ins, roles, and ending a person's access."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _AND_DOORS = "settings_person_and_doors"
 
 
 def draw_people(memory: MemorySystem) -> None:
-    """Draw everybody who has signed in, and what an admin can change of one of them."""
+    """Draw all people who have signed in, and the settings that an admin can change."""
     st.caption(
         "People sign in where `atlas serve` knows a provider. Their groups there give them a role, and a role given "
         "here overrules that. A change holds from their next click on."

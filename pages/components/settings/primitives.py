@@ -1,4 +1,4 @@
-"""Libraries of primitives: what each would bring, loading it, and bringing it up to date."""
+"""Libraries of primitives: preview, loading and updating."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLUMNS = {
 
 
 def draw_primitives(memory: MemorySystem) -> None:
-    """Draw what a library of primitives would bring, and the buttons that bring it."""
+    """Draw the preview of a library of primitives, and the buttons that load it."""
     st.caption("Functions of a domain that an agent can start with, each with examples. Loading them can be undone.")
     name = st.selectbox("Library", loader_names(), key="settings_primitives", width=260)
     if name is None:

@@ -1,4 +1,4 @@
-"""Bringing the store back to the state of a backup: the file, what would happen, and a way back."""
+"""Restoring a backup: the file, a preview, and a backup of the present store."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from atlas.views.settings.copies import (
     backup_directory,
     backup_name,
     check_place,
-    known_backups,
     preview_restore,
+    recorded_backups,
     restore_from,
 )
 from atlas.views.shared.state import may_name_paths
@@ -44,7 +44,7 @@ class _StagedBackup:
 
 
 def draw_restoring(memory: MemorySystem) -> None:
-    """Draw the choice of a backup, and what restoring it would do."""
+    """Draw the choice of a backup, and the preview of restoring it."""
     st.subheader("Restore", anchor=False)
     st.caption("Brings the store back to the state of a backup. You first see what would change.")
     disabled = memory.storage.read_only
@@ -53,7 +53,7 @@ def draw_restoring(memory: MemorySystem) -> None:
     with left:
         uploaded = st.file_uploader("Upload a backup", key=_UPLOADED, disabled=disabled, help=help_text)
     with right:
-        there = [path for path in known_backups(memory) if Path(path).is_file()]
+        there = [path for path in recorded_backups(memory) if Path(path).is_file()]
         is_free = may_name_paths()
         chosen = st.selectbox("Or a backup on this machine", there, None, key=_CHOSEN, accept_new_options=is_free,
                               placeholder="Choose one, or type its path" if is_free else "Choose one",

@@ -17,9 +17,9 @@ from pages.components.lists.record_table import close_opened, opened_id, table_h
 from pages.components.lists.selection import unselect
 from pages.components.shared.undo_toast import announce, announce_problem, announcing_problems, set_problem
 
-ROWS_SHOWN = 500
+MAX_ROWS = 500
 ROWS_AT_ONCE = 6
-LOST_SHOWN = 5
+MAX_LOST = 5
 
 _SHOWN, _OUTDATED = "plan_shown", "plan_outdated"
 
@@ -161,7 +161,7 @@ def _draw_loss(memory: MemorySystem, open_plan: _OpenPlan, loss: CurationLoss) -
     else:
         st.warning(f"{sentence}:", icon=":material/heart_broken:")
     request = open_plan.request
-    for record in loss.lost[:LOST_SHOWN]:
+    for record in loss.lost[:MAX_LOST]:
         with st.container(horizontal=True, vertical_alignment="center"):
             if isinstance(request, KeepingRequest):
                 st.button("Keep", key=f"plan_keep_{record.id}", icon=":material/shield:", on_click=_keep,
@@ -193,11 +193,11 @@ def _draw_rows(view: PlanView) -> None:
 
 
 def _draw_table(rows: Sequence[PlanRow], caption: str, subject: str) -> None:
-    n_more = len(rows) - ROWS_SHOWN
-    st.caption(f"{caption}; the first {ROWS_SHOWN} are shown" if n_more > 0 else caption)
+    n_more = len(rows) - MAX_ROWS
+    st.caption(f"{caption}; the first {MAX_ROWS} are shown" if n_more > 0 else caption)
     lines = [
         {**asdict(row), "sign": "goes" if row.goes else "stays", "outcome": row.outcome and signed(row.outcome)}
-        for row in rows[:ROWS_SHOWN]
+        for row in rows[:MAX_ROWS]
     ]
     height = table_height(len(lines), ROWS_AT_ONCE)
     columns = {**COLUMNS, "title": st.column_config.TextColumn(subject, width="large")}

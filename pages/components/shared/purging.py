@@ -15,7 +15,7 @@ from pages.components.lists.record_table import close_opened, opened_id, table_h
 from pages.components.lists.selection import unselect
 from pages.components.shared.undo_toast import announce_final, announce_problem, announcing_problems
 
-ROWS_SHOWN = 200
+MAX_ROWS = 200
 ROWS_AT_ONCE = 5
 
 _PROPOSAL, _TYPED, _REASON, _OUTDATED = "purge_proposal", "purge_typed", "purge_reason", "purge_outdated"
@@ -83,10 +83,10 @@ def _draw(memory: MemorySystem) -> None:
 
 
 def _draw_rows(rows: Sequence[PurgeRow], caption: str) -> None:
-    n_more = len(rows) - ROWS_SHOWN
-    st.caption(f"{caption}; the first {ROWS_SHOWN} of {len(rows):,} are shown" if n_more > 0 else caption)
+    n_more = len(rows) - MAX_ROWS
+    st.caption(f"{caption}; the first {MAX_ROWS} of {len(rows):,} are shown" if n_more > 0 else caption)
     height = table_height(len(rows), ROWS_AT_ONCE)
-    st.dataframe([asdict(row) for row in rows[:ROWS_SHOWN]], column_config=COLUMNS, column_order=list(COLUMNS),
+    st.dataframe([asdict(row) for row in rows[:MAX_ROWS]], column_config=COLUMNS, column_order=list(COLUMNS),
                  hide_index=True, height=height, alt=caption)  # fmt: skip
 
 

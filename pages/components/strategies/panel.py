@@ -12,9 +12,9 @@ from atlas.views.journal.promotion import made_of
 from atlas.views.kinds.strategy import STRATEGY
 from atlas.views.shared.texts import Text
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
-from atlas.views.strategies.steps import STEPS_SHOWN
+from atlas.views.strategies.steps import MAX_STEPS
 from atlas.views.strategies.strategy import (
-    ATTEMPTS_SHOWN,
+    MAX_ATTEMPTS,
     StrategyDetail,
     attempt_rows,
     effect_view,
@@ -88,7 +88,7 @@ def _draw_content(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -
 
 def _draw_steps(detail: StrategyDetail) -> None:
     """Draw the suggestion step by step, or as one text if it has a single step or too many."""
-    if detail.suggestion.is_long or not 1 < len(detail.steps.steps) <= STEPS_SHOWN:
+    if detail.suggestion.is_long or not 1 < len(detail.steps.steps) <= MAX_STEPS:
         draw_prose(detail.suggestion, key=f"strategy_suggestion_{detail.id}")
         return
     if detail.steps.introduction:
@@ -121,9 +121,9 @@ def _draw_tries(memory: MemorySystem, detail: StrategyDetail) -> None:
     key = f"strategy_tries_{detail.id}"
     st.plotly_chart(tries_chart(detail.attempts), key=key, config=CHART, alt=tries_caption(detail.attempts))
     rows = attempt_rows(memory, detail.attempts)
-    n_more = len(detail.attempts) - ATTEMPTS_SHOWN
+    n_more = len(detail.attempts) - MAX_ATTEMPTS
     st.caption("Newest first; click one to open what is remembered of it." if n_more <= 0
-               else f"The newest {ATTEMPTS_SHOWN:,} of {len(detail.attempts):,}; click one to open it.")  # fmt: skip
+               else f"The newest {MAX_ATTEMPTS:,} of {len(detail.attempts):,}; click one to open it.")  # fmt: skip
     ids = tuple(row.experience_id for row in rows)
     table = f"{key}_table_{len(detail.attempts)}"
     st.dataframe([asdict(row) for row in rows], column_config=ATTEMPT_COLUMNS, column_order=list(ATTEMPT_COLUMNS),

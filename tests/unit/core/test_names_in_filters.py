@@ -34,7 +34,7 @@ def never_read():
 def test_a_name_that_is_nearly_there_is_an_error_that_gives_the_right_one(name, meant):
     with pytest.raises(InvalidInput) as raised:
         filter_notes({name: "x"}, OWN, lambda: ["meta.colour", "meta.größe", "meta.step1"])
-    assert str(raised.value) == f"a filter names {name!r}, which no record has; did you mean {meant!r}?"
+    assert str(raised.value) == f"a filter uses the unknown field {name!r}; did you mean {meant!r}?"
 
 
 @pytest.mark.parametrize("name", ["meta.region", "main", "meta.step2", "language", "a", "题目"])

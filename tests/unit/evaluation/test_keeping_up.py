@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 import atlas
-from atlas.evaluation.job import LEAST, EvaluationJob, LiveEvaluation, evaluate_now
+from atlas.evaluation.job import MIN_EXPERIENCES, EvaluationJob, LiveEvaluation, evaluate_now
 from atlas.jobs.worker import JobStatus
 from atlas.testing import HashEmbedder
 from tests.support.records import attempts
@@ -50,7 +50,7 @@ def measure(memory: atlas.MemorySystem, live: LiveEvaluation) -> None:
 
 def test_it_measures_once_and_again_when_a_fifth_was_added(tmp_path):
     with opened(tmp_path, 0.2) as (memory, live, worker):
-        add(memory, LEAST)
+        add(memory, MIN_EXPERIENCES)
         live.keep_up()
         live.keep_up()
         assert [job.is_background for job in worker.jobs] == [True]
@@ -65,17 +65,17 @@ def test_it_measures_once_and_again_when_a_fifth_was_added(tmp_path):
 
 def test_one_that_was_cancelled_is_not_begun_again_at_once(tmp_path):
     with opened(tmp_path, 0.2) as (memory, live, worker):
-        add(memory, LEAST)
+        add(memory, MIN_EXPERIENCES)
         live.keep_up()
         live.cancel()
         live.keep_up()
         assert len(worker.jobs) == 1
-        add(memory, LEAST)
+        add(memory, MIN_EXPERIENCES)
         live.keep_up()
         assert len(worker.jobs) == 2
 
 
-@pytest.mark.parametrize(("growth", "n"), [(0.0, LEAST), (0.2, LEAST - 1)])
+@pytest.mark.parametrize(("growth", "n"), [(0.0, MIN_EXPERIENCES), (0.2, MIN_EXPERIENCES - 1)])
 def test_nothing_is_measured_where_it_is_switched_off_or_would_mean_little(tmp_path, growth, n):
     with opened(tmp_path, growth) as (memory, live, worker):
         add(memory, n)
@@ -85,7 +85,7 @@ def test_nothing_is_measured_where_it_is_switched_off_or_would_mean_little(tmp_p
 
 def test_nothing_is_measured_while_it_is_or_where_the_store_is_only_read(tmp_path):
     with opened(tmp_path, 0.2) as (memory, live, worker):
-        add(memory, LEAST)
+        add(memory, MIN_EXPERIENCES)
         live.ask()
         worker.state = "running"
         live.keep_up()

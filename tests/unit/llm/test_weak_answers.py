@@ -86,13 +86,13 @@ def test_a_summary(trajectory, answers, reason):
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (strategy(), "not all hold the same text"),
+        (strategy(), "not all have the same text"),
         (strategy(**WORDED, reason=SORRY), "reason copies a long part of the data"),
         (strategy(**WORDED | {"title": "Task 17"}), "names that are not in the data: 17"),
         (strategy(**WORDED | {"rationale": "2022-01-22 22:39:50"}), "names that are not in the data: 2022-01-22"),
-        (strategy(**WORDED, reason=" "), "reason should say something"),
+        (strategy(**WORDED, reason=" "), "reason should contain words"),
         ({"reusable": False, "reason": COPIED_FAULT}, "reason repeats the question"),
-        ({"reusable": False, "reason": ""}, "reason should say something"),
+        ({"reusable": False, "reason": ""}, "reason should contain words"),
     ],
 )
 def test_a_strategy(trajectory, answer, reason):
@@ -105,7 +105,7 @@ def test_a_strategy(trajectory, answer, reason):
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        ({"same": False, "reason": "", "suggestion": ""}, "reason should say something"),
+        ({"same": False, "reason": "", "suggestion": ""}, "reason should contain words"),
         ({"same": True, "reason": "alike", "suggestion": "Check within 24 hours"}, "not in the data: 24"),
         ({"same": True, "reason": "alike", "suggestion": LOOP}, "suggestion repeats itself"),
     ],
@@ -183,7 +183,7 @@ DOCUMENTED = {
         ({"name": "concept_0"}, "name should be words for what the function does"),
         ({"description": LOOP}, "description repeats itself"),
         ({"parameters": [{"name": "numbers", "type": "str"}]}, "declared as str, but is called with list[int]"),
-        ({"guidance": ""}, "guidance should say something"),
+        ({"guidance": ""}, "guidance should contain words"),
         ({"parameters": []}, "has 1 parameters, but the answer names 0"),
     ],
 )

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from atlas.core.errors import LLMReplyInvalid
-from atlas.maps.suggesting import AT_ONCE, UnnamedDomain, suggest_names, unnamed_domains
+from atlas.maps.suggesting import MAX_DOMAINS, UnnamedDomain, suggest_names, unnamed_domains
 from atlas.testing import ScriptedLLM
 
 GROUPS = [
@@ -63,10 +63,10 @@ def test_an_answer_that_cannot_be_used_is_asked_for_once_more(wrong, told):
 
 
 def test_many_domains_are_asked_about_in_turn_and_no_name_comes_twice():
-    many = [UnnamedDomain(number=number, terms=(f"w{number}",), tasks=()) for number in range(AT_ONCE + 1)]
-    first = answer(*((number, f"Domain {number}") for number in range(AT_ONCE)))
-    llm = ScriptedLLM([first, answer((AT_ONCE, "Domain 0")), answer((AT_ONCE, "Another"))])
-    assert asked(llm, many)[AT_ONCE] == "Another"
+    many = [UnnamedDomain(number=number, terms=(f"w{number}",), tasks=()) for number in range(MAX_DOMAINS + 1)]
+    first = answer(*((number, f"Domain {number}") for number in range(MAX_DOMAINS)))
+    llm = ScriptedLLM([first, answer((MAX_DOMAINS, "Domain 0")), answer((MAX_DOMAINS, "Another"))])
+    assert asked(llm, many)[MAX_DOMAINS] == "Another"
     assert "Domain 19" in llm.prompts[1]
 
 

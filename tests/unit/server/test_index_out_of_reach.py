@@ -8,7 +8,7 @@ import pytest
 import atlas
 from atlas.storage.vectors.remote import patience
 from atlas.testing import HashEmbedder
-from atlas.views.overview.index_state import asked_index_state, index_state
+from atlas.views.overview.index_state import current_index_state, index_state
 from atlas.views.settings.store import store_facts
 from atlas.views.shared.state import index_fault, index_problem, place_fact
 from tests.support.records import attempts
@@ -34,7 +34,7 @@ def test_nothing_is_said_before_the_service_was_asked(memory):
 
 
 def test_views_say_that_the_index_is_out_of_reach_and_why(memory):
-    state = asked_index_state(memory)
+    state = current_index_state(memory)
     assert state.startswith(f"out of reach: every vector is compared ({GONE} cannot be used: ")
     assert index_problem(memory) == SAID
     assert index_fault(memory).startswith(f"{GONE} cannot be used: ")

@@ -255,7 +255,7 @@ def test_a_model_that_is_of_no_use_is_asked_for_the_calibration_texts_once(store
         for text in ("one", "two", "three"):
             memory.experience.store(attempt(text))
         assert embedder.texts.count(calibration_queries()[0]) == 1
-        assert not memory.storage.late.makes_any()
+        assert not memory.storage.late.is_available()
 
 
 class Blind(HashTokenEmbedder):
@@ -273,9 +273,9 @@ def test_what_a_model_without_word_pieces_has_written_can_get_them_later(store):
     with opened(store, Blind()) as memory:
         memory.experience.store(attempt("written without"))
         assert memory.storage.ledger.token_vectors.count_missing() == 1
-        assert not memory.storage.late.makes_any()
+        assert not memory.storage.late.is_available()
     with opened(store) as memory:
-        assert memory.storage.late.makes_any()
+        assert memory.storage.late.is_available()
         reembed(memory.storage.ledger, HashTokenEmbedder())
         assert memory.storage.ledger.token_vectors.count_missing() == 0
 

@@ -219,7 +219,7 @@ def test_a_write_that_changes_a_record_and_adds_another_keeps_both(opened):
 @pytest.mark.parametrize("at_once", [30, 100_000])
 def test_words_that_many_writes_have_scattered_are_brought_together_and_found_as_before(opened, monkeypatch, at_once):
     monkeypatch.setattr(postings, "MAX_PARTS", 3)
-    monkeypatch.setattr(postings, "MERGED_AT_ONCE", at_once)
+    monkeypatch.setattr(postings, "MERGE_BATCH", at_once)
     ledger, things = opened.store.ledger, opened.store.collection(THINGS)
     for number in range(20):
         opened.add(f"a{number}", f"b{number}")

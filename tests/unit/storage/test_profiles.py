@@ -15,7 +15,7 @@ import atlas
 from atlas.core.errors import PlanOutdated
 from atlas.core.settings import RankingWeights, Settings
 from atlas.storage.maintenance.backup import backup, restore
-from atlas.storage.profiles import BUILT_IN, DEFAULT, LONGEST_NAME
+from atlas.storage.profiles import BUILT_IN, DEFAULT, MAX_NAME
 from atlas.testing import HashEmbedder
 from atlas.views.experience.profiles import profile_problems
 
@@ -155,7 +155,7 @@ def test_the_built_in_profile_stays_as_it_is(book):
     "name",
     [
         "Müller 🚀 检索",
-        "x" * LONGEST_NAME,
+        "x" * MAX_NAME,
         "'; DROP TABLE meta; --",
         "<b>bold</b> **bold** [link](https://example.invalid)",
         "profile:in_use",
@@ -180,7 +180,7 @@ def test_spaces_around_a_name_and_two_spellings_of_a_letter_are_no_other_name(bo
     assert book.named("caf\u0065\u0301").weights == WORDY
 
 
-@pytest.mark.parametrize("name", ["", "   ", "x" * (LONGEST_NAME + 1), "two\nlines", "a\x00b", "\x1b[31mred", "\u2028"])
+@pytest.mark.parametrize("name", ["", "   ", "x" * (MAX_NAME + 1), "two\nlines", "a\x00b", "\x1b[31mred", "\u2028"])
 def test_no_name_that_is_empty_too_long_or_not_one_line(book, name):
     with pytest.raises(atlas.InvalidInput, match="name"):
         book.save(name, WORDY)

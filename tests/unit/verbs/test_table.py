@@ -40,7 +40,7 @@ def test_arguments_and_results_of_every_verb_can_be_sent(owner):
     for verb in verbs_of(owner):
         for declared in verb.types(owner).values():
             READERS.reader(declared)
-    with pytest.raises(TypeError, match="expected a type that JSON can hold"):
+    with pytest.raises(TypeError, match="expected a type with a JSON form"):
         READERS.reader(argparse.ArgumentParser)
 
 

@@ -13,7 +13,7 @@ from atlas.views.experience.list import ExperienceRow
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.hits import HitCard
 from atlas.views.lists.listing import found_page
-from atlas.views.lists.palette import RECORDS_SHOWN, found_records
+from atlas.views.lists.palette import MAX_RECORDS, found_records
 from atlas.views.lists.queries import Query, SearchResult, search
 from atlas.views.shared.scope import BEST_MATCH, WORDS, narrowed
 from tests.support.records import attempt, attempts
@@ -171,7 +171,7 @@ def marked(shown: HitCard) -> list[str]:
 
 def test_the_palette_finds_records_of_every_kind_by_the_beginning_of_a_word(memory):
     (egg,) = memory.experience.store_many([attempt("boil an egg\nin   a pot")])
-    memory.experience.store_many([attempt(f"paint door {n}") for n in range(RECORDS_SHOWN + 3)])
+    memory.experience.store_many([attempt(f"paint door {n}") for n in range(MAX_RECORDS + 3)])
     strategy = memory.strategies.add(atlas.Strategy(situation="Eggs burst", suggestion="Prick the egg"))
     found = found_records(memory, "eg")
     assert [(entry.page, entry.parameters) for entry in found] == [
@@ -179,5 +179,5 @@ def test_the_palette_finds_records_of_every_kind_by_the_beginning_of_a_word(memo
         ("strategies", {"id": strategy}),
     ]
     assert found[0].label == "boil an egg in a pot"
-    assert len(found_records(memory, "door")) == RECORDS_SHOWN
+    assert len(found_records(memory, "door")) == MAX_RECORDS
     assert memory.experience.usage([egg])[egg].n_retrieved == 0

@@ -15,7 +15,7 @@ from atlas.jobs.worker import Worker
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.curate.case_view import case_view, preview_lines
 from atlas.views.curate.cases import ALIKE, Cases, alike, find_cases
-from atlas.views.curate.decisions import ask_again, decisions_on, keep, kept_names, kept_sentence, plan_request
+from atlas.views.curate.decisions import ask_again, decisions_on, keep, keep_message, kept_names, plan_request
 from atlas.views.curate.health import BURIED, DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, health
 from atlas.views.curate.queues import INBOX, REVIEW
 from tests.support.records import START, attempt
@@ -110,7 +110,7 @@ def test_what_is_kept_leaves_every_queue_and_stays_out_until_it_is_undone(memory
     before = cases_of(memory)
     kept = [case for case in before.inbox if ids["unknown"] in case.ids]
     keep(memory, kept)
-    assert kept_sentence(kept) == "Kept 1 experience as it is"
+    assert keep_message(kept) == "Kept 1 experience as it is"
     with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), clock=FixedClock(START)) as another:
         after = cases_of(another)
     for queue in (INBOX, UNKNOWN, STALE, NEVER):

@@ -14,7 +14,7 @@ from atlas.maps.snapshot import read_embedded
 from atlas.memory.experience.memory import COLLECTION
 from atlas.testing import FixedClock
 from atlas.views.map.points import points_of
-from atlas.views.map.pulse import LINES_KEPT, pulse_after, pulse_packet
+from atlas.views.map.pulse import MAX_LINES, pulse_after, pulse_packet
 from tests.support.records import attempt, kinds
 from tests.support.sample import EMBEDDER, NOW
 
@@ -78,11 +78,11 @@ def test_what_is_stored_pulses_with_who_did_it(memory):
 
 def test_only_the_latest_lines_are_kept(memory):
     pulse = pulse_after(memory, None)
-    for number in range(LINES_KEPT + 2):
+    for number in range(MAX_LINES + 2):
         memory.experience.store(attempt(f"Water the garden {number}"))
         pulse = pulse_after(memory, pulse)
-    assert len(pulse.lines) == LINES_KEPT
-    assert pulse.lines[0].endswith(f"Water the garden {LINES_KEPT + 1}")
+    assert len(pulse.lines) == MAX_LINES
+    assert pulse.lines[0].endswith(f"Water the garden {MAX_LINES + 1}")
 
 
 def test_what_a_person_looks_at_does_not_pulse(memory, search):

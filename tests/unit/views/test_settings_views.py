@@ -15,8 +15,8 @@ from atlas.views.settings.copies import (
     Export,
     backup_directory,
     check_place,
-    known_backups,
     preview_restore,
+    recorded_backups,
     restore_from,
 )
 from atlas.views.settings.doctor import examined
@@ -77,10 +77,10 @@ def test_a_restore_keeps_the_store_as_it_was(memory, tmp_path):
 def test_an_admin_behind_a_door_restores_no_backup_of_a_neighbour(memory, tmp_path):
     neighbours = tmp_path / "neighbours.zip"
     backup(memory.storage, neighbours)
-    assert [*known_backups(memory)] == [str(neighbours)]
+    assert [*recorded_backups(memory)] == [str(neighbours)]
     check_place(memory, neighbours)
     with acting(Actor("root", Role.ADMIN)):
-        assert [*known_backups(memory)] == []
+        assert [*recorded_backups(memory)] == []
         own = backup_directory(memory)
         assert own == tmp_path.resolve() / "mine-backups"
         for path in (neighbours, own / ".." / neighbours.name, Path("neighbours.zip")):
@@ -88,7 +88,7 @@ def test_an_admin_behind_a_door_restores_no_backup_of_a_neighbour(memory, tmp_pa
                 check_place(memory, path)
         own.mkdir()
         backup(memory.storage, own / "mine.zip")
-        assert [*known_backups(memory)] == [str(own / "mine.zip")]
+        assert [*recorded_backups(memory)] == [str(own / "mine.zip")]
         check_place(memory, own / "mine.zip")
 
 

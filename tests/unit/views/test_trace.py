@@ -8,7 +8,7 @@ import pytest
 
 import atlas
 from atlas.views.trace.calls import Call, pieces
-from atlas.views.trace.conversation import STEPS_SHOWN, Reading, conversation_as_json, matching
+from atlas.views.trace.conversation import MAX_STEPS, Reading, conversation_as_json, matching
 from atlas.views.trace.cost import Cost
 from atlas.views.trace.errors import error_line, has_error
 from atlas.views.trace.terminal import readable
@@ -174,7 +174,7 @@ def test_the_line_of_an_error_is_that_of_its_last_report():
 def test_a_long_attempt_comes_a_page_at_a_time_with_all_its_errors():
     steps = [atlas.Step(action=f"act {n}", observation="Error: no" if n in (5, 250) else "ok") for n in range(1, 351)]
     first = conversation_as_json(steps)
-    assert (first["first"], first["last"], first["n"], first["errors"]) == (1, STEPS_SHOWN, 350, [5, 250])
+    assert (first["first"], first["last"], first["n"], first["errors"]) == (1, MAX_STEPS, 350, [5, 250])
     assert first["summary"] == "350 steps · 2 with an error"
     third = conversation_as_json(steps, Reading().jumped(250))
     assert (third["first"], third["last"], third["at"], third["jump"]) == (201, 300, 250, 1)

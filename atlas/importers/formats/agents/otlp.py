@@ -265,7 +265,7 @@ def _take(span: Any, service: str, received: list[ReceivedSpan]) -> None:
 def _members(value: Json, names: tuple[str, ...], where: str) -> list[Any]:
     name = next((name for name in names if name in value), None)
     if name is None:
-        raise InvalidInput(f"{where} should have {names[0]}, but has not")
+        raise InvalidInput(f"{where} should have {names[0]}, but it is missing")
     return as_list(value[name], name)
 
 

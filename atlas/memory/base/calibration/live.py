@@ -177,7 +177,7 @@ class LiveCalibration:
         if now.change - self._looked_at.change < (GROWTH - 1) * measurement.n_records:
             return False
         self._looked_at = now
-        return not _is_about(self.store.n_at_most(), measurement.n_records)
+        return not _is_about(self.store.n_upper_bound(), measurement.n_records)
 
     def _measure_again(self) -> None:
         try:
@@ -197,12 +197,12 @@ class LiveCalibration:
             return None
         now = self.store.moment()
         is_of_before = now.ledger_id == measurement.at.ledger_id and measurement.at.change <= now.change
-        return measurement if is_of_before and _is_about(self.store.n_at_most(), measurement.n_records) else None
+        return measurement if is_of_before and _is_about(self.store.n_upper_bound(), measurement.n_records) else None
 
     def _measure(self, *, asks: bool = True) -> LevelMeasurement:
         at = self.store.moment()
         unrelated, near = self.store.similarities(SAMPLED)
-        n_records = self.store.n_at_most()
+        n_records = self.store.n_upper_bound()
         texts = self.store.sampled_texts(OWN)
         languages = languages_of(list(texts.values()))
         can_ask = len(near) > 0 and (n_records >= SMALL or languages != (ENGLISH,))

@@ -61,7 +61,7 @@ SAME_SCHEMA: Mapping[str, Any] = {
     "required": ["same", "reason"],
     "additionalProperties": False,
 }
-SHOWN_CHARACTERS = 12_000
+MAX_CHARACTERS = 12_000
 """Maximum characters of both strategies in a prompt."""
 
 _WRITTEN = ("title", "situation", "suggestion", "rationale")
@@ -141,7 +141,7 @@ class LLMStrategyAbstractor:
                 _check_declared(answer["suggestion"], set(declared))
             return answer
 
-        shown_pair = as_data({"stored": _description(stored), "new": _description(other)}, limit=SHOWN_CHARACTERS)
+        shown_pair = as_data({"stored": _description(stored), "new": _description(other)}, limit=MAX_CHARACTERS)
         question = Question(
             system=STRATEGY_MERGE.text,
             prompt=f"The two strategies:\n{shown_pair}",

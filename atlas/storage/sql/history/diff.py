@@ -17,7 +17,7 @@ from atlas.storage.sql.marks import read_marks
 from atlas.storage.sql.meta import purged_by
 from atlas.storage.sql.records import MARKS, RECORD
 
-SHOWN_CHARACTERS = 4_000
+MAX_CHARACTERS = 4_000
 """Maximum characters of a text in a diff."""
 
 DERIVED = ("trajectory_summary", "embedding_text")
@@ -156,4 +156,4 @@ def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterato
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…"
+    return text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + "…"

@@ -15,12 +15,12 @@ import numpy as np
 from atlas.core.ranking.tuned import (
     COMMON,
     FEW_RECORDS,
-    FEWEST,
     FUNCTION_WEIGHT,
     FUNCTION_WEIGHT_OF_SMALL,
     K1,
     MAX_POSTINGS,
     MAX_SEARCHED,
+    MIN_TERMS,
     SMALL,
 )
 from atlas.core.words import FUNCTION_WORDS
@@ -165,9 +165,9 @@ def _searched(connection: Connection, table: str, counts: Mapping[Term, int], n_
     """Return the terms to search for, with their document frequencies."""
     most = min(COMMON, n_records // 2)
     chosen = _rarest({term: n for term, n in counts.items() if 0 < n <= most})
-    if len(chosen) < FEWEST:
+    if len(chosen) < MIN_TERMS:
         common = _counts(connection, table, [term for term, n in counts.items() if n > most], n_records)
-        chosen |= dict(sorted(common.items(), key=lambda item: item[1])[: FEWEST - len(chosen)])
+        chosen |= dict(sorted(common.items(), key=lambda item: item[1])[: MIN_TERMS - len(chosen)])
     return chosen
 
 
@@ -175,7 +175,7 @@ def _rarest(counts: Mapping[Term, int]) -> dict[Term, int]:
     """Return the rarest terms, up to the maximum of a search."""
     ordered = sorted(counts.items(), key=lambda item: item[1])[:MAX_SEARCHED]
     n_postings = np.cumsum([n for _, n in ordered])
-    return dict(ordered[: max(FEWEST, int(np.searchsorted(n_postings, MAX_POSTINGS, "right")))])
+    return dict(ordered[: max(MIN_TERMS, int(np.searchsorted(n_postings, MAX_POSTINGS, "right")))])
 
 
 def _holding(connection: Connection, table: str, quoted: Sequence[Term], scope: Scope) -> Scope:

@@ -331,7 +331,7 @@ class RemoteIndex:
             return
         n_held = self._ask(lambda: self._service.count(note.namespace), WRITING_SECONDS)
         if n_held != n_keys:
-            raise IndexUnusable(f"the index holds {n_held} vectors, the ledger {n_keys}")
+            raise IndexUnusable(f"the index contains {n_held} vectors, but the ledger {n_keys}")
 
     def _make(self, note: IndexNote) -> IndexNote:
         """Begin a namespace. It is noted before it is made, so that it is never forgotten."""

@@ -13,7 +13,7 @@ from atlas.storage.vectors.remote.index import RemoteIndex
 from atlas.storage.vectors.remote.patience import Patience
 from atlas.storage.vectors.remote.service import VectorService
 
-LONGEST_PART_SECONDS = 60.0
+MAX_PART_SECONDS = 60.0
 """Longest wait for a part of an answer, after which a connection is closed. The whole of one is waited for less."""
 
 
@@ -31,7 +31,7 @@ class RemoteIndexes:
         """
         read = read_index_address(address)
         self.place = str(read)
-        self._service = _service_at(read, seconds=max(seconds, LONGEST_PART_SECONDS))
+        self._service = _service_at(read, seconds=max(seconds, MAX_PART_SECONDS))
         self._patience = Patience(self.place)
         self._seconds = seconds
 

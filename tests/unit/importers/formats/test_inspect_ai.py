@@ -257,7 +257,7 @@ def test_damaged_and_strangely_packed_entries_are_refused_by_name(files, inspect
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ({"notes.txt": "x"}, "holds neither header.json nor _journal/start.json"),
+        ({"notes.txt": "x"}, "contains neither header.json nor _journal/start.json"),
         ({"header.json": "{"}, "header.json cannot be read: is not JSON"),
         ({"header.json": "[]"}, "header.json should be an object"),
     ],

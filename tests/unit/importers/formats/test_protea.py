@@ -141,7 +141,10 @@ def test_importance_tier_and_links_of_the_later_form_come_over(tmp_path):
         ({"generation": None}, "generation should be a whole number"),
         ({"generation": "many"}, "generation should be a whole number"),
         ({"timestamp": "yesterday"}, "timestamp should be an ISO 8601 time"),
-        ({"metadata": '{"protea_row": 9}'}, "metadata has the key 'protea_row', which says where an entry came from"),
+        (
+            {"metadata": '{"protea_row": 9}'},
+            "metadata has the key 'protea_row', which is reserved for the source of an entry",
+        ),
         ({"metadata": "[1]"}, "metadata should be an object"),
         ({"importance": 7.0}, "importance should be a number from 0 to 1"),
         ({"tier": "lukewarm"}, "tier should be one of hot, warm"),

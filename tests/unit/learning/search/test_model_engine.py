@@ -155,7 +155,7 @@ def test_programs_cannot_speak_as_whoever_asks():
 
 
 def test_programs_that_do_not_fit_into_one_question_are_asked_about_in_several(monkeypatch):
-    monkeypatch.setattr(model_engine, "SHOWN_CHARACTERS", 600)
+    monkeypatch.setattr(model_engine, "MAX_CHARACTERS", 600)
     proposal, llm = propose(functions(IS_PRIME), LLMReplyInvalid("not now"), LLMReplyInvalid("nor now"), NAMED)
     assert len(llm.prompts) == 4
     assert len(proposal.learned[0].concept.found_in) == 4
@@ -163,7 +163,7 @@ def test_programs_that_do_not_fit_into_one_question_are_asked_about_in_several(m
 
 
 def test_a_budget_that_ends_keeps_what_was_found_and_says_so(monkeypatch):
-    monkeypatch.setattr(model_engine, "SHOWN_CHARACTERS", 600)
+    monkeypatch.setattr(model_engine, "MAX_CHARACTERS", 600)
     proposal, _ = propose(functions(IS_PRIME), LLMBudgetExceeded("200,000 tokens are spent"), UNNAMED)
     assert len(proposal.learned) == 1
     assert any("200,000 tokens are spent" in note for note in proposal.compression.notes)

@@ -11,7 +11,7 @@ import pytest
 from atlas.core.errors import AtlasError
 from atlas.core.operations import Marks
 from atlas.jobs.artefact import CACHE
-from atlas.jobs.map import MapFile, kept_places, places_on
+from atlas.jobs.map import MapFile, places_on, saved_positions
 from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
 from atlas.memory.base.tables import FIRST, Place, columns_of, for_spreadsheets, frame_of
@@ -62,7 +62,7 @@ def test_the_map_that_is_kept_with_the_store_tells_domain_and_place(memory, tmp_
     made = make_map(read_embedded(memory.storage, collection), engine="pca", min_domain_size=5)
     MapFile(tmp_path / CACHE, collection).save(made)
     frame = memory.experience.to_pandas()
-    places = kept_places(tmp_path, collection)
+    places = saved_positions(tmp_path, collection)
     assert places == places_on(made)
     assert frame["map_x"].tolist() == [places[one].x for one in ids]
     assert [one or "" for one in frame["domain"].where(frame["domain"].notna(), None)] == [

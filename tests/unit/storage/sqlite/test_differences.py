@@ -8,7 +8,7 @@ import pytest
 
 from atlas.core.errors import NotFound
 from atlas.core.operations import Marks
-from atlas.storage.sql.history.diff import SHOWN_CHARACTERS
+from atlas.storage.sql.history.diff import MAX_CHARACTERS
 from tests.support.storage.engines import every_engine
 
 engine = every_engine
@@ -76,7 +76,7 @@ def test_huge_texts_are_cut(open_store):
     opened.add("a", content=content(feedback="x" * 100_000))
     edited = opened.edit("a", "a", content=content(feedback="y" * 100_000))
     [(name, before, after)] = opened.store.changes(edited)[0].fields
-    assert (name, len(before), len(after), after[-1]) == ("feedback", SHOWN_CHARACTERS + 1, SHOWN_CHARACTERS + 1, "…")
+    assert (name, len(before), len(after), after[-1]) == ("feedback", MAX_CHARACTERS + 1, MAX_CHARACTERS + 1, "…")
 
 
 def test_operations_are_counted_and_found_by_a_beginning(open_store):

@@ -362,7 +362,7 @@ def test_of_many_words_the_rarest_are_searched_for(open_store, monkeypatch):
     asked = [word for word in VOCABULARY if len(query_terms(word)) == 1]
     n_holding = {word: sum(word in tokens(" ".join(texts)) for texts in kept.texts.values()) for word in asked}
     rarest = sorted(asked, key=lambda word: n_holding[word])[:2]
-    monkeypatch.setattr(words, "FEWEST", 1)
+    monkeypatch.setattr(words, "MIN_TERMS", 1)
     monkeypatch.setattr(words, "MAX_POSTINGS", sum(n_holding[word] for word in rarest) + 1)
     got = candidates(opened, None, APART.join(asked), 1_000)
     expected = {i: value for i, value in kept.words(APART.join(rarest)).items() if value > 0}
