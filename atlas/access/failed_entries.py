@@ -31,8 +31,8 @@ class _Failures:
 class FailedEntries:
     """Wrong keys by address. After the tenth one the address waits 1, 2, 4 … seconds for the answer to the next.
 
-    A right key is let in all the same: keys have 256 random bits, so the wait protects the server's time and its audit
-    log, not the keys. An agent that shares its address with a guesser goes on working.
+    A correct key is accepted during a wait, so that an agent which shares its address with an attacker can continue.
+    Keys have 256 random bits, so the wait protects the server's time and its audit log, not the keys.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -41,9 +41,9 @@ class FailedEntries:
         self._lock = threading.Lock()
 
     def add(self, address: str) -> float:
-        """Count a wrong key, and return the seconds to wait before the next. 0 if this one may be answered.
+        """Count a wrong key, and return the seconds to wait. 0 if it may be answered immediately.
 
-        What comes during a wait is not counted.
+        Wrong keys during a wait are not counted.
         """
         now = self._monotonic()
         with self._lock:

@@ -1,4 +1,4 @@
-"""Keys by which agents and people enter a store that is served: made, listed, revoked, and recognised.
+"""Keys of agents and people for a served store: creation, listing, revocation and verification.
 
 They lie in a file of their own beside the ledger, so that no export or backup of memories carries them. The file holds
 the SHA-256 of each secret. A secret is 256 random bits, so that no slow hash is needed to keep it from being guessed.
@@ -28,7 +28,7 @@ from atlas.storage.place.audit import KEY_MADE, KEY_REVOKED, AuditLog
 from atlas.storage.place.values import AccessValues
 
 PREFIX = "atlas_"
-"""Beginning of every key, by which scanners for leaked secrets know one."""
+"""Prefix of every key, by which scanners for leaked secrets recognise it."""
 
 _NAME = re.compile(r"[\w.@ -]{1,64}")
 
@@ -39,7 +39,7 @@ class Key:
 
     id: str
     name: str
-    """Name that the history shows for what is done with it."""
+    """Actor of its operations in the history."""
 
     role: Role
     created_at: datetime
@@ -49,7 +49,7 @@ class Key:
 
     revoked_at: datetime | None
     is_reviewed: bool = False
-    """True if what is written with it is found with it alone until a curator accepts it."""
+    """True if records that it writes are pending, and visible to it alone, until a curator accepts them."""
 
     scope: Mapping[str, str] = field(default_factory=dict)
     """Metadata of all records that it reads and writes: `{"scope.project": "shop"}`. Empty for all records."""
@@ -74,10 +74,10 @@ class Key:
 
 
 class KeyRing:
-    """The keys of one store. Any number of processes may use it at once, and each sees at once what another changed."""
+    """The keys of one store. Several processes may use it concurrently, and see each other's changes immediately."""
 
     def __init__(self, directory: Path, clock: Clock | None = None, *, owner: str = "") -> None:
-        """Open the keys of the store in a directory. Nothing is written before the first key is made.
+        """Open the keys of the store in a directory. The file is created with the first key.
 
         Args:
             owner: Name of whoever runs the process, for lines of the audit log without a signed-in person.

@@ -51,7 +51,7 @@ class Links:
     """The links of one store. Any number of processes may use them at once."""
 
     def __init__(self, directory: Path, clock: Clock | None = None, *, owner: str = "") -> None:
-        """Open the links of the store in a directory. Nothing is written before the first one is made.
+        """Open the links of the store in a directory. The file is created with the first link.
 
         Args:
             owner: Name of whoever runs the process, for lines of the audit log without a signed-in person.
@@ -130,7 +130,7 @@ class Links:
 
 
 def sweep_copies(store: Path, clock: Clock | None = None) -> None:
-    """Remove the copies of a store's links that have ended, and what a killed process left of others."""
+    """Remove the copies of ended links, and the remains of incomplete copies."""
     links = Links(store, clock)
     ended = {link.id for link in links.ended()}
     for link_id in ended:

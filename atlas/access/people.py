@@ -1,6 +1,6 @@
-"""People who sign in: who they are, and what they may do. Their role is looked up whenever they do something.
+"""People who sign in, and their roles. The role is read again for every action.
 
-A person is known by the provider that vouches for them and by their `sub` there. A name or an address may change hands.
+A person is identified by the provider and their `sub` there, since names and addresses may be reassigned.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from atlas.storage.place.values import AccessValues
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """A person for whom a provider vouches."""
+    """A person whom a provider has authenticated."""
 
     issuer: str
     subject: str
@@ -51,7 +51,7 @@ class Person:
 
     id: str
     name: str
-    """Name that the history shows for what they do."""
+    """Actor of their operations in the history."""
 
     role: Role
     is_role_given: bool
@@ -81,7 +81,7 @@ class Person:
 
 
 class People:
-    """The people of one store. Any number of processes may use it at once, and each sees what another changed."""
+    """The people of one store. Several processes may use it concurrently, and see each other's changes."""
 
     def __init__(
         self,
@@ -95,8 +95,8 @@ class People:
         """Open the people of the store in a directory.
 
         Args:
-            roles: Roles by the names of groups. A person without one of these groups is not let in.
-            owner: Name of whoever runs the server. No other person may have it in the history.
+            roles: Roles by the names of groups. A person without one of these groups is refused.
+            owner: Name of the user who runs the server. No other person may have it in the history.
             actors: Returns the names in the history. A new person gets another.
         """
         self._file = AccessValues(directory, PEOPLE, _encode, _decode)
@@ -181,7 +181,7 @@ class People:
         return self._change(person_id, f"{ROLE_GIVEN}: by group", role=Role.VIEWER, is_role_given=False)
 
     def remove(self, person_id: str) -> Person:
-        """End somebody's access, from their next click on."""
+        """End a person's access, from their next request on."""
         return self._change(person_id, REMOVED, removed_at=self._clock.now())
 
     def readmit(self, person_id: str) -> Person:

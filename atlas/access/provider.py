@@ -39,11 +39,11 @@ class Provider:
     """ATLAS_OIDC_SCOPE: the requested scope. Many providers return groups only for the scope `groups`."""
 
     public_url: str = ""
-    """ATLAS_PUBLIC_URL: this server's own address, as browsers know it. Empty for the one that is asked for."""
+    """ATLAS_PUBLIC_URL: the server's address in browsers. Empty for the host of the request."""
 
     @property
     def public_host(self) -> str:
-        """The host by which browsers know this server, with its port if it has one. Empty if there is none."""
+        """The server's host in browsers, with its port if it has one. Empty if it is not set."""
         return urlsplit(self.public_url).netloc
 
     @property

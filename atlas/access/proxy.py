@@ -12,7 +12,7 @@ from atlas.access.people import Identity
 from atlas.core.errors import InvalidInput
 
 ISSUER = "proxy"
-"""Issuer of everybody for whom a proxy vouches."""
+"""Issuer of all people whom a proxy has authenticated."""
 
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
 

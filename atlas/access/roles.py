@@ -63,5 +63,5 @@ def roles_in(store: str, stores: Collection[str], roles: Mapping[str, Role]) -> 
 
 
 def role_of(groups: Collection[str], roles: Mapping[str, Role]) -> Role | None:
-    """Return the highest role that any of the groups gives, or None if there is none."""
+    """Return the highest role of the groups, or None if no group has a role."""
     return max((roles[group] for group in (*groups, EVERYBODY) if group in roles), default=None)

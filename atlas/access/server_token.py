@@ -36,7 +36,7 @@ class Endpoint:
     """A key or the server's token. Empty for none."""
 
     is_local: bool
-    """True for a server of this machine, which no proxy of the environment stands before."""
+    """True for a server of this machine, to which requests must not use a proxy from the environment."""
 
     @property
     def headers(self) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""The stores that one server has, and who may see which of them. In each one they have a role of its own."""
+"""The stores of one server, and access to them. A person's role depends on the store."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OTHER_TOKEN = (
 
 
 class AccessRefused(NotAllowed):
-    """A refusal of somebody whom some of the stores know."""
+    """A refusal of a person or key that some of the stores contain."""
 
     def __init__(self, message: str, stores: Sequence[ServedStore]) -> None:
         super().__init__(message)
@@ -164,7 +164,7 @@ class Stores:
         return bool(self._answers(lambda store: store.ring.live_keys()))
 
     def recognise(self, secret: str) -> tuple[ServedStore, Key]:
-        """Return the key with a secret, and the store that it is for. A key is for one store.
+        """Return the key with a secret, and its store. A key belongs to one store.
 
         Raises:
             NotAllowed: No store knows the key, or it was revoked or has expired.
@@ -178,7 +178,7 @@ class Stores:
             raise AccessRefused(str(error) if stores or not self.token else OTHER_TOKEN, stores) from error
 
     def follow(self, secret: str) -> tuple[ServedStore, Link]:
-        """Return the link with a secret, and the store that it leads to a copy of.
+        """Return the link with a secret, and the store whose copy it opens.
 
         Raises:
             NotAllowed: No store knows the link, or it has ended.
@@ -199,7 +199,7 @@ class Stores:
         return store, link
 
     def sign_in(self, identity: Identity) -> str:
-        """Let somebody into every store of their groups, and return their id.
+        """Let a person into every store of their groups, and return their id.
 
         Raises:
             NotAllowed: No store has such a person, or an administrator has removed them.

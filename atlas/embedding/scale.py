@@ -14,7 +14,7 @@ EVERY = 6
 """One foreign query in this number is embedded: some 70, about one of each subject, in half a second."""
 
 NEAR_SHARE = 0.76
-"""Similarity of neighbours, on the way from that of foreign texts (0) to that of a text and two thirds of it (1).
+"""Similarity of neighbours, interpolated between that of foreign texts (0) and of a text and two thirds of it (1).
 Chosen so that the bundled model's scale comes out as measured on stores: 0.65."""
 
 

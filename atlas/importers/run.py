@@ -1,4 +1,4 @@
-"""Imports of files and directories. Every row is either handed on or reported, and a bad one stops no other."""
+"""Imports of files and directories. Every row is imported or reported, and an invalid row does not stop the others."""
 
 from __future__ import annotations
 

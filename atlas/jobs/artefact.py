@@ -131,7 +131,7 @@ class ArtefactFile(ABC, Generic[T]):
             self._take(shared, published.version)
 
     def _take(self, shared: SharedState, version: int) -> None:
-        with keeping(self.path.parent):  # read inside of it: what a purge deleted is not found any more
+        with keeping(self.path.parent):  # read inside the lock, because a purge may have deleted it
             content = shared.content(self.name, version)
             if content is None:
                 return

@@ -1,4 +1,4 @@
-"""Planning what a journal may forget, as a job for the process that does long work. It only reads the store."""
+"""Planning of a journal's compaction, as a job for the worker process. It only reads the store."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class CompactionJob(MemoryJob):
     keep_types: Mapping[str, int] = field(default_factory=dict)
     max_entries: int | None = None
     with_model: bool = False
-    """True where a language model writes the summaries, the one that the settings name."""
+    """True if the language model of the settings writes the summaries."""
 
     def file(self) -> CompactionFile:
         """Return the file that the plan is kept in."""
         return CompactionFile(Path(self.out), COLLECTION)
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> CompactPlan:
-        """Plan.
+        """Make the plan.
 
         Raises:
-            LLMUnavailable: A model was asked for, but is not configured.
+            LLMUnavailable: A model is required, but not configured.
         """
         with self.opened(on_progress, model_if(self.with_model, on_progress)) as memory:
             return plan_now(

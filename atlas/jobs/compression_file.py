@@ -22,7 +22,7 @@ class CompressionResult:
 
     rewritings: tuple[Rewriting, ...]
     n_attempts: int
-    """Successful ones that were asked for."""
+    """Number of matching successful attempts."""
 
     n_programs: int
     """Programs that were compressed."""
@@ -36,7 +36,7 @@ class CompressionResult:
     """How many attempts gave no program, by the reason why."""
 
     refused: Mapping[str, int] = field(default_factory=dict)
-    """Why functions and programs were left out, with how many."""
+    """Number of functions and programs that were left out, by reason."""
 
     notes: tuple[str, ...] = ()
     engine: str = ""
@@ -54,7 +54,7 @@ class CompressionResult:
 
     @property
     def origin(self) -> str:
-        """The number of programs that concepts were found in, or of attempts if these hold no program."""
+        """Number of programs that were searched, or of attempts if they contain no programs."""
         n, noun = (self.n_programs, "program") if self.n_programs else (self.n_attempts, "attempt")
         return f"{n:,} {noun}{'' if n == 1 else 's'}"
 

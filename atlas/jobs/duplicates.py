@@ -87,7 +87,7 @@ class DuplicatesResult:
     """The near-duplicates found so far."""
 
     groups: Groups = ()
-    """Ids that the store holds, at least two a group. Largest first."""
+    """Ids of existing records, at least two in each group, largest group first."""
 
     repeated: Groups = ()
     """Attempts at one task that ended alike with different solutions or actions, in the same order."""
@@ -96,7 +96,7 @@ class DuplicatesResult:
     """Experiences that were added or changed since they were looked for."""
 
     status: JobStatus | None = None
-    """Progress of the worker, while it is looking or where it failed."""
+    """Progress of the worker while it is searching, or its failure."""
 
     is_known: bool = False
     """True once they have been looked for."""
@@ -170,7 +170,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
         return ledger.position(self._collection).ledger_id, ledger.revision(), written_at
 
     def _split_groups(self, duplicates: Duplicates, n_changed: int) -> DuplicatesResult:
-        """Return the groups by outcome, and in each by solution, without what is gone. Largest first."""
+        """Return the groups split by outcome and then by solution, without deleted records, largest first."""
         ids = [record_id for group in duplicates.groups for record_id in group.ids]
         outcomes = self.memory.experience.column("outcome", {"id": {"$in": ids}})
         alike = [part for group in duplicates.groups for part in _split(group, outcomes)]
@@ -184,7 +184,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
 
 
 def _split(group: DuplicateGroup, labels: Mapping[str, str]) -> Iterator[DuplicateGroup]:
-    """Yield the members of each label that has several. A member without a label is left out."""
+    """Yield the members of each label with several members. Members without a label are left out."""
     members: dict[str, list[str]] = {}
     for record_id in group.ids:
         if record_id in labels:

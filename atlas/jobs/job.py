@@ -37,13 +37,13 @@ class Job(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreJob(ABC):
-    """A job that reads a store and keeps what it makes in a file."""
+    """A job that reads a store and saves its result in a file."""
 
     store: str
     """The store's directory. It is only read."""
 
     out: str
-    """The directory of the file: the store's `cache`, or another one where the store must not be written."""
+    """The directory of the file: the store's `cache`, or another one for a read-only store."""
 
     @property
     def key(self) -> str:
@@ -56,14 +56,14 @@ class StoreJob(ABC):
 
     @abstractmethod
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> Any:
-        """Do the work and return its result, telling now and then how far it is.
+        """Do the work with reports of its progress, and return the result.
 
         Args:
-            file: It holds the result that was made before.
+            file: File of the previous result.
         """
 
     def run(self, on_progress: OnProgress) -> None:
-        """Do the work, and keep what it makes. Where another server is at it, wait, and take what that makes.
+        """Do the work and save the result. If another server is doing it, wait for its result.
 
         Raises:
             PlanOutdated: The store was restored, embedded again or purged of a record meanwhile.
@@ -101,7 +101,7 @@ class CollectionJob(StoreJob, ABC):
 
 
 def encode_job(job: Job) -> dict[str, Any]:
-    """Return a job as JSON holds it."""
+    """Return a job as JSON values."""
     kind = type(job)
     return {"module": kind.__module__, "kind": kind.__name__, **asdict(cast("DataclassInstance", job))}
 

@@ -31,8 +31,8 @@ class SavedResult(Generic[T]):
 class LiveResult(ABC, Generic[T]):
     """The result of one kind of job on one store.
 
-    The file lies in the store. Where that must not be written, what is made lies in a directory for the time being,
-    and the later of the two files counts. Of a store that several servers show, it is what any of them made last.
+    The file is in the store. For a read-only store, it is in a temporary directory, and the later of both files counts.
+    For a store of several servers, it is the latest result of any of them.
     """
 
     def __init__(self, memory: MemorySystem, worker: Worker) -> None:
@@ -57,13 +57,13 @@ class LiveResult(ABC, Generic[T]):
             scratch = [Path(self._scratch.name)] if self._scratch is not None else []
             files = [self._stored_file(), *map(self.file, scratch)]
             newest = max(files, key=lambda file: file.written_at)
-            written_at = newest.written_at  # before it is read: what comes meanwhile is read again
+            written_at = newest.written_at  # before it is read: later changes are read again
             if written_at != self._saved.written_at:
                 self._saved = SavedResult(result=newest.load(), written_at=written_at)
             return self._saved
 
     def status(self) -> JobStatus | None:
-        """Return how far the worker is. None if it was never asked, or not any more."""
+        """Return the worker's progress. None if there is no job."""
         return self.worker.status(self._job.key) if self._job else None
 
     def cancel(self) -> None:
@@ -72,14 +72,14 @@ class LiveResult(ABC, Generic[T]):
             self.worker.cancel(self._job.key)
 
     def close(self) -> None:
-        """Delete what was kept for a store that must not be written."""
+        """Delete the temporary results of a read-only store."""
         with self._lock:
             if self._scratch is not None:
                 self._scratch.cleanup()
                 self._scratch = None
 
     def _submit(self, job: Job) -> JobStatus:
-        """Have the worker do this, in place of what it does now, unless that is the same."""
+        """Start a job in the worker. It replaces the present one, unless that is the same."""
         with self._lock:
             if self._job is not None and self._job.key != job.key:
                 self.cancel()
@@ -87,7 +87,7 @@ class LiveResult(ABC, Generic[T]):
             return self.worker.submit(job)
 
     def _save(self, result: T) -> SavedResult[T]:
-        """Save what was made here, in place of what a worker would make."""
+        """Save a result from this process, instead of one from the worker."""
         with self._lock:
             file = self.file(self._directory()) if self.memory.storage.read_only else self._stored_file()
             file.save(result)
@@ -108,7 +108,7 @@ class LiveResult(ABC, Generic[T]):
         return self.memory.storage.path.resolve() / CACHE
 
     def _directory(self) -> Path:
-        """Return the directory to write to: the store's, or another where that must not be."""
+        """Return the directory to write to: the store's, or another for a read-only store."""
         if not self.memory.storage.read_only:
             return self._cache
         with self._lock:

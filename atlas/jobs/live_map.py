@@ -27,10 +27,10 @@ _log = logging.getLogger("atlas.dashboard")
 
 
 class LiveMap(LiveResult[MemoryMap]):
-    """The map of one store, shared by all who look at it.
+    """The map of one store, shared by all viewers.
 
-    It follows the store: what is added is placed among what is there, which never moves, and what is deleted goes. Of
-    a large store that takes seconds. Who can do without is given the map as it was, and it follows in the background.
+    It is updated with the store: new records are placed among the existing ones, which never move, and deleted ones are
+    removed. For a large store this takes seconds, and can be done in the background while callers use the previous map.
     """
 
     def __init__(self, memory: MemorySystem, worker: Worker, at_once: int = AT_ONCE) -> None:
@@ -43,9 +43,9 @@ class LiveMap(LiveResult[MemoryMap]):
         self._taken_at = 0  # the time of the file that the map came from, in nanoseconds; 0 if from none
         self._regrouped: dict[int, MemoryMap] = {}
         self._named: dict[tuple[int, str], tuple[MemoryMap, MemoryMap]] = {}
-        self._embedded: EmbeddedRecords | None = None  # what was read last, so that only what changed is read again
+        self._embedded: EmbeddedRecords | None = None  # the last snapshot, so that only changes are read
         self._follower: threading.Thread | None = None
-        self._work = threading.RLock()  # held while vectors are read and compared, which may take long
+        self._work = threading.RLock()  # held during reading and comparison of vectors, which may be slow
 
     def file(self, directory: Path) -> MapFile:
         """Return the file of the map."""
@@ -95,7 +95,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return not memory_map.domains or memory_map.recipe.model != self._model()
 
     def close(self) -> None:
-        """Let go of what was read, and of what was kept for a store that must not be written."""
+        """Release the snapshot, and delete the temporary results of a read-only store."""
         self.wait()  # it reads the store, which is closed next
         with self._lock:
             self._embedded = None
@@ -107,7 +107,7 @@ class LiveMap(LiveResult[MemoryMap]):
             self._follower.join()
 
     def _newest(self) -> MemoryMap | None:
-        """Return the map that is held, or the one that was saved since."""
+        """Return the cached map, or the one that was saved since."""
         with self._lock:
             saved = self.saved()
             if saved.written_at > self._taken_at:

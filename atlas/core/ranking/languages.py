@@ -9,7 +9,7 @@ from collections.abc import Sequence
 ENGLISH = "en"
 
 MIN_SHARE = 0.05
-"""Share of texts that have to be in a language for it to be one of theirs. A name or a quotation makes none."""
+"""Smallest share of texts in a language at which it counts. Single names and quotations do not suffice."""
 
 _SCRIPTS = {
     "ja": re.compile("[\u3041-\u30ff]"),

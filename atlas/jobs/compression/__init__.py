@@ -38,7 +38,7 @@ MAX_ATTEMPTS = 4_000
 PROGRAM_PATH = "the path of modules"
 BATCH = 500
 MODEL_SECONDS = 600
-"""In which a language model is asked for functions. What it has answered by then is used."""
+"""Time limit of a language model's proposals. Answers until then are used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class CompressionJob(MemoryJob):
     """Directories of modules that the programs import, separated as in PATH."""
 
     with_model: bool = False
-    """True where a language model proposes the functions, the one that the settings name, rather than Stitch."""
+    """True if the language model of the settings proposes the functions, instead of Stitch."""
 
     def file(self) -> CompressionFile:
         """Return the file that the result is kept in."""
@@ -63,7 +63,7 @@ class CompressionJob(MemoryJob):
         """Search.
 
         Raises:
-            LLMUnavailable: A model was asked for, but is not configured.
+            LLMUnavailable: A model is required, but not configured.
         """
         path = directories(PROGRAM_PATH, self.path)
         strategy = strategy_of(model_if(self.with_model, on_progress), self.max_programs, path)
@@ -79,7 +79,7 @@ def compress_now(
     cancelled: IsCancelled | None = None,
     strategy: ProvenCompression | None = None,
 ) -> CompressionResult:
-    """Return the functions that the programs of matching successful attempts share. Nothing is added.
+    """Return the common functions of the programs of matching successful attempts. The library is not changed.
 
     Args:
         strategy: That of `strategy_of` without a model if it is None.

@@ -1,4 +1,4 @@
-"""The program that looks for concepts by itself: it adds the proven ones, as one operation, and ends."""
+"""The program of the automatic search for concepts. It adds the proven ones as one operation, and exits."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ ADDED = "automatic_compression:added"
 
 NICENESS = 15
 PROBE_SECONDS = 5.0
-"""Longest wait for the lock of the search. Whoever looks whether a search runs holds it for an instant."""
+"""Longest wait for the lock of the search, which status checks also hold for an instant."""
 
 
 def compress_store(directory: Path) -> str:
-    """Look for concepts in a store and add the proven ones, unless another process is at it.
+    """Search a store for concepts and add the proven ones, unless another process is searching.
 
     Args:
         directory: The store, or the directory that a store in PostgreSQL has on this machine.
 
     Returns:
-        What was done, or why it failed, as the store's status has it. Empty if another process is at it.
+        The result or the reason of a failure, for the store's status. Empty if another process is searching.
     """
     settings = replace(Settings.from_environment(), actor=ACTOR, embedding_model="")
     with search_lock(directory).locked(PROBE_SECONDS) as is_alone:

@@ -124,7 +124,7 @@ class ConceptDetail:
     found_in: tuple[ConceptOrigin, ...]
     n_more_found_in: int
     versions: tuple[VersionView, ...]
-    """The last replaced first."""
+    """Earlier versions, most recently replaced first."""
 
 
 def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | None:
