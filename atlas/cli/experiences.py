@@ -18,6 +18,7 @@ from atlas.cli.common import (
     limit,
     line,
     opened,
+    print_loss,
     print_notes,
     print_plan,
     print_scrubbed,
@@ -31,6 +32,7 @@ from atlas.core.types import Experience
 from atlas.infra.secrets import counting_secrets
 from atlas.memory.base.ranking import explain
 from atlas.memory.context import BUDGET_TOKENS, EACH, omission_line, task_to_ask
+from atlas.memory.loss import with_loss
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.profiles import profile_problems
 from atlas.views.shared.wording import attempts_text, hidden_text
@@ -257,10 +259,12 @@ def _whole(experience: Experience) -> str:
 
 def _tag(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
-        scoped = memory.experience.within("mark")
+        ids = full_ids(memory, memory.experience, options.ids)
+        loss = memory.curation_loss("experience", dict.fromkeys(ids, "")) if options.buried else None
+        scoped = memory.experience.within("mark", with_loss("", loss))
         with counting_secrets() as found:
             n_changed = scoped.change_marks(
-                full_ids(memory, memory.experience, options.ids),
+                ids,
                 add_tags=options.add,
                 remove_tags=options.remove,
                 pinned=options.pinned,
@@ -268,6 +272,8 @@ def _tag(options: argparse.Namespace, settings: Settings) -> int:
                 note=options.note,
             )
         print(f"Changed {n_changed}. {how_to_undo(scoped.operation_id if n_changed else None)}".rstrip())
+        if loss is not None:
+            print_loss(loss)
         print_scrubbed(found)
     return 0
 

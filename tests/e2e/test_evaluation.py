@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 import atlas
+from atlas.embedding.choice import BUNDLED
 from tests.support.browser.page import settle, shoot, tall
 from tests.support.browser.server import Serve, run_atlas
 from tests.support.repository import REPOSITORY
@@ -20,6 +23,9 @@ PATIENCE_MILLISECONDS = 600_000
 FEW = ("databases.jsonl",)
 MORE = ("databases.jsonl", "grid_puzzles.jsonl", "security.jsonl")
 """Of the sample data: all of them would take some minutes to be measured."""
+
+
+ORDER = "Cancel the order of Anna"
 
 
 @pytest.fixture(scope="module", params=[FEW, pytest.param(MORE, marks=pytest.mark.slow)], ids=["few", "more"])
@@ -90,6 +96,33 @@ def turn(page: Page, weight: str, *, times: int) -> None:
     for _ in range(times):
         slider.press("ArrowLeft")
     settle(page)
+
+
+TRIAL_AGENT = str(REPOSITORY / "tests" / "support" / "trial_agent.py")
+
+
+def test_a_trial_is_run_and_both_conversations_of_a_task_that_was_won_are_read(page: Page, serve: Serve, tmp_path):
+    store = tmp_path / "store"
+    with atlas.open_memory(store, settings=atlas.Settings(embedding_model=BUNDLED)) as memory:
+        solved = atlas.Trajectory(atlas.Task("a", "", ORDER), (atlas.Step(action="ANSWER1Z"),), atlas.Outcome(True))
+        memory.experience.store(solved)
+    tasks = [
+        {"id": "a", "description": ORDER, "context": {"answer": "ANSWER1Z"}},
+        {"id": "b", "description": "Print the tickets", "context": {"answer": "ANSWER2Z"}},
+    ]
+    (tmp_path / "tasks.jsonl").write_text("\n".join(map(json.dumps, tasks)))
+    report, chosen = str(tmp_path / "report.json"), ["--tasks", str(tmp_path / "tasks.jsonl")]
+    arms = ["--arm", "nothing", "--arm", "memory"]
+    command = ["--json", report, "--", sys.executable, TRIAL_AGENT]
+    run_atlas(store, "trial", str(tmp_path / "trial"), *chosen, *arms, *command)
+    page.goto(f"{serve(store)}/evaluation?evaluation_tab=Trials")
+    page.locator('input[type="file"]').set_input_files(report)
+    expect(page.get_by_text("4 of 4 runs of")).to_be_visible()
+    won, lost = (page.get_by_role("heading", name=name) for name in ("memory · 1 record", "nothing · 0 records"))
+    expect(won).to_contain_text("succeeded")
+    expect(lost).to_contain_text("failed")
+    settle(page)
+    shoot(page, "evaluation-trials")
 
 
 def strictness_of(store: Path) -> float:

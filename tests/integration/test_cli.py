@@ -441,6 +441,7 @@ def test_tag_pins_buries_and_annotates(store, capsys):
     both = ids["sort a list"], ids["parse a date"]
     said = run(capsys, "tag", *both, "--add", "x", "--add", "y", "--pin", "--bury")
     assert said.startswith("Changed 2. To undo it: atlas undo ")
+    assert "2 of 2 tasks lose their best record:" in said
     assert run(capsys, "tag", ids["sort a list"], "--no-bury", "--remove", "y", "--note", "mine").startswith(
         "Changed 1."
     )

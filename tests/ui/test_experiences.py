@@ -135,6 +135,9 @@ def test_pinning_burying_and_tagging_are_undone_one_by_one(dashboard: Dashboard,
     app = dashboard(tmp_path, "experiences", id=opened)
     app.button(key="experience_pin").click().run()
     app.button(key="experience_bury").click().run()
+    assert "Buried 1 experience; 1 of 1 task loses its best record" in [element.value for element in app.text]
+    with atlas.open_memory(tmp_path, read_only=True, settings=atlas.Settings()) as memory:
+        assert memory.history(1)[0].reason == "1 of 1 task loses its best record"
     tags_box(app).set_value(["new"]).run()
     assert marks_of(tmp_path, opened) == atlas.Marks(tags=("new",), pinned=True, buried=True)
     assert "Added a tag" in [element.value for element in app.text]

@@ -9,7 +9,7 @@ from typing import Any
 from atlas.core.errors import PlanOutdated
 from atlas.memory.base.merging import GroupsPlan
 from atlas.memory.kinds.table import searchable_kinds
-from atlas.memory.loss import with_loss
+from atlas.memory.loss import CurationLoss, with_loss
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
 from atlas.views.shared.plans import Figure, PlanView, merge_words
@@ -131,9 +131,38 @@ class DeleteRequest:
         """Return the plan of deleting them now, measured, without those that were deleted meanwhile."""
         view = self.view(memory)
         leaving = dict.fromkeys((row.id for row in view.rows if row.goes), "")
-        name = next(name for name, each in searchable_kinds().items() if each.noun == self.kind.noun)
-        loss = memory.curation_loss(name, leaving)
+        loss = loss_without(memory, self.kind, tuple(leaving))
         return DeleteProposal(request=self, view=replace(view, loss=loss))
+
+
+def loss_without(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> CurationLoss:
+    """Return the loss to agents if records of a kind left the searches."""
+    name = next(name for name, each in searchable_kinds().items() if each.noun == kind.noun)
+    return memory.curation_loss(name, dict.fromkeys(ids, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Burial:
+    """Records of a kind that a person buries, and the loss to agents."""
+
+    kind: Kind
+    ids: tuple[str, ...]
+    loss: CurationLoss
+
+    @property
+    def done_sentence(self) -> str:
+        """`Buried 2 entries; 1 of 2 tasks loses its best record`."""
+        return with_loss(f"Buried {counted(len(self.ids), self.kind.noun)}", self.loss)
+
+    def scoped(self, memory: MemorySystem) -> Any:
+        """Return the records with an operation whose reason in the history is the loss."""
+        return self.kind.records(memory).within("mark", with_loss("", self.loss))
+
+
+def burial_of(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> Burial:
+    """Return the burial of records that exist, measured."""
+    present = tuple(kind.records(memory).titles(ids))
+    return Burial(kind, present, loss_without(memory, kind, present))
 
 
 def with_count(view: PlanView, kind: Kind, n_total: int) -> PlanView:

@@ -11,6 +11,7 @@ import streamlit as st
 from atlas import Marks, MemorySystem
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Kind
+from atlas.views.shared.removals import burial_of
 from atlas.views.shared.scope import offered
 from atlas.views.shared.wording import READ_ONLY as READ_ONLY
 from atlas.views.shared.wording import counted, plural
@@ -38,12 +39,22 @@ def draw_pin(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, 
 
 def draw_bury(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, is_buried: bool) -> None:
     """Draw the button that buries records, or unburies them if they are buried."""
-    bury, buried = ("Unbury", "Unburied") if is_buried else ("Bury", "Buried")
     help_text = f"Agents do not find buried {plural(kind.noun)}. They are kept, and you still see them."
-    st.button(bury, key=key, icon=":material/visibility_off:", disabled=memory.storage.read_only or not ids,
-              on_click=change_marks, args=(memory, ids, f"{buried} {counted(len(ids), kind.noun)}", kind),
-              kwargs={"buried": not is_buried}, help=READ_ONLY if memory.storage.read_only else help_text,
+    st.button("Unbury" if is_buried else "Bury", key=key, icon=":material/visibility_off:",
+              disabled=memory.storage.read_only or not ids, on_click=_unbury if is_buried else _bury,
+              args=(memory, ids, kind), help=READ_ONLY if memory.storage.read_only else help_text,
               )  # fmt: skip
+
+
+def _unbury(memory: MemorySystem, ids: Sequence[str], kind: Kind) -> None:
+    change_marks(memory, ids, f"Unburied {counted(len(ids), kind.noun)}", kind, buried=False)
+
+
+def _bury(memory: MemorySystem, ids: Sequence[str], kind: Kind) -> None:
+    """Bury records, and report which share of their tasks lose their best record, as the history does."""
+    burial = burial_of(memory, kind, ids)
+    scoped = burial.scoped(memory)
+    act(lambda: scoped.change_marks(ids, buried=True), scoped, burial.done_sentence)
 
 
 def draw_tags(memory: MemorySystem, record_id: str, tags: tuple[str, ...], kind: Kind = EXPERIENCE) -> None:
