@@ -16,7 +16,7 @@ from atlas.core.unseen import SHORT_ID, shown_id
 from atlas.infra.actor import actor_name
 from atlas.infra.secrets import counting_secrets, without_secrets
 from atlas.memory.base.memory import Memory
-from atlas.memory.query import AnyMemory, error_text, joined
+from atlas.memory.query import AnyMemory, Ids, Texts, error_text, joined
 from atlas.storage.store import Store
 
 if TYPE_CHECKING:
@@ -37,12 +37,6 @@ NAMES: Mapping[Any, str] = {
     "entry": "journal",
 }
 """Names of the memories, by name and by the label that a context block uses."""
-
-Ids = Mapping[str, Sequence[str]]
-"""Ids of records by memory: `experience`, `concepts`, `strategies`, `journal`."""
-
-Texts = Mapping[tuple[str, str], str]
-"""Texts of records by memory and id, best first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any, ParamSpec, TypeVar
@@ -22,6 +22,12 @@ from atlas.storage.store import Store
 
 AnyMemory = Memory[Any] | PluggedMemory
 """A memory of ATLAS, or an adapter of a plugged-in one."""
+
+Ids = Mapping[str, Sequence[str]]
+"""Ids of records by memory: `experience`, `concepts`, `strategies`, `journal`."""
+
+Texts = Mapping[tuple[str, str], str]
+"""Texts of records by memory and id, best first."""
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -19,9 +19,7 @@ from atlas.infra.twin import twin
 from atlas.llm.budget import Account, operation
 from atlas.memory.attribution import (
     Delivery,
-    Ids,
     ScrubbedAttempt,
-    Texts,
     TrajectoryAttribution,
     UseCounter,
     stored_before,
@@ -56,6 +54,8 @@ from atlas.memory.promoting import PromotingMemories
 from atlas.memory.query import (
     Among,
     AnyMemory,
+    Ids,
+    Texts,
     ask,
     ask_all,
     by_words_alone,

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from atlas.core.types import Step, Task
 from atlas.core.unseen import SHORT_ID, shown_id
-from atlas.memory.attribution import Ids, Texts
 from atlas.memory.base.memory import Memory
 from atlas.memory.context import TokenCounter
 from atlas.memory.experience.extraction import SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS
 from atlas.memory.kinds.sections import known_sections
-from atlas.memory.query import AnyMemory
+from atlas.memory.query import AnyMemory, Ids, Texts
 
 N_WORDS = 16
 """Consecutive words of a record that count as reappearing in an agent's words.

@@ -51,7 +51,7 @@ def _unbury(memory: MemorySystem, ids: Sequence[str], kind: Kind) -> None:
 
 
 def _bury(memory: MemorySystem, ids: Sequence[str], kind: Kind) -> None:
-    """Bury records, and report which share of their tasks lose their best record, as the history does."""
+    """Mark records as buried, and report how many of their tasks lose their best record, as the history does."""
     burial = burial_of(memory, kind, ids)
     scoped = burial.scoped(memory)
     act(lambda: scoped.change_marks(ids, buried=True), scoped, burial.done_sentence)
