@@ -16,6 +16,7 @@ from atlas.core.unseen import SHORT_ID, shown_id
 from atlas.infra.actor import actor_name
 from atlas.infra.secrets import counting_secrets, without_secrets
 from atlas.memory.base.memory import Memory
+from atlas.memory.plugged import PluggedMemory
 from atlas.memory.query import AnyMemory, Ids, Texts, error_text, joined
 from atlas.storage.store import Store
 
@@ -170,7 +171,6 @@ class UseCounter:
     """Counts the uses of a memory system's records."""
 
     memories: Mapping[str, AnyMemory]
-    storage: Store | None
 
     def count(self, used: Attribution, trajectory: Trajectory, operation_id: str | None) -> UseCount:
         """Count an attempt's outcome for the records that it used, as part of an operation. Skip an unknown outcome."""
@@ -212,7 +212,7 @@ class UseCounter:
 
     def _whole_id(self, memory: AnyMemory, record_id: str) -> str:
         """Return the id with this prefix, or the prefix itself if it matches no id or several."""
-        if self.storage is None or len(record_id) != SHORT_ID:
+        if isinstance(memory, PluggedMemory) or len(record_id) != SHORT_ID:
             return record_id
         found = memory.collection.ids_beginning(record_id)
         return found[0] if len(found) == 1 else record_id

@@ -472,7 +472,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         written = gathered(outcomes)
         ids = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
         self._attribution.forget(attempt.original)
-        counted = UseCounter(self._memories, self._storage).count(attribution, trajectory, operation_id)
+        counted = UseCounter(self._memories).count(attribution, trajectory, operation_id)
         errors = joined(unsummed, written.errors, counted.errors)
         parts = {
             "used": counted.used,
