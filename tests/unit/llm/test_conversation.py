@@ -52,7 +52,7 @@ def test_a_model_is_shown_its_own_answer_with_what_was_wrong_with_it():
 
 def test_the_fault_is_reported_where_there_is_no_room_to_ask_again():
     llm = ScriptedLLM([{"name": " "}, LLMBudgetExceeded("the question does not fit")])
-    with pytest.raises(LLMReplyInvalid, match=r"answer: name should say .*; the retry failed: the question"):
+    with pytest.raises(LLMReplyInvalid, match=r"answer: name should contain .*; the retry failed: the question"):
         run(ask(llm, question()))
 
 
