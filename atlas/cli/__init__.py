@@ -90,6 +90,12 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "server.mcp": {
         "mcp": "serve the memory to one MCP client, over standard input and output",
     },
+    "clients.install": {
+        "install": "add the memory to Claude Code, Codex, Gemini CLI or OpenCode, or take it out again",
+    },
+    "clients.hook": {
+        "hook": "answer a hook of such a client: recall at a prompt, store after a turn",
+    },
     "profiles": {
         "profiles": "list, save, choose or delete ranking profiles",
         "level": "show how relevant hits must be and what that costs, or make searches stricter or laxer",
@@ -112,6 +118,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 Only the module of the command that is asked for is imported, and help is printed from this table alone.
 """
 
+HOOK = "hook"
+"""The command that programs call in the middle of a person's work, which never fails."""
+
 SUMMARIES: Mapping[str, str] = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 
@@ -121,8 +130,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     With ATLAS_DEBUG set, an error that ATLAS did not foresee shows its traceback too.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
+    command = _command(given)
+    if command != HOOK:
+        return _main(command, given)
+    from atlas.cli.clients.hook import without_failing
+
+    return without_failing(lambda: _main(command, given))
+
+
+def _main(command: str | None, given: Sequence[str]) -> int:
     try:
-        options = _parser(given).parse_args(given)
+        options = _parser(command).parse_args(given)
         settings = _settings(options)
         with extra(EVERY, "this command"):
             status: int = options.run(options, settings)
@@ -151,8 +169,16 @@ def _report_bug(error: Exception) -> None:
     print(f"atlas: {what} (this is a bug in ATLAS; ATLAS_DEBUG=1 shows the traceback)", file=sys.stderr)
 
 
-def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser of a command line. It declares the command that is named, or every command if there is none."""
+def _command(given: Sequence[str]) -> str | None:
+    """Return the command that a command line names, or None."""
+    first = argparse.ArgumentParser(add_help=False, parents=[_options()])
+    first.add_argument("command", nargs="?")
+    command: str | None = first.parse_known_args(given)[0].command
+    return command
+
+
+def _options() -> argparse.ArgumentParser:
+    """Return the options of every command."""
     everywhere = argparse.ArgumentParser(add_help=False)
     everywhere.add_argument(
         "--store",
@@ -164,11 +190,13 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         help="the address of the service that keeps the index, pinecone://, chroma+http:// or chroma+cloud://, or an "
         "empty text for none (default: ATLAS_INDEX)",
     )
-    first = argparse.ArgumentParser(add_help=False, parents=[everywhere])
-    first.add_argument("command", nargs="?")
-    asked = first.parse_known_args(given)[0].command
+    return everywhere
+
+
+def _parser(asked: str | None) -> argparse.ArgumentParser:
+    """Return a parser that declares the named command, or every command if it is None or no command of ATLAS."""
     parser = argparse.ArgumentParser(
-        prog="atlas", description="See, trust and curate what an agent has learned.", parents=[everywhere]
+        prog="atlas", description="See, trust and curate what an agent has learned.", parents=[_options()]
     )
     parser.add_argument("--version", action="version", version=f"atlas {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

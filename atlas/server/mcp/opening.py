@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from atlas.core.errors import AtlasError
 from atlas.core.settings import Settings
@@ -64,3 +65,17 @@ class MemoryOpener:
             self._error = error
         finally:
             self._is_opened.set()
+
+
+def recall_for_hook(opening: MemoryOpener, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the context block for a request in the form of the HTTP API: `task`, `budget_tokens` and `where`."""
+    from atlas.memory.context import task_to_ask
+
+    memory = opening.memory()
+    block = memory.build_context(
+        task_to_ask(str(request["task"]["description"])),
+        int(request["budget_tokens"]),
+        where=request["where"],
+        by_words=not opening.is_warm,
+    )
+    return {"text": block.text}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 
 from atlas.core.imports.distribution import extra
 from atlas.core.settings import Settings
@@ -32,11 +33,13 @@ def _answer(handshake: Handshake, settings: Settings) -> None:
     with extra("mcp", "`atlas mcp`"):
         import anyio
 
-        from atlas.server.mcp.opening import MemoryOpener
+        from atlas.access.recall_sockets import listening
+        from atlas.server.mcp.opening import MemoryOpener, recall_for_hook
         from atlas.server.mcp.server import make_server
     opening = MemoryOpener(settings)
     opening.begin()
-    anyio.run(make_server(opening.memory, lambda: opening.is_warm).run_after, handshake)
+    with listening(settings, partial(recall_for_hook, opening)):
+        anyio.run(make_server(opening.memory, lambda: opening.is_warm).run_after, handshake)
     opening.close()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,0 +1,122 @@
+"""Sockets by which hooks of this user reach a process that has a store open, so that they need not open it.
+
+Opening a store and its embedding model takes a second or more, which a person would wait for at each prompt. A client's
+own `atlas mcp` has done so already. Each such process listens at a socket in a directory that only its user enters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import socket
+import socketserver
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from atlas.core.imports.distribution import DIRECTORY
+from atlas.core.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Function from a request to its response, both JSON objects."""
+
+TIMEOUT_SECONDS = 3.0
+"""Longest wait of a hook for a response."""
+
+MAX_BYTES = 2**20
+"""Largest request and response."""
+
+
+@contextmanager
+def listening(settings: Settings, answer: Answer) -> Iterator[None]:
+    """Answer the hooks of a store from threads, until the end of the block.
+
+    If the system has no such sockets, or the path of one would be too long, it only logs that.
+    """
+    path = socket_directory() / f"{_store_name(settings)}-{os.getpid()}.sock"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        server = _Server(str(path), answer)
+    except (OSError, AttributeError) as error:
+        logger.info("hooks cannot reach this process: %s", error)
+        yield
+        return
+    threading.Thread(target=server.serve_forever, name="atlas-hooks", daemon=True).start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        path.unlink(missing_ok=True)
+
+
+def ask(settings: Settings, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the response of a process that has the store open, or None if none answers."""
+    for path in sorted(socket_directory().glob(f"{_store_name(settings)}-*.sock"), key=_age):
+        try:
+            return _ask(path, request)
+        except (ConnectionRefusedError, FileNotFoundError):
+            with suppress(OSError):
+                path.unlink()  # its process was killed
+        except (OSError, ValueError, AttributeError) as error:
+            logger.info("%s does not answer: %s", path, error)
+    return None
+
+
+def _ask(path: Path, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(TIMEOUT_SECONDS)
+        connection.connect(str(path))
+        connection.sendall(json.dumps(request).encode() + b"\n")
+        with connection.makefile("rb") as incoming:
+            response = json.loads(incoming.readline(MAX_BYTES))
+    if not isinstance(response, dict):
+        raise ValueError(f"a response should be a JSON object, but is a {type(response).__name__}")
+    return response
+
+
+class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
+    """A server whose connections each bring one request."""
+
+    address_family = getattr(socket, "AF_UNIX", socket.AF_UNSPEC)
+    daemon_threads = True
+
+    def __init__(self, path: str, answer: Answer) -> None:
+        self.answer = answer
+        super().__init__(path, _Connection)  # type: ignore[arg-type]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        logger.warning("a hook could not be answered", exc_info=True)
+
+
+class _Connection(socketserver.StreamRequestHandler):
+    server: _Server
+
+    def handle(self) -> None:
+        request = json.loads(self.rfile.readline(MAX_BYTES))
+        self.wfile.write(json.dumps(self.server.answer(request)).encode() + b"\n")
+
+
+def socket_directory() -> Path:
+    """Return the directory of the sockets, which only this user enters."""
+    return platformdirs.user_state_path(DIRECTORY) / "hooks"
+
+
+def _store_name(settings: Settings) -> str:
+    store = settings.address or str(settings.directory.expanduser().resolve())
+    return hashlib.sha256(store.encode()).hexdigest()[:16]
+
+
+def _age(path: Path) -> float:
+    with suppress(OSError):
+        return -path.stat().st_mtime
+    return 0.0

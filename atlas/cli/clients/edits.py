@@ -1,0 +1,239 @@
+"""Edits of configuration files that belong to other programs. All that ATLAS did not write stays as it is."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from atlas.core.errors import InvalidInput
+
+_INDENT = re.compile(r'^([ \t]+)"', re.MULTILINE)
+_HEADER = re.compile(r"\s*\[")
+
+
+class Edit(Protocol):
+    """Entries that ATLAS adds to a configuration file."""
+
+    def added(self, text: str) -> str:
+        """Return the text of a file with the entries. A text that has them already is returned as it is."""
+        ...
+
+    def removed(self, text: str) -> str:
+        """Return the text of a file without the entries. Empty if the file contains nothing else."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonEdit:
+    """An entry of a JSON object, and commands that are called at events, in the form of Claude Code's settings."""
+
+    path: Path
+    """File that errors name."""
+
+    section: str = ""
+    """Key of the object that lists MCP servers. Empty for no server."""
+
+    name: str = ""
+    """Name of the server."""
+
+    server: Mapping[str, Any] | None = None
+
+    hooks: Mapping[str, Mapping[str, Any]] | None = None
+    """Hook of each event."""
+
+    def added(self, text: str) -> str:
+        """Return the text of a file with the entries."""
+        config = self._parsed(text)
+        before = json.dumps(config)
+        if self.section:
+            self._object(config, self.section)[self.name] = dict(self.server or {})
+        for event, hook in (self.hooks or {}).items():
+            self._add_hook(config, event, hook)
+        return text if json.dumps(config) == before else _dumped(config, text)
+
+    def removed(self, text: str) -> str:
+        """Return the text of a file without the entries."""
+        config = self._parsed(text)
+        before = json.dumps(config)
+        servers = config.get(self.section)
+        if isinstance(servers, dict) and servers.pop(self.name, None) is not None and not servers:
+            del config[self.section]
+        for event in self.hooks or {}:
+            self._remove_hook(config, event)
+        if json.dumps(config) == before:
+            return text
+        return _dumped(config, text) if config else ""
+
+    def _parsed(self, text: str) -> dict[str, Any]:
+        try:
+            config = json.loads(text) if text.strip() else {}
+        except ValueError as error:
+            raise InvalidInput(
+                f"{self.path} should contain plain JSON, but cannot be read ({error}); "
+                "remove its comments, or add the entries by hand (--print)"
+            ) from error
+        if not isinstance(config, dict):
+            raise InvalidInput(f"{self.path} should contain a JSON object, but is a {type(config).__name__}")
+        return config
+
+    def _object(self, config: dict[str, Any], key: str) -> dict[str, Any]:
+        value: dict[str, Any] = config.setdefault(key, {})
+        if not isinstance(value, dict):
+            raise InvalidInput(f"{key} in {self.path} should be an object, but is a {type(value).__name__}")
+        return value
+
+    def _groups(self, config: dict[str, Any], event: str) -> list[Any]:
+        groups: list[Any] = self._object(config, "hooks").setdefault(event, [])
+        if not isinstance(groups, list):
+            raise InvalidInput(f"hooks.{event} in {self.path} should be a list, but is a {type(groups).__name__}")
+        return groups
+
+    def _add_hook(self, config: dict[str, Any], event: str, hook: Mapping[str, Any]) -> None:
+        groups = self._groups(config, event)
+        for group in groups:
+            for position, existing in enumerate(_hooks_of(group)):
+                if is_our_hook(existing):
+                    group["hooks"][position] = dict(hook)
+                    return
+        groups.append({"hooks": [dict(hook)]})
+
+    def _remove_hook(self, config: dict[str, Any], event: str) -> None:
+        events = config.get("hooks")
+        groups = events.get(event) if isinstance(events, dict) else None
+        if not isinstance(groups, list) or not any(map(is_our_hook, (h for group in groups for h in _hooks_of(group)))):
+            return
+        for group in groups:
+            if any(map(is_our_hook, _hooks_of(group))):
+                group["hooks"] = [hook for hook in group["hooks"] if not is_our_hook(hook)]
+        groups[:] = [group for group in groups if not (isinstance(group, dict) and group.get("hooks") == [])]
+        if not groups:
+            del config["hooks"][event]
+        if not config["hooks"]:
+            del config["hooks"]
+
+
+def is_our_hook(hook: object) -> bool:
+    """Return whether a hook of a client's settings calls `atlas hook`."""
+    command = hook.get("command") if isinstance(hook, dict) else None
+    try:
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return False
+    return "hook" in words and any(Path(word).stem == "atlas" for word in words[: words.index("hook")])
+
+
+def _hooks_of(group: object) -> list[Any]:
+    hooks = group.get("hooks") if isinstance(group, dict) else None
+    return hooks if isinstance(hooks, list) else []
+
+
+def _dumped(config: Mapping[str, Any], text: str) -> str:
+    """Return an object as JSON, indented as the text before."""
+    indent = _INDENT.search(text)
+    dumped = json.dumps(config, ensure_ascii=False, indent=indent[1] if indent else 2)
+    return dumped if text and not text.endswith("\n") else f"{dumped}\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TomlEdit:
+    """A table of a TOML file. Comments and the order of all else stay."""
+
+    path: Path
+    """File that errors name."""
+
+    table: Sequence[str]
+    """Keys that lead to the table."""
+
+    values: Mapping[str, Any]
+
+    def added(self, text: str) -> str:
+        """Return the text of a file with the entries."""
+        block = [f"[{'.'.join(self.table)}]", *(f"{name} = {_toml(value)}" for name, value in self.values.items())]
+        lines = text.splitlines()
+        place = self._place(text, lines)
+        if place is None:
+            changed = [*lines, *([""] if lines else []), *block]
+        else:
+            changed = [*lines[: place.start], *block, *lines[place.stop :]]
+        return self._checked(text, "\n".join(changed) + "\n", dict(self.values))
+
+    def removed(self, text: str) -> str:
+        """Return the text of a file without the entries."""
+        lines = text.splitlines()
+        place = self._place(text, lines)
+        if place is None:
+            return text
+        start = place.start
+        if (
+            start
+            and not lines[start - 1].strip()
+            and not any(line.strip() for line in lines[place.stop : place.stop + 1])
+        ):
+            start -= 1  # the blank line that was added with the table
+        changed = [*lines[:start], *lines[place.stop :]]
+        return self._checked(text, "\n".join(changed) + "\n" if changed else "", None)
+
+    def _place(self, text: str, lines: Sequence[str]) -> range | None:
+        """Return the lines of the table, or None if the file has none."""
+        if self._value(self._parsed(text)) is None:
+            return None
+        header = f"[{'.'.join(self.table)}]"
+        start = next((i for i, line in enumerate(lines) if line.split("#")[0].replace(" ", "").strip() == header), None)
+        if start is None:
+            raise InvalidInput(
+                f"{self.path} has an entry {'.'.join(self.table)} in another form than a table {header}; remove it "
+                "there by hand, then repeat this"
+            )
+        below = f"[{'.'.join(self.table)}."
+        others = (i for i in range(start + 1, len(lines)) if _HEADER.match(lines[i]) and below not in lines[i])
+        end = next(others, len(lines))
+        while end > start + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
+            end -= 1  # comments before the next table belong to it
+        return range(start, end)
+
+    def _value(self, config: dict[str, Any]) -> Any:
+        value: Any = config
+        for key in self.table:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    def _parsed(self, text: str) -> dict[str, Any]:
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InvalidInput(f"{self.path} should contain TOML, but cannot be read: {error}") from error
+
+    def _checked(self, text: str, changed: str, values: dict[str, Any] | None) -> str:
+        """Return the changed text, which differs from the text in this table alone."""
+        try:
+            after = tomllib.loads(changed)
+        except tomllib.TOMLDecodeError:
+            after = {}
+        before = _without(self._parsed(text), self.table)
+        if self._value(after) != values or _without(after, self.table) != before:
+            raise InvalidInput(
+                f"{'.'.join(self.table)} in {self.path} is written in a way that cannot be edited safely; "
+                "edit it by hand (--print shows the entries)"
+            )
+        return changed
+
+
+def _without(config: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """Return a configuration without the value that keys lead to, and without what is empty then."""
+    first, *rest = keys
+    below = _without(dict(config.get(first, {})), rest) if rest else {}
+    return {key: value for key, value in config.items() if key != first} | ({first: below} if below else {})
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{name} = {_toml(each)}' for name, each in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

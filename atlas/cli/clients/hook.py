@@ -1,0 +1,198 @@
+"""The command that clients call at their events: it recalls at a prompt, and stores what was done after a turn.
+
+Whatever goes wrong, a client goes on: the command ends with status 0, and its errors are in a file. A client would
+take other statuses as a reason to stop a person's prompt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stderr, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from atlas.access.recall_sockets import ask
+from atlas.cli.common import add_command, add_scope_option
+from atlas.core.errors import AtlasError, InvalidInput
+from atlas.core.imports.distribution import DIRECTORY
+from atlas.core.settings import Settings
+
+BUDGET_TOKENS = 1_000
+"""Size of the block at a prompt. Claude Code cuts a longer context than 10,000 characters."""
+
+MAX_PROMPT_CHARACTERS = 8_000
+"""Characters of a prompt that are looked for: of a pasted file, the beginning is enough."""
+
+SERVER_SECONDS = 5.0
+"""Longest wait for a server elsewhere."""
+
+LOG = "hooks.log"
+MAX_LOG_BYTES = 2**20
+
+PROMPTS = ("UserPromptSubmit", "BeforeAgent")
+"""Events at which a person's prompt is about to be answered."""
+
+ENDS = ("Stop", "SessionEnd", "AfterAgent")
+"""Events after a turn."""
+
+OF_THE_PROGRAM = ("system", "poll_event", "loop_wakeup", "schedule_wakeup")
+"""Sources of prompts that no person wrote."""
+
+
+def add_commands(commands: Any) -> None:
+    """Declare the command."""
+    command = add_command(commands, "hook", _hook)
+    command.add_argument("client", choices=["claude-code", "codex", "gemini-cli"], help="the client that calls it")
+    add_scope_option(command, "limit what is recalled and stored to a scope")
+    command.add_argument("--now", action="store_true", help="store before it ends, rather than in the background")
+
+
+def without_failing(run: Callable[[], int]) -> int:
+    """Run the command with its errors in the log, and return 0."""
+    errors = io.StringIO()
+    with redirect_stderr(errors), suppress(SystemExit):  # argparse exits at a wrong option
+        run()
+    if text := errors.getvalue():
+        with suppress(OSError):
+            _log(text)
+    return 0
+
+
+def log_path() -> Path:
+    """Return the file with the errors of hooks."""
+    return platformdirs.user_state_path(DIRECTORY) / LOG
+
+
+def _log(text: str) -> None:
+    path = log_path()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    is_full = path.exists() and path.stat().st_size > MAX_LOG_BYTES
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if is_full else os.O_APPEND), 0o600)
+    with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+        file.write(f"{datetime.now(UTC).isoformat(timespec='seconds')} {text.rstrip()}\n")
+
+
+def _hook(options: argparse.Namespace, settings: Settings) -> int:
+    event = _event(sys.stdin.read())
+    name = event.get("hook_event_name")
+    scope = _scope(options.scope)
+    if name in PROMPTS:
+        print(json.dumps(_context(str(name), _recall(event, scope, settings))))
+    elif name in ENDS:
+        if options.now:
+            from atlas.cli.clients.recording import record
+
+            record(options.client, event, scope, settings)
+        else:
+            _record_later(options, event, settings)
+        print("{}")
+    else:
+        raise InvalidInput(f"hook_event_name should be one of {', '.join((*PROMPTS, *ENDS))}, but is {name!r:.80}")
+    return 0
+
+
+def _scope(scope: Mapping[str, str]) -> Mapping[str, str]:
+    """Return a scope as metadata. Filters are imported only if there is one."""
+    if not scope:
+        return {}
+    from atlas.core.filters import scope_metadata
+
+    return scope_metadata(scope)
+
+
+def _event(text: str) -> Mapping[str, Any]:
+    try:
+        event = json.loads(text)
+    except ValueError as error:
+        raise InvalidInput(f"a client should send a JSON object over standard input: {error}") from error
+    if not isinstance(event, dict):
+        raise InvalidInput(f"a client should send a JSON object, but sent a {type(event).__name__}")
+    return event
+
+
+def _context(event: str, text: str) -> Mapping[str, Any]:
+    """Return a block in the form that Claude Code, Codex and Gemini CLI have in common."""
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}} if text else {}
+
+
+def _recall(event: Mapping[str, Any], scope: Mapping[str, str], settings: Settings) -> str:
+    """Return what is remembered for a prompt. Empty if nothing is, or if it is no task."""
+    prompt = event.get("prompt")
+    if not isinstance(prompt, str) or not prompt.strip() or prompt.lstrip().startswith(("/", "<task-notification>")):
+        return ""
+    if event.get("source") in OF_THE_PROGRAM:
+        return ""
+    request = {
+        "task": {"description": prompt[:MAX_PROMPT_CHARACTERS]},
+        "budget_tokens": BUDGET_TOKENS,
+        "where": dict(scope) or None,
+    }
+    if settings.server:
+        return str(_ask_server(request, settings).get("text", ""))
+    response = ask(settings, request)
+    return str(response.get("text", "")) if response is not None else _recall_here(request, settings)
+
+
+def _ask_server(request: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:
+    """Return the answer of the server that has the store."""
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection
+    from urllib.parse import urlsplit
+
+    from atlas.access.server_token import endpoint
+
+    there = endpoint(settings.server.rstrip("/"), settings.key)
+    address = urlsplit(there.address)
+    connect = HTTPSConnection if address.scheme == "https" else HTTPConnection
+    connection = connect(address.hostname or "", address.port, timeout=SERVER_SECONDS)
+    try:
+        headers = {"Content-Type": "application/json", **there.headers}
+        connection.request("POST", f"{address.path}/api/v1/context", json.dumps(request), headers)
+        response = connection.getresponse()
+        body = response.read()
+    except (OSError, HTTPException) as error:
+        raise AtlasError(
+            f"the server at {settings.server} cannot be reached: {type(error).__name__}: {error}"
+        ) from error
+    finally:
+        connection.close()
+    if response.status != 200:
+        raise AtlasError(f"the server at {settings.server} answered {response.status}: {body[:400]!r}")
+    answer: Mapping[str, Any] = json.loads(body)
+    return answer
+
+
+def _recall_here(request: Mapping[str, Any], settings: Settings) -> str:
+    """Return what words find, for no process that has the embedding model ready answers."""
+    if not settings.address and not settings.directory.expanduser().exists():
+        return ""
+    from atlas.cli.common import opened
+    from atlas.memory.context import task_to_ask
+
+    with opened(settings) as memory:
+        block = memory.build_context(
+            task_to_ask(request["task"]["description"]), BUDGET_TOKENS, where=request["where"], by_words=True
+        )
+    return block.text
+
+
+def _record_later(options: argparse.Namespace, event: Mapping[str, Any], settings: Settings) -> None:
+    """Start a process of its own that stores, which the client neither waits for nor ends with itself."""
+    store = settings.server or settings.address or str(settings.directory.expanduser().resolve())
+    scope = [part for name, value in options.scope.items() for part in ("--scope", f"{name}={value}")]
+    command = [sys.executable, "-m", "atlas", "--store", store, "hook", options.client, *scope, "--now"]
+    with tempfile.TemporaryFile() as handed:
+        handed.write(json.dumps(event).encode())
+        handed.seek(0)
+        subprocess.Popen(
+            command, stdin=handed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )

@@ -1,0 +1,116 @@
+"""Storing what a session of a client contains, each time that the client is done with a turn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from atlas.cli.common import opened, reached
+from atlas.core.errors import InvalidInput
+from atlas.core.exchange import ExportedExperience
+from atlas.core.settings import Settings, for_bulk
+from atlas.core.types import Experience
+from atlas.importers.fields import as_instant, present
+from atlas.importers.formats.agents.sessions import Request
+from atlas.importers.formats.conversation import AGENT, Message
+from atlas.importers.logs import LogOptions, prepare
+from atlas.importers.rows import Item
+from atlas.importers.run import AddCount, import_paths
+from atlas.memory.experience.extraction import to_trajectory
+from atlas.memory.system import MemorySystem
+from atlas.remote.system import RemoteMemory
+
+
+def record(client: str, event: Mapping[str, Any], scope: Mapping[str, str], settings: Settings) -> None:
+    """Store the attempts of the session that an event belongs to.
+
+    Attempts that are stored already stay as they are, unless the session has gone on with them.
+
+    Raises:
+        InvalidInput: The event has neither a transcript that can be read nor an answer.
+    """
+    with reached(settings) if settings.server else opened(for_bulk(settings), create=True) as memory:
+        sink = _Renewing(memory, f"a session of {client}", scope)
+        if client == "gemini-cli":
+            sink.add(_turn(client, event), client)
+            return
+        path = event.get("transcript_path")
+        if not isinstance(path, str) or not path:
+            raise InvalidInput(f"transcript_path should be a file, but is {path!r:.80}")
+        import_paths(sink, [Path(path)], format=client, settings=settings)
+
+
+def _turn(client: str, event: Mapping[str, Any]) -> list[Item]:
+    """Return a turn that the client passes in the event itself, without the steps between."""
+    prompt, response, session = (event.get(name) for name in ("prompt", "prompt_response", "session_id"))
+    if not (isinstance(prompt, str) and isinstance(response, str) and prompt.strip() and response.strip()):
+        raise InvalidInput("the event of a turn should have a prompt and a prompt_response, but has not both")
+    request = Request(
+        source=client,
+        text=prompt,
+        position=1,
+        session=str(session),
+        key=str(session),
+        context=present(directory=event.get("cwd")),
+        ended_at=as_instant(event.get("timestamp"), "timestamp"),
+        messages=[Message(role=AGENT, text=response)],
+    )
+    return prepare(request.attempt(), LogOptions(), Counter())
+
+
+class _Renewing:
+    """A sink that adds attempts, and adds to those stored before what their session contains since."""
+
+    def __init__(self, memory: MemorySystem | RemoteMemory, reason: str, scope: Mapping[str, str]) -> None:
+        self._memory = memory
+        self._reason = reason
+        self._scope = dict(scope)
+
+    def add(self, items: list[Item], source: str) -> AddCount:
+        """Store a batch of attempts."""
+        new = 0
+        for item in items:
+            if not isinstance(item, ExportedExperience):
+                raise InvalidInput(f"a session should contain attempts, but contains a {type(item).__name__}")
+            experience = item.experience
+            scoped = replace(experience, metadata={**experience.metadata, **self._scope})
+            new += self._put(replace(item, experience=scoped))
+        return AddCount(added={"experience": new}, skipped=len(items) - new)
+
+    def _put(self, item: ExportedExperience) -> bool:
+        """Store an attempt or renew it, and return whether it is new."""
+        attempt = item.experience
+        ids = self._memory.experience.ids({"trajectory_id": attempt.trajectory_id})
+        if not ids:
+            return self._add(item)
+        before = self._memory.experience.get(ids[0])
+        if before is not None and _goes_on(before, attempt):
+            self._memory.experience.edit(
+                before.id,
+                steps=attempt.steps,
+                solution_output=attempt.solution_output,
+                metadata={**before.metadata, **attempt.metadata},
+            )
+        return False
+
+    def _add(self, item: ExportedExperience) -> bool:
+        if isinstance(self._memory, MemorySystem):
+            if self._is_deleted(item.experience.id, self._memory):
+                return False  # a person's choice outlasts the next turn
+            return bool(self._memory.experience.within("store", self._reason).restore_many([item]))
+        return not self._memory.store_once(to_trajectory(item.experience)).get("is_known")
+
+    @staticmethod
+    def _is_deleted(experience_id: str, memory: MemorySystem) -> bool:
+        collection = memory.experience.collection_name
+        return bool(memory.storage.ledger.ids_beginning(collection, experience_id, deleted=True))
+
+
+def _goes_on(before: Experience, attempt: Experience) -> bool:
+    """Return whether a session has more of an attempt than was stored."""
+    return len(attempt.steps) > len(before.steps) or (
+        len(attempt.steps) == len(before.steps) and attempt.solution_output != before.solution_output
+    )
