@@ -11,6 +11,7 @@ from typing import Any
 
 from atlas.cli.common import (
     add_command,
+    add_scope_option,
     calibrate,
     how_to_undo,
     new_file,
@@ -20,6 +21,7 @@ from atlas.cli.common import (
 )
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedStrategy
+from atlas.core.filters import scope_metadata
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings, for_bulk
 from atlas.importers.logs import LogOptions, SuccessRule
@@ -27,6 +29,7 @@ from atlas.importers.marks import import_marks, is_marks_file, plan_marks
 from atlas.importers.registry import all_formats
 from atlas.importers.run import ImportReport, Sink, import_paths
 from atlas.importers.sink import CountingSink, MemorySink
+from atlas.infra.actor import acting_in_scope
 from atlas.infra.durable_files import replace_whole
 from atlas.memory.kinds.table import known_kinds
 from atlas.memory.system import MemorySystem
@@ -66,6 +69,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--success", type=_rule, metavar="RULE", help=rule)
     crashes_help = "note every tool call that failed in a log as a crash in the journal"
     command.add_argument("--crashes", action="store_true", help=crashes_help)
+    add_scope_option(command, "give all that is imported a scope")
     command = add_command(commands, "export", _export)
     command.epilog = (
         f"Records that are exported: {in_words([kind.page for kind in KINDS.values() if kind.is_exported])}."
@@ -97,6 +101,11 @@ def _rule(text: str) -> SuccessRule:
 
 
 def _import(options: argparse.Namespace, settings: Settings) -> int:
+    with acting_in_scope(settings.actor, scope_metadata(options.scope)):
+        return _import_all(options, settings)
+
+
+def _import_all(options: argparse.Namespace, settings: Settings) -> int:
     marks = [path for path in options.paths if path.is_file() and is_marks_file(path)]
     if marks:
         options.paths = [path for path in options.paths if path not in marks]

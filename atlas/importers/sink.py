@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
+from uuid import UUID, uuid5
 
-from atlas.core.exchange import ExportedExperience
-from atlas.core.types import JournalEntry, Trajectory
+from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStrategy
+from atlas.core.json_values import dump
+from atlas.core.types import JournalEntry, Trajectory, Turn
 from atlas.importers.formats.protea_logs import LogNames
 from atlas.importers.rows import Item
 from atlas.importers.run import AddCount
+from atlas.infra.actor import actor_scope, in_actor_scope
 from atlas.infra.secrets import without_secrets
 from atlas.memory.experience.extraction import to_experience, to_metadata
 from atlas.memory.kinds.kind import MemoryKind
@@ -32,7 +36,7 @@ class MemorySink:
 
     def add(self, items: list[Item], source: str) -> AddCount:
         """Store a batch."""
-        items = self._recognised(items)
+        items = self._recognised([*map(_in_scope, items)])
         added, n_purged = dict[str, int](), 0
         for kind, group in _by_kind(items):
             records = kind.records(self._memory)  # a system may be without a memory as long as nothing asks for it
@@ -50,6 +54,36 @@ class MemorySink:
             self._logs = LogNames(self._memory.journal)
         records = [item for item in items if not isinstance(item, JournalEntry)]
         return [*records, *self._logs.recognised(entries)]
+
+
+_SCOPED = UUID("0d0a3a5b-6c3e-4c55-9a4e-6a0d3f1b7c29")
+"""Namespace of the ids of records that are imported into a scope."""
+
+
+def _in_scope(item: Item) -> Item:
+    """Return an item under an id of its own in the scope of the current actor, so that each scope can import a log.
+
+    Attempts get a new id when they are stored.
+    """
+    match item:
+        case ExportedExperience(experience=experience) if actor_scope():
+            scoped = in_actor_scope(replace(experience, id=_scoped_id(experience.id)))
+            return replace(item, experience=scoped, content_hash="")
+        case ExportedStrategy(strategy=strategy) if actor_scope():
+            return replace(item, strategy=replace(strategy, id=_scoped_id(strategy.id)))
+        case ExportedConcept(concept=concept) if actor_scope():
+            calls, parts = (tuple(map(_scoped_id, ids)) for ids in (concept.calls, concept.composed_of))
+            return replace(item, concept=replace(concept, id=_scoped_id(concept.id), calls=calls, composed_of=parts))
+        case JournalEntry() if actor_scope():
+            links = tuple(replace(link, target_id=_scoped_id(link.target_id)) for link in item.links)
+            return replace(item, id=_scoped_id(item.id), links=links)
+        case Turn() if actor_scope():
+            return replace(item, id=_scoped_id(item.id))
+    return item
+
+
+def _scoped_id(record_id: str) -> str:
+    return uuid5(_SCOPED, dump([actor_scope(), record_id])).hex
 
 
 def _by_kind(items: list[Item]) -> list[tuple[MemoryKind, list[Item]]]:
@@ -77,7 +111,7 @@ class CountingSink:
 
     def add(self, items: list[Item], source: str) -> AddCount:
         """Count a batch."""
-        new = [item for item in items if self._is_new(item)]
+        new = [item for item in map(_in_scope, items) if self._is_new(item)]
         self.samples += new[: MAX_SAMPLES - len(self.samples)]
         return AddCount(added=Counter(kind_of_item(item).noun for item in new), skipped=len(items) - len(new))
 
@@ -93,7 +127,7 @@ class CountingSink:
         if isinstance(item, ExportedExperience):
             return [item.content_hash or to_metadata(item.experience)["content_hash"]]
         if isinstance(item, Trajectory):
-            clean = without_secrets(item) if self._scrubs else item
+            clean = in_actor_scope(without_secrets(item) if self._scrubs else item)
             experience = to_experience(clean, experience_id=item.id, embedding_text="", now=datetime.now(UTC))
             return [to_metadata(experience)["content_hash"]]
         return []

@@ -171,6 +171,32 @@ def actor_scope() -> dict[str, str]:
     return dict(actor.scope) if actor is not None else {}
 
 
+@contextmanager
+def acting_in_scope(name: str, scope: Mapping[str, str]) -> Iterator[None]:
+    """Run the block on behalf of the operator of the process, on records of a scope alone.
+
+    Args:
+        name: Name of the operator, as shown in the history.
+        scope: Metadata, such as `{"scope.project": "shop"}`. Empty for no limit.
+    """
+    if not scope:
+        yield
+        return
+    with acting(Actor(name, Role.ADMIN, is_owner=True, scope=tuple(scope.items()))):
+        yield
+
+
+@contextmanager
+def acting_on_all_records() -> Iterator[None]:
+    """Run the block without the scope of the current actor, for measurements that all actors share."""
+    actor = present_actor()
+    if actor is None or not actor.scope:
+        yield
+        return
+    with acting(replace(actor, scope=())):
+        yield
+
+
 def within_actor_scope(where: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """Return a filter that passes only records in the scope of the current actor."""
     scope = actor_scope()

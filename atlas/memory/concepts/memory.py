@@ -336,7 +336,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """
         by_id = {item.concept.id: item for item in exported}
         restored = {concept_id: to_restored(item) for concept_id, item in by_id.items()}
-        return self._writer.add([checked(item.concept) for item in by_id.values()], restored)
+        return self._writer.add([in_actor_scope(checked(item.concept)) for item in by_id.values()], restored)
 
     arestore_many = twin(restore_many)
 

@@ -85,7 +85,7 @@ class Conversations(Memory[Turn]):
         if not conversation.strip():
             raise InvalidInput("a conversation should have a name, but it is empty; name it, or leave it out")
         turn = Turn(conversation=conversation, user_text=user_text, response=response, created_at=self._clock.now())
-        entry = _to_entry(self._without_secrets(turn))
+        entry = _to_entry(self._new(turn))
         entry.metadata["created_at"] = place_after_all(self._store, entry.metadata[SAID_AT])
         with self._store.reading():
             moment, latest = self._store.moment(), self._latest(conversation)
@@ -103,7 +103,7 @@ class Conversations(Memory[Turn]):
         Raises:
             InvalidInput: A turn has a text that cannot be stored.
         """
-        entries = [_to_entry(self._without_secrets(turn)) for turn in turns]
+        entries = [_to_entry(self._new(turn)) for turn in turns]
         for entry in entries:
             entry.metadata["created_at"] = entry.metadata[SAID_AT]
         log = self._log.within("store")

@@ -13,6 +13,7 @@ from atlas.core.exchange import ExportedStrategy
 from atlas.core.operations import UNTRIED_RATE, Use
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Strategy, Task, Trajectory
+from atlas.infra.actor import in_actor_scope
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.edits import Editable, check_changes
@@ -338,7 +339,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         by_id = {item.strategy.id: item for item in exported}
         if not by_id:
             return []
-        valid = [checked(item.strategy, self._clock.now()) for item in by_id.values()]
+        valid = [in_actor_scope(checked(item.strategy, self._clock.now())) for item in by_id.values()]
         restored = {strategy_id: to_restored(item) for strategy_id, item in by_id.items()}
         return self._store.add_unknown(*self._writer.columns(*valid), restored)
 

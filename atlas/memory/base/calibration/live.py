@@ -30,6 +30,7 @@ from atlas.core.types import Vector, Vectors
 from atlas.embedding.foreign_queries import calibration_queries_in
 from atlas.embedding.plain import REMEMBERED_QUERIES
 from atlas.embedding.prompts import NO_PROMPTS, prompts_of
+from atlas.infra.actor import acting_on_all_records
 from atlas.infra.duck_typing import get_offered
 from atlas.infra.locks import SharedLock, lock_of
 from atlas.memory.base.calibration.encoding import decode_measurement, encode_measurement
@@ -166,6 +167,7 @@ class LiveCalibration:
     def _is_measuring(self) -> bool:
         return self._measuring is not None and self._measuring.is_alive()
 
+    @acting_on_all_records()
     def _has_outgrown(self, measurement: LevelMeasurement) -> bool:
         """Return whether the number of records differs much from that of the measurement.
 
@@ -187,6 +189,7 @@ class LiveCalibration:
             logger.debug("the store could not be measured: %s", error)
             self._is_outgrown = False
 
+    @acting_on_all_records()
     def _stored(self) -> LevelMeasurement | None:
         """Return the measurement that is kept with the store, unless it is of another model or of another size."""
         try:
@@ -199,6 +202,7 @@ class LiveCalibration:
         is_of_before = now.ledger_id == measurement.at.ledger_id and measurement.at.change <= now.change
         return measurement if is_of_before and _is_about(self.store.n_upper_bound(), measurement.n_records) else None
 
+    @acting_on_all_records()
     def _measure(self, *, asks: bool = True) -> LevelMeasurement:
         at = self.store.moment()
         unrelated, near = self.store.similarities(SAMPLED)
