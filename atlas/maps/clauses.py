@@ -39,6 +39,9 @@ MEASURES = word_set("form length order size")
 DETERMINERS = word_set("a an every her his its my our the their these this those your")
 """Words before an object. What stands before them is a verb."""
 
+ADJECTIVES = word_set("alive alphanumeric equal even invalid necessary negative odd positive prime unique valid worth")
+"""Words that are no nouns, although they can end a phrase as one does: `check whether it is valid`."""
+
 CODE_WORDS = word_set("arr arrs dict int ints lst md nums obj str strs")
 NOT_BEFORE_NOUNS = word_set("""
     also am are be been being can could did do does had has have he i is it may might must not really she should so that
@@ -56,8 +59,8 @@ PREPOSITIONS = word_set("at between by for from if in into on over through to un
 
 _SENTENCE = re.compile(r"[.,;:!?()\[\]{}\n\"“”…|=<>*#]+|\s[-–—/]\s|\b'|'\b(?![a-z]\b)")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_CODE_WORD = re.compile(r".*\d.*|[A-Z]{5,}|.")
-"""Words that are codes, such as `HXDUBJ`, or single letters."""
+_CODE_WORD = re.compile(r".*\d.*|[A-Z]{5,}|(?i:abc)\w*|.")
+"""Words that are codes, such as `HXDUBJ`, letters in alphabetical order, or single letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,7 @@ class _SentenceState:
 def _is_noun(word: str) -> bool:
     """Return whether a word may be a noun, judged by its ending: `delayed` and `contacting` are none."""
     is_form = (word.endswith("ed") and len(word) > 5) or (word.endswith("ing") and word not in NOUNS_IN_ING)
-    return len(word) > 2 and not is_form and singular(word) not in FORM
+    return len(word) > 2 and not is_form and word not in ADJECTIVES and singular(word) not in FORM
 
 
 def _may_name(word: str, excluded: Container[str]) -> bool:

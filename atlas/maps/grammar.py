@@ -11,7 +11,7 @@ def word_set(text: str) -> frozenset[str]:
 
 
 LIGHT_VERBS = word_set("""
-    ask check compute calculate determine do find figure get give have help identify implement insist know let look make
+    ask compute calculate determine do find figure get give have help identify implement insist know let look make
     mention need print provide put return say see take tell try use want write
     """)
 """Verbs that say little about a task: what is found or returned says more."""
@@ -19,24 +19,24 @@ LIGHT_VERBS = word_set("""
 VERBS = LIGHT_VERBS | word_set("""
     abort accept activate add adjust administer align analyse analyze answer append apply approve arrange assign attach
     attend audit backfill balance batch benchmark block book boot bring build bump buy cache call cancel capture catch
-    categorise categorize change charge chart choose classify clean clear click clone close collect combine compare
-    compile complain complete compose compress concatenate configure confirm connect consolidate construct contact
-    convert cool copy correct count crawl create crop cut debug decide decode decrypt decorate deduplicate define delay
-    delete deliver deploy describe design detect diagnose disable discount dispatch display divide document downgrade
-    download draft draw drop edit eliminate email enable encode encrypt estimate evaluate examine exchange execute
-    expand explain export extend extract fetch fill filter finish fix flatten flip fly follow forecast format forward
-    free generate group grow handle harden heat highlight import improve increase index inline insert inspect install
-    integrate interleave investigate join label launch learn link list load locate lock log lower maintain manage map
-    mark match measure merge migrate mirror modify monitor mount move multiply name narrow navigate negate normalise
-    normalize notify open optimise optimize order organise organize pack paint parallelise parse partition pass paste
-    patch pay permute pick place plan plot predict prepare prevent process produce profile promote prove publish
-    purchase push query rank read rebase rebook rebuild recognise recognize recommend recover recolour reconcile record
-    recreate reduce refactor refund register release reload remind remove rename render renew reorder repair repeat
-    replace reply report reproduce request reschedule reserve reset resize resolve restart restore restructure retrieve
-    retry reverse revert review rewrite rotate round run save scale scan schedule scrape search secure select send
-    separate serve set settle shift ship shorten shrink shuffle simplify simulate skip slice smooth solve sort speed
-    split standardise start stop store strip submit subscribe subtract suggest sum summarise summarize swap switch sync
-    synchronise tag test tidy toggle trace track train transfer transform translate transpose trim troubleshoot
+    categorise categorize change charge chart check choose classify clean clear click clone close collect combine
+    compare compile complain complete compose compress concatenate configure confirm connect consolidate construct
+    contact convert cool copy correct count crawl create crop cut debug decide decode decrypt decorate deduplicate
+    define delay delete deliver deploy describe design detect diagnose disable discount dispatch display divide document
+    downgrade download draft draw drop edit eliminate email enable encode encrypt estimate evaluate examine exchange
+    execute expand explain export extend extract fetch fill filter finish fix flatten flip fly follow forecast format
+    forward free generate group grow handle harden heat highlight import improve increase index inline insert inspect
+    install integrate interleave investigate join label launch learn link list load locate lock log lower maintain
+    manage map mark match measure merge migrate mirror modify monitor mount move multiply name narrow navigate negate
+    normalise normalize notify open optimise optimize order organise organize pack paint parallelise parse partition
+    pass paste patch pay permute pick place plan plot predict prepare prevent process produce profile promote prove
+    publish purchase push query rank read rebase rebook rebuild recognise recognize recommend recover recolour reconcile
+    record recreate reduce refactor refund register release reload remind remove rename render renew reorder repair
+    repeat replace reply report reproduce request reschedule reserve reset resize resolve restart restore restructure
+    retrieve retry reverse revert review rewrite rotate round run save scale scan schedule scrape search secure select
+    send separate serve set settle shift ship shorten shrink shuffle simplify simulate skip slice smooth solve sort
+    speed split standardise start stop store strip submit subscribe subtract suggest sum summarise summarize swap switch
+    sync synchronise tag test tidy toggle trace track train transfer transform translate transpose trim troubleshoot
     truncate tune turn unblock undo uninstall unify unsubscribe update upgrade upload validate vectorise verify view
     virtualise visualise visualize wash watch wrap
     """)

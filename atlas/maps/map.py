@@ -371,10 +371,20 @@ def _domains(memory_map: MemoryMap, vectors: Vectors, rows: _Rows, named: Mappin
         if len(members):
             x, y = np.median(memory_map.coordinates[members], axis=0)
             member_vectors = vectors[rows[members]]
-            typical = members[np.argsort(-(member_vectors @ member_vectors.mean(axis=0)), kind="stable")[:TYPICAL]]
-            ids = tuple(memory_map.ids[row] for row in typical)
+            ids = tuple(memory_map.ids[row] for row in members[_most_typical(member_vectors)])
             measured.append(replace(domain, n=len(members), centre=(float(x), float(y)), typical=ids))
     return measured
+
+
+def _most_typical(vectors: Vectors) -> list[int]:
+    """Return the rows nearest to the mean direction, at most `TYPICAL`, nearest first.
+
+    Equal vectors, which attempts at one task have, count once as long as there are others.
+    """
+    nearest = np.argsort(-(vectors @ vectors.mean(axis=0)), kind="stable").tolist()
+    first = {vectors[row].tobytes(): row for row in reversed(nearest)}
+    different = set(first.values())
+    return sorted(nearest, key=lambda row: row not in different)[:TYPICAL]
 
 
 def _largest_first(domains: Sequence[Domain]) -> tuple[Domain, ...]:

@@ -92,9 +92,13 @@ def unique_names(found: Mapping[int, DomainTerms], reserved: Iterable[str] = ())
 
 
 _CODE = re.compile(
-    r"```.*?```|`[^`\n]*`|https?://\S+|\b(?:def|class)\s+\w+.*|\b\w*[a-z0-9]_\w+\b|\b\w+\([^)\n]*\)", re.DOTALL
+    r"```.*?```|`[^`\n]*`|>>>[^\n]*|https?://\S+|\b(?:def|class)\s+\w+.*|\b\w*[a-z0-9]_\w+\b|\b\w+\([^)\n]*\)",
+    re.DOTALL,
 )
-"""Code amid prose: fenced and quoted code, addresses, what follows a signature, names with underscores, and calls."""
+"""Code amid prose.
+
+Fenced and quoted code, lines at a Python prompt, addresses, what follows a signature, names with underscores, calls.
+"""
 
 _CODED_PERSON = re.compile(r"\b([a-z]+)_([a-z]+)_\d+\b")
 _TWO_NAMES = re.compile(r"\b(?=([A-Z][a-z]+) ([A-Z][a-z]+)\b)")

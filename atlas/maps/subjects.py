@@ -17,7 +17,7 @@ _ANY = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _WITHIN = re.compile(r"(?<=[\w,;] )[^\W_]+(?:['’-][^\W_]+)*")
 """Words that do not begin a sentence."""
 
-_COUNTED = re.compile(r"\b(?:an?|each|every) ([^\W\d_]+)\b")
+_COUNTED = re.compile(r"\b(?:an?|another|each|every|following) ([^\W\d_]+)\b")
 WITHIN = 20
 """Weight of how these are written."""
 
@@ -101,8 +101,10 @@ def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) 
         total.update(group.weights)
     names = {}
     for number, group in groups.items():
-        scores = _scores(group, total, n_total)
-        names[number] = tuple(dict.fromkeys(_names(group, scores, nouns)))[:NAMES_KEPT]
+        fewest = max(2, SHARED_BY * group.n) if group.n > 3 else 1
+        shared, any_phrase = (nouns.common(_scores(group, total, n_total, least)) for least in (fewest, 1))
+        found = chain(_names(group, shared, nouns), _names(group, any_phrase, nouns))
+        names[number] = tuple(dict.fromkeys(found))[:NAMES_KEPT]
     return names
 
 
@@ -123,7 +125,7 @@ def _read(texts: Sequence[str], excluded: Container[str]) -> Group:
 def _subjects(clause: Clause) -> Iterator[Subject]:
     """Yield what a clause is counted as: its noun, alone and with the words before and after it, and with its verb."""
     head = clause.phrase.head
-    before = [word.lower() for word in clause.phrase.words[:-1]]
+    before = [word.lower() for word in clause.phrase.words[:-1] if not is_plural(word)]  # not `refunds files`
     phrases = [(head,), *((word, head) for word in before)]
     if len(before) > 1:
         phrases.append((*before, head))
@@ -134,9 +136,12 @@ def _subjects(clause: Clause) -> Iterator[Subject]:
                 yield Subject(words, verb, singular(clause.phrase.of.lower()))
 
 
-def _scores(group: Group, total: Mapping[Subject, float], n_total: int) -> dict[Subject, float]:
-    """Return how well each phrase names a group: how many tasks have it, times how much rarer it is elsewhere."""
-    fewest = max(2, SHARED_BY * group.n) if group.n > 3 else 1
+def _scores(group: Group, total: Mapping[Subject, float], n_total: int, fewest: float) -> dict[Subject, float]:
+    """Return how well each phrase names a group: how many tasks have it, times how much rarer it is elsewhere.
+
+    Args:
+        fewest: Tasks that must have a phrase.
+    """
     scores = {}
     for subject, weight in group.weights.items():
         share = weight / group.n
@@ -243,6 +248,14 @@ class _Nouns:
             verb, *particle = subject.verb.split()
             words = [gerund(verb), *particle, *words]
         return " ".join(words)
+
+    def common(self, scores: Mapping[Subject, float]) -> Mapping[Subject, float]:
+        """Return the phrases but for proper nouns that stand alone, such as names of places. All if none is left."""
+        common = {subject: score for subject, score in scores.items() if not self._is_proper(subject)}
+        return common or scores
+
+    def _is_proper(self, subject: Subject) -> bool:
+        return subject.n_words == 1 and self._cased(subject.words[-1])[:2].istitle()
 
     def _noun(self, word: str) -> str:
         cased = self._cased(word)

@@ -36,6 +36,7 @@ def test_code_amid_a_task_names_no_domain():
     task = "Find the largest number. def big_num(nums: List[int]) -> int"
     assert prose(task).text.split() == ["Find", "the", "largest", "number."]
     assert prose("run `git_log()` at https://example.com/x_y now").text.split() == ["run", "at", "now"]
+    assert prose("Count vowels.\n>>> count('bcdf')\n2").text.split() == ["Count", "vowels.", "2"]
     assert prose("def only(code: int)").text == "def only(code: int)"
 
 
@@ -97,6 +98,8 @@ AGAINST = [f"Paint the {colour} grid" for colour in ("red", "blue", "green", "bl
             "complaining about delayed flights",
         ),
         (["Sort a list", "Sort the list at once", "Write a function to sort a given list"], "sorting lists"),
+        (["Flatten a nested list", "Interleave lists of lists"], "flattening nested lists"),
+        (["Check the parity", "Check whether a parity is valid", "Check the parity of it"], "checking parities"),
         (
             ["Sort the rows by age", "Index a table", "Sort all rows", "Index this table"],
             "sorting rows and indexing tables",
@@ -106,6 +109,13 @@ AGAINST = [f"Paint the {colour} grid" for colour in ("red", "blue", "green", "bl
 def test_a_domain_is_named_as_a_person_would(tasks, name):
     (found, _) = telling(tasks, AGAINST)
     assert found.names[0] == name
+
+
+def test_a_place_is_no_half_of_a_name():
+    (found, _) = telling(
+        ["Send the reminders", "Add the counts in Bergen", "Use the counts", "Stop the reminders in Bergen"], AGAINST
+    )
+    assert found.names[0] == "counts and reminders"
 
 
 def test_what_a_task_does_not_want_names_nothing():
