@@ -59,6 +59,7 @@ def add_commands(commands: Any) -> None:
     )
     command.add_argument("--apply", action="store_true", help="add the proven functions, and those that they call")
     command.add_argument("--unproven", action="store_true", help="with --apply, add those that are not proven too")
+    command.add_argument("--strategies", action="store_true", help="with --apply, add workflows as strategies too")
     command.add_argument(
         "--show", action="store_true", help="print the code of each function, and a program before and after"
     )
@@ -80,7 +81,7 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
                 _show(memory, found, row.id)
         chosen = [row.id for row in rows if row.is_new and (row.is_proven or options.unproven)]
         if options.apply:
-            _apply(memory, found, chosen)
+            _apply(memory, found, chosen, with_strategies=options.strategies)
         elif hint := _hint(rows):
             print(hint)
     return 0
@@ -89,8 +90,9 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
 def _check(options: argparse.Namespace) -> None:
     if not options.limit:
         raise InvalidInput("--limit should be at least 1")
-    if options.unproven and not options.apply:
-        raise InvalidInput("--unproven needs --apply; give both")
+    for name in ("unproven", "strategies"):
+        if getattr(options, name) and not options.apply:
+            raise InvalidInput(f"--{name} needs --apply; give both")
 
 
 def _compressed(memory: MemorySystem, strategy: ProvenCompression) -> CompressionResult:
@@ -129,8 +131,8 @@ def _hint(rows: Sequence[FunctionRow]) -> str:
     return "Nothing was added. None is proven. To add them even so: atlas compress --apply --unproven" if new else ""
 
 
-def _apply(memory: MemorySystem, found: CompressionResult, chosen: list[str]) -> None:
-    plan = plan_adding(memory, found, chosen)
+def _apply(memory: MemorySystem, found: CompressionResult, chosen: list[str], *, with_strategies: bool) -> None:
+    plan = plan_adding(memory, found, chosen, with_strategies=with_strategies)
     operation_id = plan.apply(memory) if chosen else None
     if operation_id is None:
         print("Nothing was added: nothing new is proven.")

@@ -11,6 +11,7 @@ from atlas.core.types import CodeConcept
 from atlas.jobs.artefact import ArtefactFile
 from atlas.learning.rewritings import Rewriting
 from atlas.learning.strategies import LearnedConcept
+from atlas.learning.workflows import is_workflow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +53,12 @@ class CompressionResult:
     made_at: str = ""
     """As ISO 8601."""
 
-    @property
-    def origin(self) -> str:
-        """Number of programs that were searched, or of attempts if they contain no programs."""
-        n, noun = (self.n_programs, "program") if self.n_programs else (self.n_attempts, "attempt")
-        return f"{n:,} {noun}{'' if n == 1 else 's'}"
+    def origin(self, concepts: Collection[CodeConcept]) -> str:
+        """Return where concepts were found: `4 programs`, `1 attempt` for workflows, or both."""
+        kinds = {is_workflow(concept) for concept in concepts}
+        counts = {False: (self.n_programs, "program"), True: (self.n_attempts, "attempt")}
+        chosen = [counts[kind] for kind in sorted(kinds)]
+        return " and ".join(f"{n:,} {noun}{'' if n == 1 else 's'}" for n, noun in chosen)
 
     def rewritings_with(self, concept_id: str) -> list[Rewriting]:
         """Return the programs that need a concept."""

@@ -42,7 +42,7 @@ def test_a_workflow_is_learned_found_for_the_next_task_and_its_use_counts(page: 
     page.get_by_text("Add workflows as strategies too").click()
     settle(page)
     add.click()
-    expect(page.get_by_text(re.compile(r"Added \d+ concepts? found in attempts"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Added \d+ concepts? found in \d+ attempts, and \d+ strateg"))).to_be_visible()
     with opened_store(store) as memory:
         assert len(memory.strategies) == len(memory.concepts) > 0
         found = memory.concepts.search("get_reservation_details for a passenger's reservation", k=1)[0]

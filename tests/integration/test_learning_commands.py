@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from atlas.cli import main
+from tests.support.learning.tool_calls import refund
 from tests.support.programs import make_programs, programs
 from tests.support.records import attempt
 from tests.support.stores import make_store, opened_store
@@ -39,7 +40,7 @@ def test_compress_prints_what_it_would_add_and_adds_it_when_told(store, capsys):
     assert "Nothing was added. To add those that are proven: atlas compress --apply" in said
     assert n_concepts(store) == 0
     said = run(capsys, "compress", "--apply")
-    assert "Added 1 concept found in programs. To undo it: atlas undo " in said
+    assert "Added 1 concept found in 4 programs. To undo it: atlas undo " in said
     assert n_concepts(store) == 1
     run(capsys, "undo", said.rsplit(" ", 1)[1].strip())
     assert n_concepts(store) == 0
@@ -71,9 +72,25 @@ def test_what_is_not_proven_is_added_only_when_asked_for(tmp_path, monkeypatch, 
     assert "None is proven. To add them even so: atlas compress --apply --unproven" in said
     assert "Nothing was added: nothing new is proven." in run(capsys, "compress", "--apply")
     assert n_concepts(tmp_path) == 0
-    assert "Added 1 concept found in programs." in run(capsys, "compress", "--apply", "--unproven")
+    assert "Added 1 concept found in 4 programs." in run(capsys, "compress", "--apply", "--unproven")
     assert n_concepts(tmp_path) == 1
     assert "--unproven needs --apply; give both" in run(capsys, "compress", "--unproven", status=1)
+
+
+def test_workflows_are_added_as_strategies_too_unless_their_advice_is_there(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path))
+    make_store(tmp_path, [refund(number) for number in range(6)])
+    assert "--strategies needs --apply; give both" in run(capsys, "compress", "--strategies", status=1)
+    output = run(capsys, "compress", "--apply", "--strategies")
+    assert "Added 1 concept found in 6 attempts, and 1 strategy. To undo it" in output
+    with opened_store(tmp_path) as memory:
+        (strategy_id,) = memory.strategies.ids()
+        memory.strategies.edit(strategy_id, title="A refund")
+        memory.concepts.delete(memory.concepts.ids())
+    output = run(capsys, "compress", "--apply", "--strategies")
+    assert "Added 1 concept found in 6 attempts; 1 strategy with the same advice existed. To undo it" in output
+    with opened_store(tmp_path) as memory:
+        assert len(memory.strategies) == 1
 
 
 def test_a_limit_of_none_is_refused(store, capsys):

@@ -77,7 +77,7 @@ def test_what_is_chosen_is_added_and_undone(dashboard: Dashboard, store):
     app = dashboard(store, "curate", **COMPRESS)
     assert app.button(key="compress_apply").label == "Add 1 concept"
     app.button(key="compress_apply").click().run()
-    assert "Added 1 concept found in programs" in said(app)
+    assert "Added 1 concept found in 4 programs" in said(app)
     assert "The library has all of them." in said(app)
     assert app.dataframe[0].value.iloc[0]["state"] == "in the library"
     assert n_concepts(store) == 1
@@ -97,9 +97,10 @@ def test_workflows_are_offered_as_strategies_too_and_shown_as_steps(dashboard: D
     assert (row["n_programs"], row["n_tasks"], row["verified"]) == (6, 6, "6 of 6")
     app.checkbox(key="compress_strategies").check().run()
     app.button(key="compress_apply").click().run()
-    assert "Added 1 concept found in attempts" in said(app)
+    assert "Added 1 concept found in 6 attempts, and 1 strategy" in said(app)
     with opened_store(tmp_path) as memory:
         assert len(memory.strategies) == 1
+        assert memory.storage.history()[0].reason == "found in 6 attempts"
     app = dashboard(tmp_path, "concepts", id=found.learned[0].concept.id)
     assert "2. order_result = get_order(order_id=order_id)" in shown_code(app)
     assert_no_problem(app)

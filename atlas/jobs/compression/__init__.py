@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import directories
-from atlas.core.types import CodeConcept, Experience
+from atlas.core.types import CodeConcept, Experience, Strategy
 from atlas.infra.bridge import run
 from atlas.infra.clock import SystemClock
 from atlas.jobs.artefact import ArtefactFile
@@ -28,6 +27,7 @@ from atlas.learning.workflows import is_workflow, strategy_of_workflow
 from atlas.llm.budget import operation
 from atlas.maps.map import OnProgress
 from atlas.memory.concepts.memory import COLLECTION
+from atlas.memory.strategies.records import content_hash
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import LLMClient
 from atlas.storage.records import WAITING
@@ -150,23 +150,30 @@ def add_concepts(
     None if the library already has all of them.
 
     Args:
-        with_strategies: Add each new workflow as a strategy too.
+        with_strategies: Add each new workflow as a strategy too, unless the bank has its advice.
 
     Raises:
         InvalidInput: The library no longer has a concept that one of them calls, or has another one of the same name.
     """
     concepts = result.with_callees(ids)
     _check(memory, concepts)
-    reason = f"found in {result.origin}"
+    reason = f"found in {result.origin(concepts)}"
     scoped = memory.concepts.within("compress", reason)
     added = set(scoped.add_many(concepts, reason))
-    workflows = [concept for concept in concepts if concept.id in added and is_workflow(concept)]
-    if with_strategies and workflows:
+    if with_strategies:
         strategies = memory.strategies.within("compress", reason, operation_id=scoped.operation_id)
-        for workflow in workflows:
-            with suppress(InvalidInput):  # the bank has this advice already
-                strategies.add(strategy_of_workflow(workflow))
+        for strategy in new_strategies(memory, [concept for concept in concepts if concept.id in added]):
+            strategies.add(strategy)
     return scoped.operation_id if added else None
+
+
+def new_strategies(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> list[Strategy]:
+    """Return the workflows among some concepts as strategies, without those whose advice the bank has."""
+    strategies = {content_hash(each): each for each in map(strategy_of_workflow, filter(is_workflow, concepts))}
+    if not strategies:
+        return []
+    existing = set(map(content_hash, memory.strategies.get_many(memory.strategies.ids())))
+    return [strategy for key, strategy in strategies.items() if key not in existing]
 
 
 class LiveCompression(LiveResult[CompressionResult]):

@@ -9,7 +9,7 @@ from typing import Any
 
 from atlas.core.settings import Settings, listed
 from atlas.jobs.compression import LiveCompression as LiveCompression
-from atlas.jobs.compression import add_concepts, read_attempts, succeeded, successful_ids
+from atlas.jobs.compression import add_concepts, new_strategies, read_attempts, succeeded, successful_ids
 from atlas.jobs.compression_file import CompressionResult as CompressionResult
 from atlas.learning.extraction import programs_of
 from atlas.learning.reasons import explain_empty_result
@@ -121,8 +121,13 @@ class CompressPlan:
     n_new: int
     """Number of these missing in the library."""
 
+    n_strategies: int = 0
+    """Number of new workflows that become strategies too."""
+
+    n_known: int = 0
+    """Number of new workflows whose advice the strategies contain already."""
+
     with_strategies: bool = False
-    """True if each new workflow becomes a strategy too."""
 
     going: tuple[str, ...] = ()
 
@@ -138,8 +143,11 @@ class CompressPlan:
 
     @property
     def done_sentence(self) -> str:
-        """`Added 3 concepts found in programs`."""
-        return f"Added {counted(self.n_new, 'concept')} found in {'programs' if self.found.n_programs else 'attempts'}"
+        """`Added 3 concepts found in 40 attempts, and 2 strategies`."""
+        origin = self.found.origin(self.found.with_callees(self.ids))
+        strategies = f", and {counted(self.n_strategies, 'strategy')}" if self.n_strategies else ""
+        known = f"; {counted(self.n_known, 'strategy')} with the same advice existed" if self.n_known else ""
+        return f"Added {counted(self.n_new, 'concept')} found in {origin}{strategies}{known}"
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Add the concepts as one operation and return its id, or None if the library already contains them.
@@ -308,7 +316,16 @@ def plan_adding(
     memory: MemorySystem, found: CompressionResult, ids: Sequence[str], *, with_strategies: bool = False
 ) -> CompressPlan:
     """Return the plan that adds these of the functions that were found, and those that they call."""
-    along = [concept.id for concept in found.with_callees(ids)]
-    stored = {concept.id for concept in memory.concepts.get_many(along)}
-    n_new = len({*along} - stored)
-    return CompressPlan(found=found, ids=tuple(ids), n_all=len(along), n_new=n_new, with_strategies=with_strategies)
+    along = found.with_callees(ids)
+    stored = {concept.id for concept in memory.concepts.get_many([concept.id for concept in along])}
+    new = [concept for concept in along if concept.id not in stored]
+    n_strategies = len(new_strategies(memory, new)) if with_strategies else 0
+    return CompressPlan(
+        found=found,
+        ids=tuple(ids),
+        n_all=len(along),
+        n_new=len(new),
+        n_strategies=n_strategies,
+        n_known=sum(map(is_workflow, new)) - n_strategies if with_strategies else 0,
+        with_strategies=with_strategies,
+    )
