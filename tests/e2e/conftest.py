@@ -52,9 +52,9 @@ def new_page(browser: Browser) -> Iterator[Callable[[], Page]]:
         yield lambda: watched.enter_context(no_failures(opened()))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def tab(browser: Browser) -> Iterator[Page]:
-    """A tab for all tests of a file: a browser compiles the scripts of Streamlit once in a tab."""
+    """A tab for all tests: a browser compiles the scripts of Streamlit once in a tab."""
     with people(browser) as opened:
         yield opened()
 
