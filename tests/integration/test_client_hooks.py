@@ -15,6 +15,7 @@ import atlas
 from atlas.access import recall_sockets
 from atlas.cli import main
 from atlas.cli.clients.hook import log_path
+from atlas.core.errors import ReadOnlyStore
 from atlas.testing import HashEmbedder
 from tests.support.serving import serving
 from tests.support.stores import MODEL
@@ -88,10 +89,12 @@ def call(monkeypatch, capsys):
 
 
 def attempts(store) -> list[atlas.Experience]:
-    if not store.exists():
+    """The attempts of a store, which another process may be creating."""
+    try:
+        with atlas.open_memory(store, read_only=True) as memory:
+            return memory.experience.get_many(memory.experience.ids())
+    except ReadOnlyStore:
         return []
-    with atlas.open_memory(store, read_only=True) as memory:
-        return memory.experience.get_many(memory.experience.ids())
 
 
 def test_a_session_of_claude_code_is_recalled_in_the_next_after_one_command(home):

@@ -41,7 +41,9 @@ class Acknowledged:
             del self.records[record_id]
 
 
-@pytest.mark.parametrize("first_kill", range(0, N_KILLS, 5))
+@pytest.mark.parametrize(
+    "first_kill", [0, *(pytest.param(kill, marks=pytest.mark.slow) for kill in range(5, N_KILLS, 5))]
+)
 def test_a_killed_writer_loses_nothing_that_it_has_acknowledged(start, place, first_kill):
     path, acknowledged = place, Acknowledged()
     opened(path).close()

@@ -60,8 +60,12 @@ def add_commands(commands: Any) -> None:
 def without_failing(run: Callable[[], int]) -> int:
     """Run the command with its errors in the log, and return 0."""
     errors = io.StringIO()
-    with redirect_stderr(errors), suppress(SystemExit):  # argparse exits at a wrong option
-        run()
+    with redirect_stderr(errors):
+        try:
+            run()
+        except SystemExit as ended:  # argparse exits at a wrong option, and after `--help`
+            if not ended.code:
+                raise
     if text := errors.getvalue():
         with suppress(OSError):
             _log(text)

@@ -90,7 +90,12 @@ def prepare_schema(database: SqliteDatabase) -> None:
     with database.read() as connection:
         version = _check_version(connection, database.path)
     if database.read_only:
-        if 0 < version < SCHEMA_VERSION:
+        if not version:
+            raise ReadOnlyStore(
+                f"{database.path} is empty: another process is creating the store now, or was stopped while it did. Try "
+                "again, or open it once without read_only, or ATLAS_READ_ONLY"
+            )
+        if version < SCHEMA_VERSION:
             raise ReadOnlyStore(
                 f"{database.path} has schema {version}, but this version of ATLAS reads schema {SCHEMA_VERSION}. Open "
                 "it once without read_only, or ATLAS_READ_ONLY, to bring it up to date; a copy is kept beside it"

@@ -46,6 +46,15 @@ def test_reading_changes_no_file(open_store, tmp_path):
 
 
 @of_files
+def test_a_store_that_another_process_is_creating_is_not_called_damaged(open_store, tmp_path):
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "atlas.sqlite").touch()
+    with pytest.raises(ReadOnlyStore, match="is empty: another process is creating the store now"):
+        open_store(read_only=True)
+    make(open_store, tmp_path / "store")
+
+
+@of_files
 def test_every_write_is_refused(open_store, tmp_path):
     make(open_store, tmp_path / "store")
     before = files_in(tmp_path / "store")
