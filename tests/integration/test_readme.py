@@ -217,8 +217,11 @@ def fill(path: Path) -> None:
         memory.journal.add("reflection", "read_orders must check the columns before it sorts by date", generation=2)
 
 
-RUN_ELSEWHERE = ("serve", "dashboard", "demo", "mcp", "llm", "trial", "people")
-"""Commands that go on until they are stopped, or need a language model, an agent or a sign-in. Other tests run them."""
+RUN_ELSEWHERE = ("serve", "dashboard", "demo", "mcp", "llm", "trial", "people", "install", "hook")
+"""Commands that go on until they are stopped, need a language model, an agent or a sign-in, or change files of a user.
+
+Other tests run them.
+"""
 
 DOWNLOADED = "public/"
 """Directory of what a page fetches from the network."""
