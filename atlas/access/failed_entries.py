@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 
 FREE_ENTRIES = 10
 """Wrong keys of an address that are answered at once."""
@@ -45,10 +46,10 @@ class FailedEntries:
 
         Wrong keys during a wait are not counted.
         """
-        now = self._monotonic()
+        now, network = self._monotonic(), _network(address)
         with self._lock:
-            failures = self._by_address.setdefault(address, _Failures())
-            self._by_address.move_to_end(address)
+            failures = self._by_address.setdefault(network, _Failures())
+            self._by_address.move_to_end(network)
             if len(self._by_address) > MAX_ADDRESSES:
                 self._by_address.popitem(last=False)
             if now < failures.until:
@@ -59,3 +60,12 @@ class FailedEntries:
             if failures.n >= FREE_ENTRIES:
                 failures.until = now + min(MAX_WAIT_SECONDS, 2.0 ** (failures.n - FREE_ENTRIES))
             return 0.0
+
+
+def _network(address: str) -> str:
+    """Return an address, or the /64 network of an IPv6 address, all of which is one subscriber's."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    return str(ip_network((parsed, 64), strict=False)) if parsed.version == 6 else address

@@ -13,8 +13,9 @@ import os
 import socket
 import socketserver
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import platformdirs
 
 from atlas.core.imports.distribution import DIRECTORY
 from atlas.core.settings import Settings
+from atlas.infra.actor import acting, actor_scope, present_actor
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +31,7 @@ Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Function from a request to its response, both JSON objects."""
 
 TIMEOUT_SECONDS = 3.0
-"""Longest wait of a hook for a response."""
+"""Longest wait of a hook for all responses together."""
 
 MAX_BYTES = 2**20
 """Largest request and response."""
@@ -41,11 +43,17 @@ def listening(settings: Settings, answer: Answer) -> Iterator[None]:
 
     If the system has no such sockets, or the path of one would be too long, it only logs that.
     """
-    path = socket_directory() / f"{_store_name(settings)}-{os.getpid()}.sock"
+    path = socket_directory() / f"{_store_name(settings, actor_scope())}-{os.getpid()}.sock"
+    actor = present_actor()
+
+    def answer_as_actor(request: Mapping[str, Any]) -> Mapping[str, Any]:
+        with acting(actor) if actor is not None else nullcontext():
+            return answer(request)
+
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
-        server = _Server(str(path), answer)
+        server = _Server(str(path), answer_as_actor)
     except (OSError, AttributeError) as error:
         logger.info("hooks cannot reach this process: %s", error)
         yield
@@ -59,11 +67,18 @@ def listening(settings: Settings, answer: Answer) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def ask(settings: Settings, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the response of a process that has the store open, or None if none answers."""
-    for path in sorted(socket_directory().glob(f"{_store_name(settings)}-*.sock"), key=_age):
+def ask(settings: Settings, scope: Mapping[str, str], request: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the response of a process that has the store open, or None if none answers in time.
+
+    Args:
+        scope: Metadata of all records that the process reads. Empty for a process that reads all.
+    """
+    end = time.monotonic() + TIMEOUT_SECONDS
+    for path in sorted(socket_directory().glob(f"{_store_name(settings, scope)}-*.sock"), key=_age):
+        if time.monotonic() >= end:
+            break
         try:
-            return _ask(path, request)
+            return _ask(path, request, end - time.monotonic())
         except (ConnectionRefusedError, FileNotFoundError):
             with suppress(OSError):
                 path.unlink()  # its process was killed
@@ -72,9 +87,9 @@ def ask(settings: Settings, request: Mapping[str, Any]) -> Mapping[str, Any] | N
     return None
 
 
-def _ask(path: Path, request: Mapping[str, Any]) -> Mapping[str, Any]:
+def _ask(path: Path, request: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(TIMEOUT_SECONDS)
+        connection.settimeout(max(timeout_seconds, 0.01))
         connection.connect(str(path))
         connection.sendall(json.dumps(request).encode() + b"\n")
         with connection.makefile("rb") as incoming:
@@ -111,9 +126,9 @@ def socket_directory() -> Path:
     return platformdirs.user_state_path(DIRECTORY) / "hooks"
 
 
-def _store_name(settings: Settings) -> str:
+def _store_name(settings: Settings, scope: Mapping[str, str]) -> str:
     store = settings.address or str(settings.directory.expanduser().resolve())
-    return hashlib.sha256(store.encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps([store, sorted(scope.items())]).encode()).hexdigest()[:16]
 
 
 def _age(path: Path) -> float:

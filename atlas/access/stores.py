@@ -228,7 +228,7 @@ class Stores:
         found = self._answers(lambda store: store.people.find(person_id))
         return {store.name: replace(guest.actor, store=store.directory) for store, guest in found if guest}
 
-    def refuse(self, address: str, reason: str, error: Exception | None = None) -> float:
+    def refuse(self, address: str, reason: str, error: Exception | None = None, *, counts: bool = True) -> float:
         """Count a refusal, and return the seconds for which its address has to wait. 0 if it may be answered.
 
         It is added to the audit log of the stores that know the visitor, or else of the first one. During a wait
@@ -237,8 +237,9 @@ class Stores:
         Args:
             reason: Why they were refused.
             error: The error that was raised, with the stores that know them.
+            counts: Whether it was a guess: a wrong key, link or token.
         """
-        if wait := self.failures.add(address):
+        if counts and (wait := self.failures.add(address)):
             return wait
         stores = error.stores if isinstance(error, AccessRefused) else ()
         for store in stores or (self.first,):

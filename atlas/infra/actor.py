@@ -176,13 +176,14 @@ def acting_in_scope(name: str, scope: Mapping[str, str]) -> Iterator[None]:
     """Run the block on behalf of the operator of the process, on records of a scope alone.
 
     Args:
-        name: Name of the operator, as shown in the history.
+        name: Name of the operator. The history shows it with the scope, so that no other operations are its own.
         scope: Metadata, such as `{"scope.project": "shop"}`. Empty for no limit.
     """
     if not scope:
         yield
         return
-    with acting(Actor(name, Role.ADMIN, is_owner=True, scope=tuple(scope.items()))):
+    words = ", ".join(f"{key.removeprefix('scope.')}={value}" for key, value in scope.items())
+    with acting(Actor(f"{name} in {words}", Role.ADMIN, is_owner=True, scope=tuple(scope.items()))):
         yield
 
 

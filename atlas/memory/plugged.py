@@ -10,11 +10,15 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import Retrieval, unexplained
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Experience, Strategy, Task, Trajectory
+from atlas.infra.actor import refuse_in_scope
 from atlas.infra.bridge import call
 from atlas.infra.duck_typing import get_offered
 from atlas.storage.plain.usage import with_successes
 
 M = TypeVar("M")
+
+PLUGGED = "write to a plugged-in memory"
+"""Act that an actor with a scope may not do, since the memory would show the record to all."""
 
 
 class PluggedMemory:
@@ -94,6 +98,7 @@ class PluggedExperience(PluggedMemory):
 
     def store(self, trajectory: Trajectory) -> str:
         """Store an attempt and return its id."""
+        refuse_in_scope(PLUGGED)
         stored: str = call(self.memory.store, trajectory)
         return stored
 
@@ -116,6 +121,7 @@ class PluggedConcepts(PluggedMemory):
 
     def add_many(self, concepts: list[CodeConcept]) -> list[str]:
         """Add concepts and return their ids."""
+        refuse_in_scope(PLUGGED)
         return [call(self.memory.add, concept) for concept in concepts]
 
     def _question(self, task: Task) -> Any:
@@ -133,6 +139,7 @@ class PluggedStrategies(PluggedMemory):
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
         """Write the strategy of an attempt and return it, or None."""
+        refuse_in_scope(PLUGGED)
         strategy = call(self.memory.write, trajectory)
         if strategy is not None and not isinstance(strategy, Strategy):
             raise InvalidInput(

@@ -57,7 +57,7 @@ class Entrance:
         self._has_tls = provider is not None and provider.has_tls
         self._sign_in: ASGIApp | None = None
         if provider is not None:
-            self._sign_in = make_sign_in(provider, self._vouched, self._refused)
+            self._sign_in = make_sign_in(provider, self._vouched, self._refused_sign_in)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -141,7 +141,7 @@ class Entrance:
         try:
             token = self._sessions.begin_for(identity, **self._browser(request.scope))
         except NotAllowed as error:
-            return self._refused(request, f"{identity.name}: {error}", error)
+            return self._refused_sign_in(request, f"{identity.name}: {error}", error)
         except AtlasError as error:  # what a provider leads to is answered outside `__call__`
             return forms.unavailable(str(error))
         return self._with_session(request, token, lead_to)
@@ -149,6 +149,11 @@ class Entrance:
     def _refused(self, request: Request, problem: str, error: Exception | None = None) -> Response:
         if wait := self._sessions.stores.refuse(peer(request.scope), problem, error):
             return _waiting(lambda sentence: self._form(request, sentence), wait)
+        return self._form(request, problem, 401)
+
+    def _refused_sign_in(self, request: Request, problem: str, error: Exception | None = None) -> Response:
+        """Return the form for somebody whom a provider sent. They guessed no key, and may share their address."""
+        self._sessions.stores.refuse(peer(request.scope), problem, error, counts=False)
         return self._form(request, problem, 401)
 
     def _may_write(self, scope: Scope) -> bool:

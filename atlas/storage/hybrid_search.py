@@ -17,7 +17,7 @@ import numpy as np
 
 from atlas.core.hits import Candidates, QueryResult, Worth
 from atlas.core.types import Vector
-from atlas.infra.actor import actor_name
+from atlas.infra.actor import actor_name, within_actor_scope
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.late_interaction import LateInteraction
@@ -27,6 +27,9 @@ from atlas.storage.vectors.vector_search import Nearest
 
 SPARE = 256
 """Overfetch for buried records. If too few remain, all others are searched."""
+
+MAX_BEFORE = 64
+"""Predecessors of a record among which those in the scope of the current actor are found."""
 
 BURIED: Where = {"marks.buried": True}
 
@@ -112,11 +115,16 @@ def _around(
     collection: SearchableCollection, text: str, n: int, scope: Scope, worded: Matches, context: Context
 ) -> dict[int, float]:
     """Return the keyword scores that records of a scope get from later records of their log."""
-    values = worded.values
+    values, inside = worded.values, _seen_by_actor(collection)
     if scope.passing is not None:  # records that fail the filter lend their words as well
-        values = collection.ledger.words.find(collection.name, text, Scope(hidden=scope.hidden), n).values
+        lending = Scope(passing=inside, hidden=scope.hidden)
+        values = collection.ledger.words.find(collection.name, text, lending, n).values
     best = dict(islice(values.items(), n))
-    before = collection.ledger.columns.before(collection.name, list(best), context.within, len(context.shares))
+    n_before = len(context.shares) if inside is None else MAX_BEFORE
+    before = collection.ledger.columns.before(collection.name, list(best), context.within, n_before)
+    if inside is not None:
+        seen = set(inside.tolist())
+        before = {seq: [each for each in earlier if each in seen] for seq, earlier in before.items()}
     added: dict[int, float] = defaultdict(float)
     for seq, earlier in before.items():
         for neighbour, share in zip(earlier, context.shares, strict=False):  # the first of a log have fewer before them
@@ -125,6 +133,12 @@ def _around(
     if scope.passing is not None:
         found = np.intersect1d(found, scope.passing)
     return {seq: added[seq] for seq in found.tolist()}
+
+
+def _seen_by_actor(collection: SearchableCollection) -> Seqs | None:
+    """Return the sorted numbers of all records in the scope of the current actor, or None if it sees every record."""
+    own = within_actor_scope(None)
+    return _scope(collection, own, True).passing if own else None
 
 
 def _with_words_of(collection: SearchableCollection, text: str, worded: Matches, seqs: Sequence[int]) -> Matches:

@@ -374,9 +374,12 @@ class LedgerCollection(Collection):
         )
 
     def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return the uses of each record, including those of records merged into it, oldest first."""
+        """Return the uses of each record, including those of records merged into it, oldest first.
+
+        An actor that is bound to a scope does not see the attempts and names of others.
+        """
         visible = self._ledger.usage.uses(self._name, self._visible(ids))
-        return {record_id: visible.get(record_id, []) for record_id in ids}
+        return {record_id: [*map(_without_outsiders, visible.get(record_id, []))] for record_id in ids}
 
     def note_retrievals(self, ids: Sequence[str]) -> None:
         """Count the hits of a search. They are written in batches, one of which may be due now."""
@@ -507,3 +510,10 @@ class LedgerCollection(Collection):
 
     def _draft(self, kind: str, reason: str = "") -> OperationDraft:
         return self._ledger.draft(kind, actor=actor_name(self.parts.settings.actor), reason=reason)
+
+
+def _without_outsiders(use: Use) -> Use:
+    """Return a use without its task, attempt and actor if the current actor is bound to a scope and another's it is."""
+    if not actor_scope() or use.actor == actor_name(""):
+        return use
+    return replace(use, task_id="", trajectory_id="", actor="")

@@ -94,7 +94,9 @@ def make_app(
         streamable_http_path="/", stateless_http=True, json_response=True, host="0.0.0.0"
     )
     below: dict[str, ASGIApp] = {
-        API: WaitingLimitMiddleware(make_api(served, doors, is_warm)),
+        API: WaitingLimitMiddleware(
+            make_api(served, doors, is_warm), unlimited=[f"{API}/health/{name}" for name in ("live", "ready")]
+        ),
         MCP: WaitingLimitMiddleware(
             ApiKeyMiddleware(BodyLimitMiddleware(over_http), doors, refusal=Problem.rpc_response)
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import logging
 import os
 import socket
@@ -53,7 +54,7 @@ def serve() -> None:
         can_enter = is_alone or provider or proxy.user or stores.has_key()
         seconds = session_seconds(os.environ.get("ATLAS_SESSION_HOURS", ""))
         operations = Operations.from_environment()
-        configure_logs(os.environ.get("ATLAS_LOG", ""))
+        atexit.register(configure_logs(os.environ.get("ATLAS_LOG", "")).stop)
     except AtlasError as error:
         sys.exit(f"atlas: {error}")
     if options.no_token and not is_alone:

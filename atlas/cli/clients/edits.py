@@ -52,7 +52,9 @@ class JsonEdit:
         config = self._parsed(text)
         before = json.dumps(config)
         if self.section:
-            self._object(config, self.section)[self.name] = dict(self.server or {})
+            servers = self._object(config, self.section)
+            self._check_ours(servers.get(self.name))
+            servers[self.name] = dict(self.server or {})
         for event, hook in (self.hooks or {}).items():
             self._add_hook(config, event, hook)
         return text if json.dumps(config) == before else _dumped(config, text)
@@ -62,8 +64,10 @@ class JsonEdit:
         config = self._parsed(text)
         before = json.dumps(config)
         servers = config.get(self.section)
-        if isinstance(servers, dict) and servers.pop(self.name, None) is not None and not servers:
-            del config[self.section]
+        if isinstance(servers, dict) and is_our_server(servers.get(self.name)):
+            del servers[self.name]
+            if not servers:
+                del config[self.section]
         for event in self.hooks or {}:
             self._remove_hook(config, event)
         if json.dumps(config) == before:
@@ -81,6 +85,13 @@ class JsonEdit:
         if not isinstance(config, dict):
             raise InvalidInput(f"{self.path} should contain a JSON object, but is a {type(config).__name__}")
         return config
+
+    def _check_ours(self, server: object) -> None:
+        if server is not None and not is_our_server(server):
+            raise InvalidInput(
+                f"{self.path} has another MCP server named {self.name} already, which stays as it is; rename it there, "
+                "then repeat this"
+            )
 
     def _object(self, config: dict[str, Any], key: str) -> dict[str, Any]:
         value: dict[str, Any] = config.setdefault(key, {})
@@ -125,7 +136,32 @@ def is_our_hook(hook: object) -> bool:
         words = shlex.split(command) if isinstance(command, str) else []
     except ValueError:
         return False
-    return "hook" in words and any(Path(word).stem == "atlas" for word in words[: words.index("hook")])
+    match _arguments_of_atlas(words):
+        case ["--store", _, "hook", _, *options] | ["hook", _, *options]:
+            return {*options[::2]} <= {"--scope"}
+    return False
+
+
+def is_our_server(server: object) -> bool:
+    """Return whether an MCP server of a client's settings is `atlas mcp`."""
+    if not isinstance(server, dict):
+        return False
+    parts = (server.get(name) for name in ("command", "args"))
+    words = [str(word) for part in parts for word in ([part] if isinstance(part, str) else part or [])]
+    match _arguments_of_atlas(words):
+        case ["mcp", *options]:
+            return {*options[::2]} <= {"--scope"}
+    return False
+
+
+def _arguments_of_atlas(words: Sequence[str]) -> list[str]:
+    """Return the arguments that a command gives to ATLAS. Empty for another program."""
+    match words:
+        case [program, *arguments] if Path(program).stem == "atlas":
+            return arguments
+        case [_, "-P", "-m", "atlas", *arguments] | [_, "-m", "atlas", *arguments]:
+            return arguments
+    return []
 
 
 def _hooks_of(group: object) -> list[Any]:
@@ -137,7 +173,9 @@ def _dumped(config: Mapping[str, Any], text: str) -> str:
     """Return an object as JSON, indented as the text before."""
     indent = _INDENT.search(text)
     dumped = json.dumps(config, ensure_ascii=False, indent=indent[1] if indent else 2)
-    return dumped if text and not text.endswith("\n") else f"{dumped}\n"
+    if not text or text.endswith("\n"):
+        dumped = f"{dumped}\n"
+    return dumped.replace("\n", "\r\n") if "\r\n" in text else dumped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +195,12 @@ class TomlEdit:
         block = [f"[{'.'.join(self.table)}]", *(f"{name} = {_toml(value)}" for name, value in self.values.items())]
         lines = text.splitlines()
         place = self._place(text, lines)
+        existing = self._value(self._parsed(text))
+        if existing is not None and not is_our_server(existing):
+            raise InvalidInput(
+                f"{self.path} has another MCP server {'.'.join(self.table)} already, which stays as it is; rename it "
+                "there, then repeat this"
+            )
         if place is None:
             changed = [*lines, *([""] if lines else []), *block]
         else:
@@ -167,7 +211,7 @@ class TomlEdit:
         """Return the text of a file without the entries."""
         lines = text.splitlines()
         place = self._place(text, lines)
-        if place is None:
+        if place is None or not is_our_server(self._value(self._parsed(text))):
             return text
         start = place.start
         if (

@@ -26,6 +26,7 @@ from atlas.cli.common import add_command, add_scope_option
 from atlas.core.errors import AtlasError, InvalidInput
 from atlas.core.imports.distribution import DIRECTORY
 from atlas.core.settings import Settings
+from atlas.infra.child_process import import_environment, module_command
 
 BUDGET_TOKENS = 1_000
 """Size of the block at a prompt. Claude Code cuts a longer context than 10,000 characters."""
@@ -143,7 +144,7 @@ def _recall(event: Mapping[str, Any], scope: Mapping[str, str], settings: Settin
     }
     if settings.server:
         return str(_ask_server(request, settings).get("text", ""))
-    response = ask(settings, request)
+    response = ask(settings, scope, request)
     return str(response.get("text", "")) if response is not None else _recall_here(request, settings)
 
 
@@ -191,12 +192,17 @@ def _recall_here(request: Mapping[str, Any], settings: Settings) -> str:
 
 def _record_later(options: argparse.Namespace, event: Mapping[str, Any], settings: Settings) -> None:
     """Start a process of its own that stores, which the client neither waits for nor ends with itself."""
-    store = settings.server or settings.address or str(settings.directory.expanduser().resolve())
     scope = [part for name, value in options.scope.items() for part in ("--scope", f"{name}={value}")]
-    command = [sys.executable, "-m", "atlas", "--store", store, "hook", options.client, *scope, "--now"]
+    command = module_command("atlas", "hook", options.client, *scope, "--now")
+    store = settings.server or settings.address or str(settings.directory.expanduser().resolve())
     with tempfile.TemporaryFile() as handed:
         handed.write(json.dumps(event).encode())
         handed.seek(0)
         subprocess.Popen(
-            command, stdin=handed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            command,
+            stdin=handed,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**import_environment(), "ATLAS_STORE": store},  # an argument would be seen by other users
+            start_new_session=True,
         )

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from atlas.cli.clients.edits import Edit
 from atlas.cli.clients.table import CLIENTS, Client, Installation
@@ -126,6 +127,11 @@ def _installation(options: argparse.Namespace, settings: Settings) -> Installati
 def _store(options: argparse.Namespace, settings: Settings, project: Path | None) -> str:
     """Return the store that is named, or else that of the project or of the user."""
     if named := options.store or os.environ.get("ATLAS_STORE"):
+        if urlsplit(named).password:
+            raise InvalidInput(
+                "the address of the store has a password, which would be written into files of the client; leave it "
+                "out, and start the client with PGPASSWORD set"
+            )
         return named if settings.server or settings.address else str(Path(named).expanduser().resolve())
     return str((project or Path.home()) / settings.store)
 

@@ -42,7 +42,7 @@ class Installation:
     """Directory of the project to install in, or None for all projects of this user."""
 
     scope: Mapping[str, str]
-    """Scope of what hooks recall and store."""
+    """Scope of what the server and the hooks read and write. A server elsewhere has the scope of its key."""
 
     def server(self, *, key_reference: str = "") -> dict[str, Any]:
         """Return the MCP server, in the form that most clients read.
@@ -50,8 +50,20 @@ class Installation:
         Args:
             key_reference: How the client's configuration refers to the variable ATLAS_KEY, if it must.
         """
-        program, *arguments = atlas_command()
-        return {"command": program, "args": [*arguments, "mcp"], "env": self.variables(key_reference)}
+        program, *arguments = self.server_command()
+        return {"command": program, "args": arguments, "env": self.variables(key_reference)}
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        return self.store.lower().startswith(("http://", "https://"))
+
+    def server_command(self) -> list[str]:
+        """Return the words that start the MCP server."""
+        return [*atlas_command(), "mcp", *([] if self._is_elsewhere else self.scope_options())]
+
+    def scope_options(self) -> list[str]:
+        """Return the options of the scope."""
+        return [part for name, value in self.scope.items() for part in ("--scope", f"{name}={value}")]
 
     def variables(self, key_reference: str = "") -> dict[str, str]:
         """Return the environment of the MCP server."""
@@ -66,8 +78,7 @@ class Installation:
         """
         if not self.with_hooks:
             return {}
-        scope = [part for name, value in self.scope.items() for part in ("--scope", f"{name}={value}")]
-        words = [*atlas_command(), "--store", self.store, "hook", client, *scope]
+        words = [*atlas_command(), "--store", self.store, "hook", client, *self.scope_options()]
         command = subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
         return {event: {"type": "command", "command": command, "timeout": HOOK_SECONDS * seconds} for event in events}
 
@@ -91,7 +102,7 @@ def atlas_command() -> list[str]:
     """Return the words that start ATLAS from anywhere."""
     script = Path(sys.executable).with_name("atlas")
     found = str(script) if script.exists() else shutil.which("atlas")
-    return [found] if found else [sys.executable, "-m", "atlas"]
+    return [found] if found else [sys.executable, "-P", "-m", "atlas"]
 
 
 def _home(variable: str, default: str) -> Path:
@@ -136,7 +147,7 @@ def _opencode(installation: Installation) -> Mapping[Path, Edit]:
     path = home / "opencode.json"
     server = {
         "type": "local",
-        "command": [*atlas_command(), "mcp"],
+        "command": installation.server_command(),
         "environment": installation.variables("{env:ATLAS_KEY}"),
         "enabled": True,
     }

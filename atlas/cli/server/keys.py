@@ -50,7 +50,7 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
         is_reviewed=options.review,
         scope=options.scope,
         created_by=settings.actor,
-        taken=People(ring.directory, {}).names(),
+        taken=_taken(ring, settings) if options.scope else People(ring.directory, {}).names(),
     )
     print(secret)
     print(f"This is the key of {safe(key.name)}, a {key.role}. It cannot be shown again.")
@@ -93,6 +93,12 @@ def _revoke(options: argparse.Namespace, settings: Settings) -> int:
     key = _ring(settings).revoke(options.name)
     print(f"The key {safe(key.name)} is refused from now on.")
     return 0
+
+
+def _taken(ring: KeyRing, settings: Settings) -> set[str]:
+    """Return the names that a key with a scope cannot have: it would see the operations of whoever had it before."""
+    with open_storage(settings=settings, read_only=True, create=False) as storage:
+        return {*People(ring.directory, {}).names(), *storage.ledger.history.actors()}
 
 
 def _ring(settings: Settings) -> KeyRing:

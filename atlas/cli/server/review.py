@@ -17,7 +17,7 @@ from atlas.cli.common import (
     print_plan,
     safe,
 )
-from atlas.core.errors import NotFound
+from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import Settings
 from atlas.memory.system import MemorySystem
 from atlas.views.curate.review import RejectRequest, WaitingRow, accept, waiting, words_of
@@ -26,7 +26,7 @@ from atlas.views.curate.review import RejectRequest, WaitingRow, accept, waiting
 def add_commands(commands: Any) -> None:
     """Declare the command."""
     review = add_command(commands, "review", _list)
-    _add_choice(review)
+    _add_choice(review, default=None)
     add_json_option(review)
     parts = review.add_subparsers(metavar="COMMAND")
     command = add_part(parts, "accept", _accept, "let everybody find records that wait")
@@ -37,18 +37,21 @@ def add_commands(commands: Any) -> None:
 
 def _add_ids(command: argparse.ArgumentParser) -> None:
     command.add_argument("ids", nargs="*", metavar="ID", help="only these; ids, or beginnings of ids")
-    _add_choice(command)
+    command.add_argument("--all", action="store_true", help="all that wait, where nothing else chooses")
+    _add_choice(command, default=argparse.SUPPRESS)  # else it would overwrite what stands before the command
     command.add_argument("--dry-run", action="store_true", help="print what would be done, and change nothing")
 
 
-def _add_choice(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--writer", default="", help="only what this key wrote")
-    command.add_argument("--since", type=_moment, metavar="TIME", help="only what was stored since, such as 2026-01-31")
+def _add_choice(command: argparse.ArgumentParser, *, default: object) -> None:
+    command.add_argument("--writer", default=default, help="only what this key wrote")
+    command.add_argument(
+        "--since", type=_moment, default=default, metavar="TIME", help="only what was stored since, such as 2026-01-31"
+    )
 
 
 def _list(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory:
-        queue = waiting(memory, options.writer, options.since)
+        queue = waiting(memory, options.writer or "", options.since)
     if options.json:
         rows = (
             {"id": r.id, "kind": r.noun, "title": r.title, "writer": r.writer, "at": r.stored_at} for r in queue.rows
@@ -57,7 +60,7 @@ def _list(options: argparse.Namespace, settings: Settings) -> int:
         return 0
     for row in queue.rows:
         print(_line(row))
-    print(f"{len(queue.rows)} wait. To let everybody find them: atlas review accept")
+    print(f"{len(queue.rows)} wait. To let everybody find them: atlas review accept --all")
     return 0
 
 
@@ -91,11 +94,14 @@ def _chosen(memory: MemorySystem, options: argparse.Namespace) -> tuple[WaitingR
     """Return the records that wait and have one of the ids, or all.
 
     Raises:
+        InvalidInput: Nothing says which.
         NotFound: An id belongs to none that waits, or to several.
     """
-    rows = waiting(memory, options.writer, options.since).rows
+    if not (options.ids or options.writer or options.since or options.all):
+        raise InvalidInput("name the records: their ids, --writer, --since, or --all")
+    rows = waiting(memory, options.writer or "", options.since).rows
     chosen = []
-    for beginning in options.ids:
+    for beginning in dict.fromkeys(options.ids):
         found = [row for row in rows if row.id.startswith(beginning)]
         if len(found) != 1:
             raise NotFound(f"{len(found)} records that wait have an id like {beginning!r:.80}; atlas review lists them")

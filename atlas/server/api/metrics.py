@@ -9,19 +9,20 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from atlas.access.server_token import LOOPBACK
 from atlas.core.errors import AtlasError
-from atlas.server.access import PASSED_ON, Doors, entry_problem, peer
+from atlas.infra.actor import Actor, acting, refuse_in_scope
+from atlas.server.access import Doors, entry_problem
+from atlas.server.problems import problem_of
 
 
 class MetricsEndpoint:
-    """Answers requests for the metrics: of this machine, and of whoever has a key."""
+    """Answers requests for the metrics: of all stores to the owner of the server, and of one store to its keys."""
 
-    def __init__(self, text: Callable[[], bytes], doors: Doors) -> None:
+    def __init__(self, text: Callable[[str], bytes], doors: Doors) -> None:
         """Wrap metrics.
 
         Args:
-            text: Returns all metrics in the text format of Prometheus.
+            text: Returns the metrics of the store of a name, or of all for an empty name.
         """
         self._text = text
         self._doors = doors
@@ -29,15 +30,22 @@ class MetricsEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         try:
-            if not _is_of_this_machine(scope):
-                self._doors.admit(scope)
-            text = await run_in_threadpool(self._text)
-            answer = Response(text, media_type=CONTENT_TYPE_LATEST)
+            actor = self._doors.admit(scope)
+            answer = await self._answer(actor)
         except AtlasError as error:
             answer = entry_problem(error).response(getattr(error, "headers", {}))
         await answer(scope, receive, send)
 
-
-def _is_of_this_machine(scope: Scope) -> bool:
-    is_passed_on = any(name in PASSED_ON for name, _ in scope["headers"])
-    return peer(scope) in LOOPBACK and not is_passed_on
+    async def _answer(self, actor: Actor) -> Response:
+        try:
+            with acting(actor):
+                refuse_in_scope("read the metrics")
+            own = (
+                ""
+                if actor.is_owner
+                else next(each.name for each in self._doors.stores if each.directory == actor.store)
+            )
+            text = await run_in_threadpool(self._text, own)
+        except AtlasError as error:
+            return problem_of(error).response()
+        return Response(text, media_type=CONTENT_TYPE_LATEST)

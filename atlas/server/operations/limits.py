@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -62,14 +62,20 @@ def requests_per_minute(text: str) -> int:
 class WaitingLimitMiddleware:
     """Refuses a request at once while too many others wait for their response, so that none waits for long."""
 
-    def __init__(self, app: ASGIApp, max_waiting: int = MAX_WAITING) -> None:
+    def __init__(self, app: ASGIApp, max_waiting: int = MAX_WAITING, unlimited: Collection[str] = ()) -> None:
+        """Wrap an application.
+
+        Args:
+            unlimited: Paths that are always answered, such as those of health checks.
+        """
         self._app = app
+        self._unlimited = frozenset(unlimited)
         self._max_waiting = max_waiting
         self._n_waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["path"] in self._unlimited:
             await self._app(scope, receive, send)
             return
         if self._n_waiting >= self._max_waiting:

@@ -6,6 +6,9 @@ import json
 import logging
 import sys
 import time
+from contextlib import suppress
+from logging.handlers import QueueHandler, QueueListener
+from queue import Full, Queue
 from typing import Any, Final
 
 from atlas.core.errors import InvalidInput
@@ -15,12 +18,23 @@ FORMS: Final = ("text", "json", "off")
 LOGGERS: Final = ("atlas", "pages")
 """Roots of our loggers."""
 
+MAX_LINES = 10_000
+"""Lines that wait to be written."""
+
 _FIELDS = "atlas_fields"
 logger = logging.getLogger("atlas.requests")
 
 
-def configure_logs(form: str) -> None:
-    """Write the records of our loggers to the standard error.
+class _DroppingQueueHandler(QueueHandler):
+    """Hands lines to the thread that writes them. While nobody reads these, further lines are dropped."""
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        with suppress(Full):
+            self.queue.put_nowait(record)
+
+
+def configure_logs(form: str) -> QueueListener:
+    """Write the records of our loggers to the standard error, from a thread. Return that, to be stopped at the end.
 
     Args:
         form: `text`, `json`, or `off` for warnings as text and no requests. An empty string is `text`.
@@ -30,12 +44,15 @@ def configure_logs(form: str) -> None:
     """
     if (form or "text") not in FORMS:
         raise InvalidInput(f"ATLAS_LOG should be one of {', '.join(FORMS)}, but is {form!r:.100}")
-    handler = logging.StreamHandler(sys.stderr)
+    listener = QueueListener(Queue(MAX_LINES), logging.StreamHandler(sys.stderr))
+    handler = _DroppingQueueHandler(listener.queue)
     handler.setFormatter(_JsonFormatter() if form == "json" else _TextFormatter())
     for name in LOGGERS:
         root = logging.getLogger(name)
         root.handlers, root.propagate = [handler], False
         root.setLevel(logging.WARNING if form == "off" else logging.INFO)
+    listener.start()
+    return listener
 
 
 def log_request(record: RequestRecord) -> None:

@@ -60,7 +60,7 @@ class Metrics:
             registry=self._registry,
         )
         ProcessCollector(registry=self._registry)
-        self._registry.register(_StoreCollector(stores))
+        self._stores = stores
 
     def observe(self, record: RequestRecord) -> None:
         """Count a request."""
@@ -69,9 +69,17 @@ class Metrics:
         if record.status:
             self._seconds.labels(record.route, method).observe(record.seconds)
 
-    def text(self) -> bytes:
-        """Return all metrics in the text format of Prometheus."""
-        return generate_latest(self._registry)
+    def text(self, store: str = "") -> bytes:
+        """Return the metrics in the text format of Prometheus.
+
+        Args:
+            store: Name of the only store that is described. Empty for all.
+        """
+        described = CollectorRegistry()
+        described.register(
+            _StoreCollector({name: opened for name, opened in self._stores.items() if store in ("", name)})
+        )
+        return generate_latest(self._registry) + generate_latest(described)
 
 
 class _StoreCollector(Collector):

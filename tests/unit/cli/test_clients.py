@@ -22,7 +22,7 @@ JSON = JsonEdit(
     path=FILE,
     section="mcpServers",
     name="atlas",
-    server={"command": "atlas"},
+    server={"command": "atlas", "args": ["mcp"]},
     hooks={"Stop": {**HOOK, "command": "'/opt/my tools/atlas' --store /s hook claude-code"}},
 )
 TOML = TomlEdit(
@@ -52,7 +52,7 @@ configs = st.dictionaries(st.text(), others).flatmap(
 def test_what_else_stands_in_a_json_file_is_as_before_after_the_removal(config, indent):
     text = json.dumps(config, indent=indent, ensure_ascii=False) + "\n" if config else ""
     added = JSON.added(text)
-    assert json.loads(added)["mcpServers"]["atlas"] == {"command": "atlas"}
+    assert json.loads(added)["mcpServers"]["atlas"] == {"command": "atlas", "args": ["mcp"]}
     assert JSON.added(added) == added
     assert JSON.removed(added) == (text if (config and "\n " in text) or "\n\t" in text else JSON.removed(added))
     assert json.loads(JSON.removed(added) or "{}") == config
@@ -74,6 +74,9 @@ def test_a_renewed_hook_takes_the_place_of_the_old_one():
         ("notify --hook atlas", False),
         ("hook atlas", False),
         ("atlas import 'unended", False),
+        ("git -C /src/atlas hook run pre-commit", False),
+        ("atlas mcp && notify hook", False),
+        ("atlas hook codex && rm x", False),
     ],
 )
 def test_a_hook_is_ours_if_it_calls_our_command(command, expected):
@@ -104,7 +107,8 @@ def test_comments_and_order_of_a_toml_file_stay(text):
 
 
 def test_a_table_between_others_is_replaced_where_it_stands():
-    text = "[mcp_servers.atlas]\ncommand = 'old'\n\n[mcp_servers.atlas.env]\nA = 'b'\n\n# next\n[b]\nc = 1\n"
+    old = "[mcp_servers.atlas]\ncommand = '/old/atlas'\nargs = ['mcp']\n\n[mcp_servers.atlas.env]\nA = 'b'\n"
+    text = f"{old}\n# next\n[b]\nc = 1\n"
     assert TOML.added(text).endswith("}\n\n# next\n[b]\nc = 1\n")
     assert tomllib.loads(TOML.added(text))["mcp_servers"]["atlas"] == dict(TOML.values)
     assert TOML.removed(text) == "\n# next\n[b]\nc = 1\n"
@@ -119,12 +123,42 @@ def test_a_table_between_others_is_replaced_where_it_stands():
         (JSON, '{"hooks": {"Stop": {}}}', "should be a list"),
         (TOML, "a = ", "should contain TOML"),
         (TOML, "mcp_servers.atlas = {}", "in another form than a table"),
-        (TOML, 'a = """\n[mcp_servers.atlas]\n"""\nmcp_servers.atlas.command = "x"\n', "cannot be edited safely"),
+        (
+            TOML,
+            'a = """\n[mcp_servers.atlas]\n"""\nmcp_servers.atlas = {command = "atlas", args = ["mcp"]}\n',
+            "cannot be edited safely",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_edited_is_refused(edit, text, message):
     with pytest.raises(InvalidInput, match=message):
         edit.added(text)
+
+
+@pytest.mark.parametrize(
+    ("edit", "text"),
+    [
+        (JSON, '{"mcpServers": {"atlas": {"command": "other-atlas-server"}}}'),
+        (TOML, '[mcp_servers.atlas]\ncommand = "mongodb-atlas"\nargs = ["mcp"]\n'),
+    ],
+)
+def test_another_server_of_the_same_name_stays(edit, text):
+    with pytest.raises(InvalidInput, match="has another MCP server"):
+        edit.added(text)
+    assert edit.removed(text) == text
+
+
+def test_the_ends_of_lines_stay():
+    text = '{\r\n  "theme": "dark"\r\n}\r\n'
+    assert "\n" not in JSON.added(text).replace("\r\n", "")
+    assert JSON.removed(JSON.added(text)) == text
+
+
+def test_a_password_is_written_into_no_file(home, monkeypatch, capsys):
+    monkeypatch.setenv("ATLAS_STORE", "postgresql://u:hunter2@db/x")
+    assert main(["install", "claude-code", "--yes"]) == 1
+    assert "has a password, which would be written into files" in capsys.readouterr().err
+    assert files_below(home) == {}
 
 
 @pytest.fixture

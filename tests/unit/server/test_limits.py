@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import anyio
 import httpx
 import pytest
@@ -17,6 +19,9 @@ from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
 from atlas.server.operations.limits import RequestRate, WaitingLimitMiddleware, requests_per_minute
 from tests.support.serving import serving
+from tests.support.waiting import GIVE_UP_SECONDS
+
+get, post = (partial(method, timeout=GIVE_UP_SECONDS) for method in (httpx.get, httpx.post))
 
 
 class Time:
@@ -74,10 +79,9 @@ def test_forty_wrong_keys_in_a_row_have_to_wait_and_a_right_one_does_not(memory)
     with serving(memory) as address:
         wrong = {"Authorization": "Bearer atlas_wrong"}
         answers = [
-            httpx.post(f"{address}/api/v1/context", json={"task": {"description": "t"}}, headers=wrong)
-            for _ in range(40)
+            post(f"{address}/api/v1/context", json={"task": {"description": "t"}}, headers=wrong) for _ in range(40)
         ]
-        right = httpx.post(
+        right = post(
             f"{address}/api/v1/context",
             json={"task": {"description": "t"}},
             headers={"Authorization": f"Bearer {secret}"},
@@ -104,7 +108,7 @@ def test_a_key_has_its_requests_of_a_minute(memory):
     with serving(memory, requests_per_minute=3) as address:
 
         def ask(key: str) -> httpx.Response:
-            return httpx.get(f"{address}/api/v1/experience", headers={"Authorization": f"Bearer {key}"})
+            return get(f"{address}/api/v1/experience", headers={"Authorization": f"Bearer {key}"})
 
         answers = [ask(keys[0]) for _ in range(4)]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]

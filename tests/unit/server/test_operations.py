@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from functools import partial
 
 import httpx
 import pytest
@@ -21,6 +22,9 @@ from atlas.server.operations.requests import RequestRecord
 from atlas.server.operations.traces import RequestTraces
 from tests.support.repository import REPOSITORY
 from tests.support.serving import serving
+from tests.support.waiting import GIVE_UP_SECONDS
+
+get, post = (partial(method, timeout=GIVE_UP_SECONDS) for method in (httpx.get, httpx.post))
 
 SECRET = "a sentence that only the memory should have"
 
@@ -32,23 +36,35 @@ def key(memory) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}"}
 
 
-@pytest.fixture(autouse=True)
-def loggers():
-    """The loggers as they were before a test configured them."""
+@pytest.fixture
+def log(capfd):
+    """A function that configures the log in a form, and one that returns its lines. After the test all is as before."""
     before = {name: (logging.getLogger(name).handlers[:], logging.getLogger(name).propagate) for name in LOGGERS}
-    yield
+    listeners = []
+
+    def configured(form: str) -> None:
+        listeners.append(configure_logs(form))
+
+    def written() -> str:
+        """The lines until now."""
+        while listeners:
+            listeners.pop().stop()
+        return capfd.readouterr().err
+
+    yield configured, written
+    written()
     for name, (handlers, propagate) in before.items():
         logging.getLogger(name).handlers, logging.getLogger(name).propagate = handlers, propagate
         logging.getLogger(name).setLevel(logging.NOTSET)
 
 
-def test_each_request_is_one_line_of_json_without_contents(memory, key, capfd):
-    configure_logs("json")
+def test_each_request_is_one_line_of_json_without_contents(memory, key, log):
+    log[0]("json")
     with serving(memory, observers=[log_request]) as address:
         body = {"task": {"description": SECRET}}
-        answer = httpx.post(f"{address}/api/v1/context", json=body, headers={**key, "X-Request-ID": "abc-1"})
-        httpx.get(f"{address}/api/v1/experience/unknown-id", headers=key)
-    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines() if '"atlas.requests"' in line]
+        answer = post(f"{address}/api/v1/context", json=body, headers={**key, "X-Request-ID": "abc-1"})
+        get(f"{address}/api/v1/experience/unknown-id", headers=key)
+    lines = [json.loads(line) for line in log[1]().splitlines() if '"atlas.requests"' in line]
     assert answer.headers["X-Request-ID"] == "abc-1"
     first, second = lines
     assert {"request_id": "abc-1", "method": "POST", "route": "/api/v1/context", "status": 200}.items() <= first.items()
@@ -60,36 +76,36 @@ def test_each_request_is_one_line_of_json_without_contents(memory, key, capfd):
     assert SECRET not in json.dumps(lines)
 
 
-def test_a_line_of_text_cannot_be_forged_by_a_path(capfd):
-    configure_logs("text")
+def test_a_line_of_text_cannot_be_forged_by_a_path(log):
+    log[0]("text")
     record = RequestRecord(id="1", method="GET", path="/enter\n2026 INFO GET / 200", client="10.0.0.1", status=404)
     log_request(record)
-    (line,) = capfd.readouterr().err.splitlines()
+    (line,) = log[1]().splitlines()
     assert "GET /enter\\n2026 INFO GET / 200 404 0.0 ms 10.0.0.1 [1]" in line
 
 
-def test_the_secret_of_a_link_is_not_logged(memory, capfd):
-    configure_logs("text")
+def test_the_secret_of_a_link_is_not_logged(memory, log):
+    log[0]("text")
     with serving(memory, observers=[log_request]) as address:
-        httpx.get(f"{address}/link/{SECRET}")
-    log = capfd.readouterr().err
-    assert "GET /link/… 404" in log
-    assert "sentence" not in log
+        get(f"{address}/link/{SECRET}")
+    text = log[1]()
+    assert "GET /link/… 404" in text
+    assert "sentence" not in text
 
 
-def test_files_of_the_dashboard_are_logged_only_if_they_fail(capfd):
-    configure_logs("")
+def test_files_of_the_dashboard_are_logged_only_if_they_fail(log):
+    log[0]("")
     for status in (200, 404):
         log_request(RequestRecord(id="1", method="GET", path="/static/js/main.js", client="", status=status))
-    (line,) = capfd.readouterr().err.splitlines()
+    (line,) = log[1]().splitlines()
     assert "/static/js/main.js 404" in line
 
 
-def test_off_leaves_warnings(capfd):
-    configure_logs("off")
+def test_off_leaves_warnings(log):
+    log[0]("off")
     log_request(RequestRecord(id="1", method="GET", path="/", client="", status=500))
     logging.getLogger("atlas.server").warning("the store is gone")
-    (line,) = capfd.readouterr().err.splitlines()
+    (line,) = log[1]().splitlines()
     assert "WARNING the store is gone" in line
 
 
@@ -110,11 +126,11 @@ def samples(text: str) -> dict[tuple[str, ...], float]:
 def test_metrics_count_requests_and_records(memory, key):
     with serving(memory, has_metrics=True) as address:
         for _ in range(3):
-            httpx.post(f"{address}/api/v1/experience/search", json={"query": "attempt"}, headers=key)
-        httpx.post(f"{address}/api/v1/experience/search", json={"query": "attempt"})
-        httpx.get(f"{address}/api/v1/experience/{'x' * 8}", headers=key)
-        httpx.get(f"{address}/api/v1/experience/{'y' * 8}", headers=key)
-        found = samples(httpx.get(f"{address}/metrics").text)
+            post(f"{address}/api/v1/experience/search", json={"query": "attempt"}, headers=key)
+        post(f"{address}/api/v1/experience/search", json={"query": "attempt"})
+        get(f"{address}/api/v1/experience/{'x' * 8}", headers=key)
+        get(f"{address}/api/v1/experience/{'y' * 8}", headers=key)
+        found = samples(get(f"{address}/metrics", headers=key).text)
     search = ("POST", "/api/v1/{memory}/search")
     assert found["atlas_requests_total", search[0], "writer", search[1], "200"] == 3
     assert found["atlas_requests_total", "POST", "", "/api/v1", "401"] == 1
@@ -126,13 +142,25 @@ def test_metrics_count_requests_and_records(memory, key):
     assert found["atlas_index_behind", "experience", "store"] >= 0
 
 
-def test_metrics_are_for_this_machine_and_for_keys(memory, key):
+def test_metrics_need_a_key_without_a_scope(memory, key):
+    ring = KeyRing(memory.storage.path)
+    _, scoped = ring.add("shop-agent", Role.WRITER, scope={"project": "shop"}, created_by="owner")
     with serving(memory, has_metrics=True) as address:
-        passed_on = {"X-Forwarded-For": "203.0.113.9"}
-        assert httpx.get(f"{address}/metrics", headers=passed_on).status_code == 401
-        assert httpx.get(f"{address}/metrics", headers={**passed_on, **key}).status_code == 200
+        assert get(f"{address}/metrics").status_code == 401
+        assert get(f"{address}/metrics", headers={"Authorization": f"Bearer {scoped}"}).status_code == 403
+        assert get(f"{address}/metrics", headers=key).status_code == 200
     with serving(memory) as address:
-        assert httpx.get(f"{address}/metrics").status_code == 404
+        assert get(f"{address}/metrics").status_code == 404
+
+
+def test_a_key_reads_the_metrics_of_its_own_store_alone(memory):
+    metrics = Metrics(dict.fromkeys(["store", "other"], lambda: OpenedStore(memory, TokenUsage(), True)))
+    assert {labels[-1] for name, *labels in samples(metrics.text().decode()) if name == "atlas_store_up"} == {
+        "store", "other",
+    }  # fmt: skip
+    assert {labels[-1] for name, *labels in samples(metrics.text("other").decode()) if name == "atlas_store_up"} == {
+        "other"
+    }
 
 
 class Unreadable:
@@ -154,7 +182,7 @@ def test_a_request_is_a_span_below_that_of_its_sender(memory, key):
     traces = RequestTraces(exporter)
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     with serving(memory, observers=[traces.observe]) as address:
-        httpx.post(
+        post(
             f"{address}/api/v1/context", json={"task": {"description": SECRET}}, headers={**key, "traceparent": parent}
         )
     traces.close()
@@ -168,7 +196,7 @@ def test_a_request_is_a_span_below_that_of_its_sender(memory, key):
 
 def test_live_and_ready_need_no_key(memory, key):
     with serving(memory) as address:
-        answers = [httpx.get(f"{address}/api/v1/health/{name}") for name in ("live", "ready")]
+        answers = [get(f"{address}/api/v1/health/{name}") for name in ("live", "ready")]
     assert [(answer.status_code, answer.json()) for answer in answers] == [(200, {"status": "ready"})] * 2
 
 
