@@ -26,7 +26,7 @@ from benchmarks import (
     storing,
     visiting,
 )
-from benchmarks.agents import serving, starting, trial
+from benchmarks.agents import serving, starting, transfer, trial
 from benchmarks.engines import following, million
 from benchmarks.learning import literature, scaling
 from benchmarks.measuring import Figure
@@ -41,6 +41,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "lessons": lessons.figures,
     "language_model": language_model.figures,
     "trial": trial.figures,
+    "transfer": transfer.figures,
     "remembering": remembering.figures,
     "mapping": mapping.figures,
     "visiting": visiting.figures,
