@@ -3,8 +3,8 @@
 The memory has the successful attempts of the other families, the strategies that the template abstractor writes from
 them, and the concepts that are learned from their programs and calls. Each task of a held-out family is asked for a
 context block by default settings. Measured is the share of the names that its recorded solution needs, and its own text
-lacks, that are in the block, beside a block of at most the same length from records drawn at random. No language model
-takes part, so this is what a block offers and not what an agent makes of it.
+lacks, that are in the block, beside a block of as many records that are drawn at random. No language model takes part,
+so this is what a block offers and not what an agent makes of it.
 
     ATLAS_REAL_DATA=../shared/data python -m benchmarks transfer
 """
@@ -16,17 +16,18 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 import atlas
-from atlas.core.hits import Hit, MemoryQueryResult, unexplained
+from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.statistics import Estimate, estimates, sign_test
 from atlas.embedding.choice import BUNDLED
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.evaluation.report import table
-from atlas.memory.context import BUDGET_TOKENS, EACH, ContextBlock, build_context
+from atlas.memory.context import EACH, ContextBlock, TokenCounter, build_context
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Embedder
 from benchmarks.agents.cases import Case, customers, problems, words
@@ -34,9 +35,6 @@ from benchmarks.measuring import Figure
 
 N_FOLDS = 3
 """Number of memories for a corpus. Each lacks every third family."""
-
-N_DRAWN = 40
-"""Number of records of each kind from which a placebo is filled."""
 
 SEED = 0
 EXPERIENCES = "experiences"
@@ -108,36 +106,39 @@ def offers_of(memory: MemorySystem, case: Case, draw: random.Random) -> dict[str
     """Return what each arm offers at a task, of which the memory is asked once."""
     task = atlas.Task("", case.task.domain, case.task.description)
     hits = memory.query_sync(task, EACH, count_retrieval=False).hits
-    return {arm: _offer(memory, case, {kind: hits[kind] for kind in kinds}, draw) for arm, kinds in ARMS.items()}
+    counter = replace(memory.token_counter, count=cache(memory.token_counter.count))  # many pieces are in several arms
+    of_arm = {arm: {kind: hits[kind] for kind in kinds} for arm, kinds in ARMS.items()}
+    return {arm: _offer(memory, case, each, counter, draw) for arm, each in of_arm.items()}
 
 
-def _offer(memory: MemorySystem, case: Case, hits: Mapping[str, Sequence[Hit[Any]]], draw: random.Random) -> Offer:
-    block = _block(memory, hits, BUDGET_TOKENS)
-    unrelated = {kind: _drawn(memory, kind, hits[kind], draw) for kind in hits if block.shown[kind]}
-    placebo = _block(memory, unrelated, block.n_tokens)
+def _offer(
+    memory: MemorySystem,
+    case: Case,
+    hits: Mapping[str, Sequence[Hit[Any]]],
+    counter: TokenCounter,
+    draw: random.Random,
+) -> Offer:
+    block = _block(hits, counter)
+    placebo = _block({kind: _drawn(memory, kind, each, draw) for kind, each in hits.items()}, counter)
     share, placebo_share = (len(case.needs & words(each.text)) / len(case.needs) for each in (block, placebo))
     return Offer(share=share, placebo_share=placebo_share, n_tokens=block.n_tokens, n_placebo_tokens=placebo.n_tokens)
 
 
-def _block(memory: MemorySystem, hits: Mapping[str, Sequence[Hit[Any]]], budget: int) -> ContextBlock:
+def _block(hits: Mapping[str, Sequence[Hit[Any]]], counter: TokenCounter) -> ContextBlock:
     result = MemoryQueryResult(
         experience_hits=tuple(hits.get("experience", ())),
         concept_hits=tuple(hits.get("concepts", ())),
         strategy_hits=tuple(hits.get("strategies", ())),
     )
-    return build_context(result, memory.token_counter, budget)
+    return build_context(result, counter)
 
 
 def _drawn(memory: MemorySystem, kind: str, hits: Sequence[Hit[Any]], draw: random.Random) -> list[Hit[Any]]:
-    """Return records of a kind other than the hits, in random order."""
+    """Return as many records of the kind as there are hits, with their relevances, but drawn at random from others."""
     memory_of_kind: Any = getattr(memory, kind)
     others = sorted({*memory_of_kind.ids()} - {hit.item.id for hit in hits})
-    records = memory_of_kind.get_many(draw.sample(others, min(N_DRAWN, len(others))))
-    draw.shuffle(records)
-    # Random relevances mix the kinds. A block has equally relevant records kind by kind.
-    relevances = sorted((draw.random() for _ in records), reverse=True)
-    pairs = zip(records, relevances, strict=True)
-    return [replace(unexplained(record), relevance=relevance) for record, relevance in pairs]
+    records = memory_of_kind.get_many(draw.sample(others, min(len(hits), len(others))))
+    return [hit.of(record) for hit, record in zip(hits, records, strict=False)]
 
 
 def _columns(offers: Sequence[Offer]) -> np.ndarray:
