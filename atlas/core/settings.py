@@ -309,7 +309,7 @@ _READ_ELSEWHERE = frozenset(
             "ATLAS_MANUALS",
             "ATLAS_SHOTS",
         ),
-        *(f"ATLAS_BENCHMARK_{what}" for what in ("SIZES", "PROGRAMS", "COPIES", "SEEDS")),
+        *(f"ATLAS_BENCHMARK_{what}" for what in ("SIZES", "PROGRAMS", "COPIES", "SEED", "SEEDS")),
     ]
 )
 """Variables that are not options of a store: those of a server, of this machine, and of tests and benchmarks."""

@@ -74,7 +74,8 @@ class Doors:
         try:
             actor = self.enter(header(scope, b"authorization"))
         except NotAllowed as error:
-            if wait := self.stores.refuse(address, str(error), error):
+            is_guess = bool(header(scope, b"authorization"))
+            if wait := self.stores.refuse(address, str(error), error, counts=is_guess):
                 raise TooManyRequests(WRONG_KEYS, wait) from error
             raise
         if wait := self.rate.take(f"{actor.store}\n{actor.name}" if actor.store else address):

@@ -8,6 +8,7 @@ import schemathesis
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 import atlas
+from atlas.access import failed_entries
 from atlas.access.keys import KeyRing
 from atlas.infra.actor import Role
 from atlas.testing import HashEmbedder
@@ -35,7 +36,10 @@ def served(tmp_path_factory):
         memory.strategies.add(atlas.Strategy(situation="a report is wrong", suggestion="read the log first"))
         memory.journal.add("reflection", "the report counts customers twice", generation=3)
         secret = KeyRing(memory.storage.path).add("tester", Role.WRITER, created_by="owner")[1]
-        with serving(memory) as address:
+        with serving(memory) as address, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                failed_entries, "FREE_ENTRIES", 10**9
+            )  # many wrong keys are tried, each to be answered by 401
             yield f"{address}/api/v1", {"Authorization": f"Bearer {secret}"}
 
 

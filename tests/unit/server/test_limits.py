@@ -112,7 +112,7 @@ def test_a_key_has_its_requests_of_a_minute(memory):
 
         answers = [ask(keys[0]) for _ in range(4)]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
-        assert answers[3].headers["Retry-After"] == "20"
+        assert 1 <= int(answers[3].headers["Retry-After"]) <= 20
         assert ask(keys[1]).status_code == 200
 
 
