@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import islice
 from typing import Any, TypeVar
@@ -63,14 +64,8 @@ def add_commands(commands: Any) -> None:
 def _people(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory:
         rows = person_rows(memory)
-    if options.json:
-        print_json(map(asdict, rows))
-    elif not rows:
-        print("Nobody has signed in yet.")
-    else:
-        for row in rows:
-            print(safe(f"{row.name:24} {row.role:22} {row.state}, seen {row.seen}"))
-    return 0
+    lines = [f"{row.name:24} {row.role:22} {row.state}, seen {row.seen}" for row in rows]
+    return _print_rows(options, rows, lines or ["Nobody has signed in yet."])
 
 
 def _role(options: argparse.Namespace, settings: Settings) -> int:
@@ -103,14 +98,8 @@ def _readmit(options: argparse.Namespace, settings: Settings) -> int:
 def _links(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
         rows = link_rows(memory)
-    if options.json:
-        print_json(map(asdict, rows))
-    elif not rows:
-        print("No link was made yet: atlas links add NAME")
-    else:
-        for row in rows:
-            print(safe(f"{row.name:24} {row.state}, made {row.made}"))
-    return 0
+    lines = [f"{row.name:24} {row.state}, made {row.made}" for row in rows]
+    return _print_rows(options, rows, lines or ["No link was made yet: atlas links add NAME"])
 
 
 def _add_link(options: argparse.Namespace, settings: Settings) -> int:
@@ -136,11 +125,16 @@ def _audit(options: argparse.Namespace, settings: Settings) -> int:
     if options.kind and options.kind not in kinds:
         raise InvalidInput(f"--kind should be one of {', '.join(kinds) or 'none yet'}, but is {options.kind!r:.80}")
     rows = list(islice(of_kind(rows, options.kind), options.n))
+    return _print_rows(options, rows, [*map(_event, rows)])
+
+
+def _print_rows(options: argparse.Namespace, rows: Sequence[PersonRow | LinkRow | AuditRow], lines: list[str]) -> int:
+    """Print rows as JSON if that is asked for, or else their lines, and return the status of the command."""
     if options.json:
         print_json(map(asdict, rows))
     else:
-        for row in rows:
-            print(safe(_event(row)))
+        for line in lines:
+            print(safe(line))
     return 0
 
 

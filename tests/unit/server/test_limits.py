@@ -117,6 +117,8 @@ def test_a_key_has_its_requests_of_a_minute(memory):
 
 
 def test_a_bucket_refills_steadily(time):
+    thrice = RequestRate(3, time)
+    assert [thrice.take("a") for _ in range(4)] == [0, 0, 0, pytest.approx(20)]
     rate = RequestRate(60, time)
     assert [rate.take("a") for _ in range(60)] == [0] * 60
     assert rate.take("a") == pytest.approx(1)
