@@ -18,9 +18,11 @@ from atlas.importers.sample import is_new, load_sample
 from atlas.memory.kinds.kind import FURTHER
 from atlas.memory.open import open_storage, reembed_store
 from atlas.memory.system import MemorySystem
-from atlas.storage.maintenance.backup import backup, restore
+from atlas.storage.maintenance.backup import BackupReport, backup, restore
 from atlas.storage.maintenance.copying import copy_store
 from atlas.storage.maintenance.doctor import examine
+from atlas.storage.maintenance.rotation import rotate_backups
+from atlas.storage.store import Store
 from atlas.views.overview.effect import effect_sentence, unused_sentence
 from atlas.views.overview.index_state import current_index_state
 from atlas.views.settings.doctor import n_left, verdict
@@ -40,7 +42,13 @@ def add_commands(commands: Any) -> None:
     )
     add_command(commands, "status", _status)
     command = add_command(commands, "backup", _backup)
-    command.add_argument("file", type=Path, help="file to write")
+    command.add_argument("file", type=Path, help="file to write, or with --keep the directory for backups")
+    command.add_argument(
+        "--keep",
+        type=int,
+        metavar="N",
+        help="restore the new backup into a scratch store as a test, then remove all but the newest N in the directory",
+    )
     command = add_command(commands, "restore", _restore)
     command.add_argument("file", type=Path, help="file that `atlas backup` wrote")
     command = add_command(commands, "copy", _copy)
@@ -129,9 +137,22 @@ def _word_pieces(memory: MemorySystem) -> str:
 
 def _backup(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings, create=False) as storage:
+        if options.keep is not None:
+            return _rotate(storage, options.file, options.keep)
         report = backup(storage, options.file)
-    print(f"Backed up {report.n_records} records into {safe(str(options.file))} ({report.n_bytes / 2**20:.1f} MB).")
+    _print_backup(report, options.file)
     return 0
+
+
+def _rotate(storage: Store, directory: Path, n_kept: int) -> int:
+    rotation = rotate_backups(storage, directory, n_kept)
+    _print_backup(rotation.backup, rotation.path)
+    print(f"Restored it into a scratch store as a test. Removed {counted(len(rotation.removed), 'older backup')}.")
+    return 0
+
+
+def _print_backup(report: BackupReport, path: Path) -> None:
+    print(f"Backed up {report.n_records} records into {safe(str(path))} ({report.n_bytes / 2**20:.1f} MB).")
 
 
 def _restore(options: argparse.Namespace, settings: Settings) -> int:

@@ -99,6 +99,11 @@ def read_backups(ledger: LedgerEngine) -> list[Backup]:
     return sorted(backups, key=lambda backup: backup.made_at)
 
 
+def forget_backup(ledger: LedgerEngine, path: Path) -> None:
+    """Forget a recorded backup whose file was removed, so that purges do not name it."""
+    ledger.notes.write({_MADE + str(path.resolve()): None})
+
+
 def _note(ledger: LedgerEngine, made_at_by_path: dict[str, str]) -> None:
     ledger.notes.write({_MADE + path: made_at for path, made_at in made_at_by_path.items()})
 

@@ -12,6 +12,7 @@ from atlas.core.exchange import Exported, encode_line
 from atlas.memory.concepts.records import SOURCES as SOURCES
 from atlas.memory.kinds.table import known_lines
 from atlas.memory.system import MemorySystem
+from atlas.storage.maintenance import rotation
 from atlas.storage.maintenance.backup import BackupContents, BackupReport, backup, look_into, read_backups, restore
 from atlas.views.kinds.concept import CONCEPT
 from atlas.views.kinds.experience import EXPERIENCE
@@ -87,8 +88,7 @@ class Export:
 
 def backup_name(memory: MemorySystem, why: str = "backup") -> str:
     """Return the name of a new backup: `my-agent-backup-20260131-090507.zip`."""
-    store, at = memory.storage.path.resolve().name.lstrip("."), memory.storage.ledger.clock.now()
-    return f"{store}-{why}-{at:%Y%m%d-%H%M%S}.zip"
+    return rotation.backup_name(memory.storage, why)
 
 
 def backup_sentence(report: BackupReport, target: Path) -> str:
