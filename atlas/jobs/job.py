@@ -30,6 +30,11 @@ class Job(Protocol):
         """Text that is equal for jobs that do the same."""
         ...
 
+    @property
+    def store(self) -> str:
+        """The store's directory."""
+        ...
+
     def run(self, on_progress: OnProgress) -> None:
         """Do the work, telling now and then how far it is."""
         ...
@@ -98,6 +103,11 @@ class CollectionJob(StoreJob, ABC):
         on_progress(0, 100, "reading")
         with Store.open(self.store, read_only=True) as store:
             return read_embedded(store, self.collection)
+
+
+def kind_of(job: Job) -> str:
+    """Return the kind of a job: `map` for a `MapJob`."""
+    return type(job).__name__.removesuffix("Job").lower()
 
 
 def encode_job(job: Job) -> dict[str, Any]:

@@ -12,24 +12,30 @@ import subprocess
 import sys
 import threading
 import traceback
+import weakref
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import IO, Any, Literal
 
 from atlas.core.errors import AtlasError
 from atlas.infra.child_process import import_environment, module_command
-from atlas.jobs.job import Job, decode_job, encode_job
+from atlas.jobs.job import Job, decode_job, encode_job, kind_of
 
 CLOSING_SECONDS = 5.0
 NICENESS = 5
 PARENT_CHECK_SECONDS = 2.0
 
 
+JobState = Literal["queued", "running", "done", "failed"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStatus:
     """How far a job is."""
 
-    state: Literal["queued", "running", "done", "failed"]
+    state: JobState
     done: int = 0
     total: int = 0
     """Of how many. 0 if that is not known yet."""
@@ -54,6 +60,7 @@ class Worker:
         self._states: dict[str, JobStatus] = {}
         self._is_closed = False
         self._may_retry = False  # the child that has the job was there before, and has not said a word about it
+        _workers.add(self)
 
     def submit(self, job: Job) -> JobStatus:
         """Have a job done, unless it is under way already. It is done again if it was done before."""
@@ -66,6 +73,15 @@ class Worker:
             self._jobs[job.key], self._states[job.key] = job, JobStatus(state="queued")
             self._start_next()
             return self._states[job.key]
+
+    def count(self, store: Path) -> Counter[tuple[str, JobState]]:
+        """Return the number of jobs on a store, by kind and state."""
+        with self._lock:
+            return Counter(
+                (kind_of(self._jobs[key]), status.state)
+                for key, status in self._states.items()
+                if Path(self._jobs[key].store).resolve() == store.resolve()
+            )
 
     def status(self, key: str) -> JobStatus | None:
         """Return how far the job with this key is. None if it was never submitted."""
@@ -168,6 +184,17 @@ class Worker:
         child.kill()  # what it writes appears whole or not at all, so it may end anywhere
         with suppress(subprocess.TimeoutExpired):
             child.wait(CLOSING_SECONDS)
+
+
+_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+def count_jobs(store: Path) -> Counter[tuple[str, JobState]]:
+    """Return the number of jobs that this process has submitted on a store, by kind and state.
+
+    A job that was submitted again is counted once, in its latest state.
+    """
+    return sum((worker.count(store) for worker in list(_workers)), Counter())
 
 
 def _why_it_ended(code: int) -> str:

@@ -16,7 +16,9 @@ import atlas
 from atlas.jobs.duplicates import DuplicatesFile, DuplicatesJob
 from atlas.jobs.map import MapFile, MapJob
 from atlas.jobs.worker import JobStatus, Worker
+from atlas.llm.budget import TokenUsage
 from atlas.memory.experience.memory import COLLECTION
+from atlas.server.operations.metrics import Metrics, OpenedStore
 from atlas.testing import HashEmbedder
 from tests.support.waiting import GIVE_UP_SECONDS
 
@@ -98,6 +100,21 @@ def test_a_worker_that_does_not_stay_warm_ends_its_child_after_the_last_job(stor
     wait_for(lambda: worker.pid is None)
     assert not is_running(pid)
     assert finished(worker, first).state == "done"
+
+
+def test_the_metrics_of_a_store_count_its_jobs(worker, store, tmp_path):
+    failing = short_job(store, tmp_path / "a file" / "out")
+    (tmp_path / "a file").write_text("not a directory")
+    for job in (short_job(store, tmp_path), failing):
+        worker.submit(job)
+        finished(worker, job)
+    worker.submit(short_job(tmp_path / "another store", tmp_path))
+    with atlas.open_memory(store, embedder=HashEmbedder(32), settings=atlas.Settings(), read_only=True) as memory:
+        text = Metrics({"main": lambda: OpenedStore(memory, TokenUsage(), True)}).text().decode()
+    assert [line for line in text.splitlines() if line.startswith("atlas_jobs{")] == [
+        'atlas_jobs{kind="duplicates",state="done",store="main"} 1.0',
+        'atlas_jobs{kind="duplicates",state="failed",store="main"} 1.0',
+    ]
 
 
 def test_a_job_tells_how_far_it_is(worker, store, tmp_path):

@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from atlas.core.errors import AtlasError
+from atlas.jobs.worker import count_jobs
 from atlas.llm.budget import TokenUsage
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.system import MemorySystem
@@ -119,6 +120,7 @@ _METRICS: dict[str, tuple[type[GaugeMetricFamily | CounterMetricFamily], str, tu
     "atlas_embedding_model_ready": (GaugeMetricFamily, "1 if the embedding model is loaded.", ()),
     "atlas_traces_waiting": (GaugeMetricFamily, "Traces whose spans are still awaited.", ()),
     "atlas_traces_refused": (GaugeMetricFamily, "Traces that could not be stored.", ()),
+    "atlas_jobs": (GaugeMetricFamily, "Jobs of this process, such as maps, by state.", ("kind", "state")),
     "atlas_language_model_calls": (CounterMetricFamily, "Calls of the language model.", ()),
     "atlas_language_model_tokens": (CounterMetricFamily, "Tokens of the language model.", ("direction",)),
 }
@@ -140,6 +142,8 @@ def _values(store: OpenedStore) -> Iterator[tuple[str, tuple[str, ...], float]]:
     yield "atlas_embedding_model_ready", (), store.is_model_ready
     yield "atlas_traces_waiting", (), spool.n_waiting()
     yield "atlas_traces_refused", (), spool.n_refused()
+    for labels, n_jobs in sorted(count_jobs(storage.path).items()):
+        yield "atlas_jobs", labels, n_jobs
     yield "atlas_language_model_calls", (), spent.n_calls
     yield "atlas_language_model_tokens", ("read",), spent.tokens - spent.output_tokens
     yield "atlas_language_model_tokens", ("written",), spent.output_tokens

@@ -205,7 +205,8 @@ def test_the_dashboard_of_grafana_asks_for_metrics_that_exist(memory):
     queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     metrics = Metrics({"store": lambda: OpenedStore(memory, TokenUsage(n_calls=1), True)})
     metrics.observe(RequestRecord(id="1", method="GET", path="/", client="", status=200))
-    names = {name for name, *_ in samples(metrics.text().decode())}
+    families = text_string_to_metric_families(metrics.text().decode())
+    names = {name for family in families for name in (family.name, *(sample.name for sample in family.samples))}
     wanted = set(re.findall(r"\b(?:atlas|process)_[a-z_]+", " ".join(queries)))
     assert len(wanted) >= 9
     assert wanted <= names
