@@ -84,6 +84,12 @@ PAGES: dict[str, tuple[Choice, Choice]] = {
 }
 """Two choices on each page with boxes, by the page's address."""
 
+SAME_LIST = ("concepts", "strategies", "journal")
+"""Pages whose list and panel are those of Experiences."""
+
+EVERY_CONTROL = ("overview", "experiences", "strategies", "ask")
+"""Pages in the quick test: buttons, a list and a button, two lists, and a switch. The slow test visits all."""
+
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory) -> Path:
@@ -111,7 +117,7 @@ def connect(serve: Serve) -> Iterator[Connect]:
         yield lambda store: stack.enter_context(late(serve(store)))
 
 
-@pytest.mark.parametrize("name", [name.partition("?")[0] for name in PAGES])
+@pytest.mark.parametrize("name", EVERY_CONTROL)
 def test_two_choices_at_once_are_both_kept(page: Page, connect: Connect, sample: Path, name: str):
     address, connection = connect(sample)
     gap = GAPS_MILLISECONDS[len(name) % len(GAPS_MILLISECONDS)]  # another one on most pages
@@ -145,7 +151,10 @@ def test_a_choice_that_is_taken_back_at_once_is_not_in_the_address(page: Page, c
     choose_and_take_back(page, address, connection, GAPS_MILLISECONDS[::10])
 
 
-@pytest.mark.parametrize("name", ["experiences", "concepts", "strategies", "journal", "curate?curate_queue=never"])
+@pytest.mark.parametrize(
+    "name",
+    ["experiences", "curate?curate_queue=never", *(pytest.param(name, marks=pytest.mark.slow) for name in SAME_LIST)],
+)
 def test_no_box_is_drawn_again_when_a_record_opens_beside_it(page: Page, serve: Serve, sample: Path, name: str):
     page.goto(f"{serve(sample)}/{name}")
     page.get_by_test_id("stDataFrame").first.wait_for()
