@@ -2,13 +2,13 @@
 
 `detect` recognises a file's format by its first bytes, and `import_paths` passes the records of files to a `Sink` in
 batches. `all_formats` returns the formats: each of ours is a file in `importers/formats`, and plug-ins add others. A
-format yields a `Row` after the other, and holds no more than one. A row that cannot be read costs only itself, and is
-reported with its place.
+format is a generator of `Row`s and keeps only one in memory. A row that cannot be read is skipped and reported with its
+position.
 
-No input is trusted: `Limits` bound what is read, `archive` what a packed file may unpack to, and `spans` finds the
-elements of a large document without holding it. `sink` puts what was read into the memories, as one operation that can
-be undone. `logs` prepares the records of personal logs: secrets are taken out, and ids stay. `sample` imports the
-sample data. `corpora` makes retrieval tasks of runs.
+All input is untrusted: `Limits` cap file sizes, `archive` guards against zip bombs, and `spans` finds the elements of a
+large document without loading it. `sink` stores the records in the memories, as one operation that can be undone.
+`logs` prepares the records of personal logs: it removes secrets and keeps ids stable. `sample` imports the sample data.
+`corpora` turns runs into retrieval tasks.
 """
 
 from atlas.importers.registry import Format, all_formats, detect

@@ -1,4 +1,4 @@
-"""Packed files (zip) that may be hostile: what they declare is checked, and what they hold is counted."""
+"""Untrusted zip files: their declared sizes are checked, and the unpacked bytes are counted."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from atlas.core.errors import ImportFailed, InvalidInput
 from atlas.importers.rows import MEGABYTE, Limits
 
 RATIO_FREE_BYTES = 16 * MEGABYTE
-"""Size up to which an entry may be packed as tightly as it likes."""
+"""Unpacked size up to which the compression ratio is not limited."""
 
 _ENTRY_MARK = b"PK\x01\x02"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Methods of packing. The others cannot be unpacked in bounded pieces."""
+"""Supported compression methods. The others cannot be decompressed in bounded chunks."""
 
 _UNPACKING = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
 """Errors that `zipfile` raises for damaged, encrypted and unknown entries."""
@@ -25,7 +25,7 @@ _UNPACKING = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError
 
 @contextmanager
 def opened(path: Path, limits: Limits) -> Iterator[zipfile.ZipFile]:
-    """Yield the zip file, once its directory is known to be of a bearable size and its entries to unpack to one.
+    """Yield the open zip file after checking the number of entries and their total unpacked size.
 
     Raises:
         ImportFailed: It is not a zip file, is cut off, has too many entries, or unpacks to too much.
@@ -71,14 +71,17 @@ def _check_declared(entry: zipfile.ZipInfo, limits: Limits) -> None:
         )
     if size > RATIO_FREE_BYTES and size / packed > limits.max_ratio:
         raise InvalidInput(
-            f"{entry.filename} unpacks to {size / packed:,.0f} times its size, which is implausible for a log"
+            f"{entry.filename} unpacks to {size / packed:,.0f} times its compressed size, which is implausible for a "
+            "log; repack it"
         )
     if entry.compress_type not in _METHODS:
-        raise InvalidInput(f"{entry.filename} is packed by method {entry.compress_type}; pack it with deflate")
+        raise InvalidInput(
+            f"{entry.filename} has the unsupported compression method {entry.compress_type}; repack it with deflate"
+        )
 
 
 def _check_entries(path: Path, limits: Limits) -> None:
-    """Count the entries before the directory is read, as reading it takes memory for each."""
+    """Count the entries before reading the central directory, which takes memory for each entry."""
     n_entries, tail = 0, b""
     with path.open("rb") as handle:
         while chunk := handle.read(MEGABYTE):

@@ -1,4 +1,4 @@
-"""Values of known types out of JSON of unknown making. Every refusal names the field."""
+"""Typed values from untrusted JSON. Every error names the field."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def as_object(value: Any, name: str) -> Json:
 
 
 def as_list(value: Any, name: str) -> list[Any]:
-    """Return the value as a list, an empty one if it is null."""
+    """Return the value as a list, empty if it is null."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -31,7 +31,7 @@ def as_list(value: Any, name: str) -> list[Any]:
 
 
 def as_text(value: Any, name: str) -> str:
-    """Return the value as a string, an empty one if it is null."""
+    """Return the value as a string, empty if it is null."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -82,7 +82,7 @@ def without_blobs(text: str) -> str:
 
 
 def storable(value: Any) -> Any:
-    """Return a JSON value without what should not be kept: NaN and infinities become null, blobs their kind."""
+    """Return a JSON value with NaN and infinities as null, and base64 blobs as placeholders such as `[image]`."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, str):
@@ -100,7 +100,7 @@ def present(**values: Any) -> Json:
 
 
 def abbreviate(value: Any) -> str:
-    """Return a value as a message shows it: short, and never the whole of a long one."""
+    """Return a value's representation for error messages, cut to a readable length."""
     if isinstance(value, str):
         return repr(value[:40])
     if value is None or isinstance(value, bool | float):

@@ -1,4 +1,4 @@
-"""Untrusted files, read in bounded memory, with exact positions in errors."""
+"""Reading untrusted files in bounded memory, with exact positions in errors."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Record:
     position: int
     raw: bytes
     end: int
-    """Bytes of the file up to its end."""
+    """Offset in the file of its end, in bytes."""
 
     problem: str = ""
-    """Reason why it was not read, empty if it was."""
+    """Reason why it was not read, or empty."""
 
     def value(self) -> Any:
         """Return the JSON value.
@@ -55,8 +55,8 @@ def read_head(path: Path, limits: Limits) -> bytes:
     size = path.stat().st_size
     if size > limits.max_file_bytes:
         raise ImportFailed(
-            f"the file is of {_megabytes(size)}, more than the {_megabytes(limits.max_file_bytes)} that are allowed; "
-            "set ATLAS_MAX_IMPORT_MEGABYTES or split it"
+            f"the file has {_megabytes(size)}, but at most {_megabytes(limits.max_file_bytes)} are allowed; set "
+            "ATLAS_MAX_IMPORT_MEGABYTES or split it"
         )
     with path.open("rb") as handle:
         head = handle.read(HEAD_BYTES)
@@ -69,7 +69,7 @@ def read_head(path: Path, limits: Limits) -> bytes:
 
 
 def parse_json(raw: bytes) -> Any:
-    """Return a JSON value. NaN and infinities are read. The caller has to handle them.
+    """Return the parsed JSON value. NaN and infinities are accepted, and the caller has to handle them.
 
     Raises:
         InvalidInput: Not UTF-8, not JSON, too deep, a number of too many digits, or a key that appears twice.
@@ -94,7 +94,7 @@ def parse_json(raw: bytes) -> Any:
 
 
 def records(path: Path, limits: Limits) -> Iterator[Record]:
-    """Yield the rows of a JSONL file, or the elements of a file that holds one JSON list.
+    """Yield the rows of a JSONL file, or the elements of a JSON list.
 
     Raises:
         ImportFailed: As `read_head`.
@@ -106,7 +106,7 @@ def records(path: Path, limits: Limits) -> Iterator[Record]:
 
 
 def lines(path: Path, limits: Limits) -> Iterator[Record]:
-    """Yield the lines of a JSONL file without blank ones. A line that is too long raises when it is read.
+    """Yield the non-blank lines of a JSONL file. A line that is too long raises when its value is read.
 
     Raises:
         ImportFailed: As `read_head`.
@@ -136,10 +136,10 @@ def read_span(handle: BinaryIO, start: int, end: int, limit: int) -> bytes:
 
 
 def read_document(path: Path, limits: Limits) -> bytes:
-    """Return all of a file that holds one document.
+    """Return the whole file, which is one document.
 
     Raises:
-        ImportFailed: As `read_head`, or it is too large to be read as a whole.
+        ImportFailed: As `read_head`, or it is too large to read at once.
     """
     read_head(path, limits)
     size = path.stat().st_size
@@ -155,7 +155,7 @@ def _elements(path: Path, limits: Limits) -> Iterator[Record]:
             for position, span in enumerate(spans(path), start=1):
                 end = span.end
                 yield _element(handle, position, span.start, span.end, limits)
-        except ImportFailed as error:  # cut off or followed by other text: what came before is kept
+        except ImportFailed as error:  # truncated, or followed by other text: keep the elements before
             yield Record(position + 1, b"", end, str(error))
 
 
@@ -167,7 +167,7 @@ def _element(handle: BinaryIO, position: int, start: int, end: int, limits: Limi
 
 
 def _bounded_lines(handle: BinaryIO, limit: int) -> Iterator[tuple[bytes, int]]:
-    """Yield lines and their lengths. Of a line beyond the limit only the beginning is held."""
+    """Yield lines and their lengths. A line beyond the limit is truncated."""
     while line := handle.readline(limit + 1):
         length = len(line)
         chunk = line
@@ -185,7 +185,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _too_large(what: str, size: int, limit: int) -> str:
-    return f"the {what} is of {_megabytes(size)}, more than the {_megabytes(limit)} that are read at once; split it"
+    return f"the {what} has {_megabytes(size)}, but at most {_megabytes(limit)} are read at once; split it"
 
 
 def _megabytes(n_bytes: int) -> str:

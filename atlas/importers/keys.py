@@ -1,4 +1,4 @@
-"""Keys of JSON in the first bytes of a file, even where they stop in the middle."""
+"""Keys of JSON in the first bytes of a file, which may be truncated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}:]', re.DOTALL)
 
 
 def record_keys(head: bytes) -> list[frozenset[str]]:
-    """Return the keys of each of the first objects of a JSONL file or a JSON list, as far as the head shows them."""
+    """Return the keys of each of the first objects of a JSONL file or a JSON list, as far as they are in the head."""
     if head.lstrip().startswith(b"["):
         return [frozenset(_keys(head, level=2))]
     lines = [line for line in head.splitlines() if line.lstrip().startswith(b"{")]
@@ -18,12 +18,12 @@ def record_keys(head: bytes) -> list[frozenset[str]]:
 
 
 def document_keys(head: bytes) -> frozenset[str]:
-    """Return the outermost keys of a JSON object, empty for other files."""
+    """Return the top-level keys of a JSON object, or an empty set for other files."""
     return frozenset(_keys(head, level=1)) if head.lstrip().startswith(b"{") else frozenset()
 
 
 def member_keys(head: bytes) -> frozenset[str]:
-    """Return the keys of the objects that the outermost JSON object holds, empty for other files."""
+    """Return the keys of the objects directly inside a JSON object, or nothing for other files."""
     return frozenset(_keys(head, level=2)) if head.lstrip().startswith(b"{") else frozenset()
 
 

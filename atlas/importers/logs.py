@@ -1,6 +1,6 @@
-"""Personal logs: what the store takes of them, without secrets, judged as asked, under ids that stay.
+"""Preparation of personal logs: secrets are removed, outcomes are decided by the success rule, and ids are stable.
 
-All formats of logs use this module, and so do attempts that were read elsewhere.
+All log formats use this module, and so do attempts from other sources.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from atlas.infra.secrets import scrub_record
 from atlas.memory.experience.extraction import to_experience
 
 FAILED = "failed"
-"""Key in a step's metadata that is true where a tool call of it failed."""
+"""Key in a step's metadata that is true if one of its tool calls failed."""
 
 SCORES = "scores"
-"""Key in an attempt's metadata under which a log's scores stand by their names."""
+"""Key in an attempt's metadata with the log's scores by name."""
 
 NOTE_CHARACTERS = 4_000
 
@@ -51,7 +51,7 @@ class SuccessRule:
 
     @classmethod
     def of(cls, text: str) -> SuccessRule:
-        """Return the rule in a string such as `correctness>=0.5`.
+        """Parse a rule such as `correctness>=0.5`.
 
         Raises:
             InvalidInput: It is malformed.
@@ -68,7 +68,7 @@ class SuccessRule:
         return f"{self.name} {_SIGNS.get(self.sign, self.sign)} {self.bound:g}"
 
     def judged(self, attempt: Trajectory) -> Trajectory:
-        """Return the attempt with the outcome decided by its score. Without such a score it stays unchanged."""
+        """Return the attempt with the outcome that its score decides, or unchanged if it has no such score."""
         scores = attempt.metadata.get(SCORES)
         score = scores.get(self.name) if isinstance(scores, dict) else None
         if attempt.outcome.success is not None or not isinstance(score, int | float):
@@ -85,14 +85,14 @@ class LogOptions:
     """Options of an import of logs."""
 
     success: SuccessRule | None = None
-    """Rule for outcomes, or None to leave outcomes unknown that a log does not record."""
+    """Rule for outcomes, or None to leave outcomes unknown if the log does not record them."""
 
     crashes: bool = False
-    """True to note every tool call that failed as a crash in the journal."""
+    """True to record every failed tool call as a crash in the journal."""
 
 
 def stable_id(*parts: Any) -> str:
-    """Return the same id for the same parts, whenever and wherever they are read."""
+    """Return an id that is a deterministic function of the parts."""
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True, default=str).encode()).hexdigest()[:32]
 
 
@@ -107,7 +107,10 @@ def prepare(item: Item, options: LogOptions, secrets: Counter[str]) -> list[Item
 
 
 def as_exported(attempt: Trajectory) -> ExportedExperience:
-    """Return the attempt under its own id, so that it is known again. The memory makes the text to embed."""
+    """Return the attempt as an experience under its own id, so that a second import skips it.
+
+    The memory makes the text to embed.
+    """
     now = datetime.now(UTC)
     experience = to_experience(attempt, experience_id=attempt.id, embedding_text="", now=now)
     return ExportedExperience(experience=experience, marks=NO_MARKS, usage=NO_USAGE)

@@ -1,4 +1,4 @@
-"""Marks from a file of marks: a copy of one that a store wrote, which somebody has edited."""
+"""Import of an edited copy of a store's marks file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from atlas.storage.marks.files import COPIED, TABLE
 from atlas.storage.marks.reading import read_rows
 
 _BEGINNING = re.compile(rf'\s*\{{\s*"({COPIED}|{TABLE})"\s*:\s*\{{')
-"""The beginning of a file of marks."""
+"""Prefix of a marks file."""
 
 _BEGINNING_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkChange:
-    """The marks of one record in the store, and those in a file."""
+    """The marks of one record, in the store and in a file."""
 
     id: str
     title: str
@@ -37,18 +37,18 @@ class MarksImport:
     """The result of an import of marks, or a preview of it."""
 
     n_listed: int
-    """Records that the file lists."""
+    """Number of records in the file."""
 
     changes: Sequence[MarkChange]
     n_missing: int
-    """Records that the file lists, and that are not in the store."""
+    """Number of records in the file that are missing in the store."""
 
     operation_id: str | None = None
-    """The operation that changed them. None for a preview, or without changes."""
+    """The operation that changed them, or None for a preview or if nothing changed."""
 
 
 def is_marks_file(path: Path) -> bool:
-    """Return whether a file begins as a file of marks does."""
+    """Return whether a file looks like a marks file."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return _BEGINNING.match(file.read(_BEGINNING_CHARACTERS)) is not None
@@ -57,10 +57,10 @@ def is_marks_file(path: Path) -> bool:
 
 
 def plan_marks(memory: MemorySystem, path: Path) -> MarksImport:
-    """Return the changes that an import of a file would make. The store is not changed.
+    """Return a preview of the changes that an import would make.
 
     Raises:
-        ImportFailed: It cannot be read, or holds no marks.
+        ImportFailed: It cannot be read, or is not a marks file.
     """
     marks = _read(path)
     changes: list[MarkChange] = []
@@ -74,12 +74,12 @@ def plan_marks(memory: MemorySystem, path: Path) -> MarksImport:
 
 
 def import_marks(memory: MemorySystem, path: Path) -> MarksImport:
-    """Give records the marks that a file lists, as one operation, and return what was changed.
+    """Apply the marks of a file as one operation, and return the changes.
 
-    Records that it does not list keep theirs.
+    Records that the file does not list keep theirs.
 
     Raises:
-        ImportFailed: It cannot be read, or holds no marks.
+        ImportFailed: It cannot be read, or is not a marks file.
     """
     planned = plan_marks(memory, path)
     wanted = {change.id: change.after for change in planned.changes}
@@ -116,12 +116,12 @@ def _read(path: Path) -> dict[str, Marks]:
 
 
 def _checked(record_id: str, row: Mapping[str, Any]) -> Marks:
-    """Return the marks of a row, by the rules for marks that are set in other ways."""
+    """Return the marks of a row, validated like marks from any other source."""
     for name in ("pinned", "buried"):
         if not isinstance(value := row.get(name, False), bool):
-            raise InvalidInput(f"{name} of {record_id!r} should be true or false, but is {value!r}; change it")
+            raise InvalidInput(f"{name} of {record_id!r} should be true or false, but is {value!r}; correct it")
     marks = decode_marks(row)
     tags = tuple(tag.strip() for tag in marks.tags)
     if "" in tags:
-        raise InvalidInput(f"a tag of {record_id!r} should have at least one character, but is empty; leave it out")
+        raise InvalidInput(f"a tag of {record_id!r} is empty; give it at least one character, or remove it")
     return replace(marks, tags=tuple(dict.fromkeys(tags)))

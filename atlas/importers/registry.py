@@ -37,7 +37,7 @@ from atlas.importers.rows import Limits, Row
 
 
 def by_no_score(_: Trajectory) -> str:
-    """Return an empty result: what the file itself calls a success or a failure is not a score."""
+    """Return an empty string: the outcome is recorded in the file itself, and not decided by a score."""
     return ""
 
 
@@ -46,16 +46,16 @@ class Format:
     """One source format."""
 
     name: str
-    """Name that `--format` takes."""
+    """Value of `--format`."""
 
     title: str
-    """Name that people use."""
+    """Display name."""
 
     matches: Callable[[Path, bytes], bool]
-    """Test of whether a file is in this format, by its first 64 KiB."""
+    """Predicate that recognises the format by a file's first 64 KiB."""
 
     read: Callable[[Path, Limits], Iterator[Row]]
-    """Function that yields the rows of a file, and raises `ImportFailed` if it cannot be read as a whole."""
+    """Generator of the rows of a file. Raises `ImportFailed` if the file as a whole cannot be read."""
 
     is_log: bool = False
     """True for personal logs, which may contain secrets and whose attempts have stable ids."""
@@ -64,7 +64,7 @@ class Format:
     """Reason why the outcome of an attempt may be unknown."""
 
     judged_by: Callable[[Trajectory], str] = by_no_score
-    """Function that returns the score and threshold that decide an attempt's success, such as `reward ≥ 1`, or ""."""
+    """Function that returns the score and threshold that decided an attempt's outcome, such as `reward ≥ 1`, or ""."""
 
 
 _OWN = (
@@ -157,12 +157,12 @@ _OWN = (
         why_unknown="messages do not say whether the task was done",
     ),
 )
-"""ATLAS's own formats, in the order in which they are tried."""
+"""Built-in formats, in the order in which they are tried."""
 
 
 @cache
 def all_formats() -> Mapping[str, Format]:
-    """Return the formats by name, in the order in which they are tried: ATLAS's own, and those of plug-ins."""
+    """Return the formats by name, in the order in which they are tried: the built-in ones, then those of plug-ins."""
     built_in = {format.name: format for format in _OWN}
     added = made_by_plugins(IMPORTERS, Format, built_in)
     return built_in | {name: replace(format, name=name) for name, format in added.items()}
@@ -188,7 +188,7 @@ def detect(path: Path, limits: Limits | None = None) -> Format:
 
 
 def _matches(format: Format, path: Path, head: bytes) -> bool:
-    """Return whether a file is in a format. The format of a plug-in that fails at it is reported and does not match."""
+    """Return whether a file is in a format. A plug-in's format that raises is reported and does not match."""
     plugin = None if format in _OWN else plugin_named(IMPORTERS, format.name)
     if plugin is None:
         return format.matches(path, head)

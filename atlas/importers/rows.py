@@ -1,4 +1,4 @@
-"""Rows that every importer yields, each with what was read from it or the reason why it was refused."""
+"""Rows that every importer yields: each has either an item or the reason why it was rejected."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ REASON_LENGTH = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Sizes above which an import refuses to read, so that no input can fill the memory."""
+    """Maximum sizes of an import's input, so that no file can exhaust the memory."""
 
     max_file_bytes: int = 2_048 * MEGABYTE
-    """Size of a whole file, and of what a packed file unpacks to."""
+    """Size of a whole file, and the unpacked size of a zip file."""
 
     max_row_bytes: int = 32 * MEGABYTE
     """Size of one line of JSONL, or of one element of a JSON list."""
 
     max_document_bytes: int = 256 * MEGABYTE
-    """Size of a JSON document that is read as a whole: one run, or one sample of a log."""
+    """Size of a JSON document that is parsed at once: one run, or one sample of a log."""
 
     max_entries: int = 100_000
-    """Number of files in a packed file."""
+    """Number of files in a zip file."""
 
     max_ratio: int = 200
-    """Ratio to its packed size that a packed file of more than 16 MB may unpack to."""
+    """Compression ratio of an entry of more than 16 MB."""
 
     @classmethod
     def of(cls, settings: Settings) -> Limits:
@@ -47,26 +47,26 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a file: an item, or the reason for its absence."""
+    """One row of a file: an item, or the reason why there is none."""
 
     position: int
     """Line of a JSONL file, element of a JSON list, or sample of a log, from 1."""
 
     item: Item | None
     reason: str = ""
-    """Reason why the row was refused, on one line, empty if there is an item."""
+    """Reason why the row was rejected, on one line, empty if there is an item."""
 
     offset: int = 0
-    """Bytes of the file up to the end of this row."""
+    """Offset in the file of the end of this row, in bytes."""
 
     n_bytes: int = 0
-    """Bytes of JSON that the row was read from."""
+    """Size of the row's JSON in bytes."""
 
 
 def one_line(reason: str) -> str:
-    """Return the reason on one line, at a readable length, without characters that a terminal would act on.
+    """Return the reason as one line of readable length, without control characters.
 
-    It quotes what is wrong, which may be a secret, so it is scrubbed before it is cut.
+    A reason may quote a secret, so it is scrubbed before it is cut.
     """
     text = scrub_text(" ".join(reason.encode("utf-8", "backslashreplace").decode("utf-8").split()), Counter())
     text = "".join(character if character.isprintable() else f"\\x{ord(character):02x}" for character in text)
@@ -74,7 +74,7 @@ def one_line(reason: str) -> str:
 
 
 def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes: int = 0) -> Row:
-    """Return the row that `make` gives, refused with the reason where it fails or the ledger could not hold it."""
+    """Return a row with the result of `make`, or with a reason if it fails or the ledger could not store the result."""
     items: list[Item] = []
 
     def make_checked() -> None:
@@ -87,7 +87,7 @@ def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes
 
 
 def refusal(act: Callable[[], object]) -> str:
-    """Return the reason, on one line, why an import fails on a row, or an empty string."""
+    """Run `act` and return the reason why it fails on a row, on one line, or an empty string."""
     try:
         act()
     except InvalidInput as error:

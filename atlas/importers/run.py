@@ -25,7 +25,7 @@ BATCH_BYTES = 32 * MEGABYTE
 MAX_REJECTIONS = 100
 
 Progress = Callable[[int, int], None]
-"""Callback with the bytes read so far, and the bytes of all files."""
+"""Callback with the number of bytes read so far, and the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class AddCount:
     """The counts of one batch."""
 
     added: Mapping[str, int]
-    """Numbers of new records, by the word for one: `experience`, `concept`, `strategy`, `entry`, `turn`."""
+    """Number of new records by noun: `experience`, `concept`, `strategy`, `entry`, `turn`."""
 
     skipped: int
     """Items that existed already."""
 
     purged: int = 0
-    """Number of those skipped that were purged, and so are not taken again."""
+    """Number of skipped items that were purged earlier, and are not imported again."""
 
 
 class Sink(Protocol):
@@ -70,39 +70,40 @@ class ImportReport:
     """The result of an import. `read` is `added` + `skipped` + the rows among `rejected`."""
 
     read: int
-    """Rows that were read, and notes that were made of them."""
+    """Number of rows read, and of the notes made from them."""
 
     added_by: Mapping[str, int]
-    """Numbers of new records, by the word for one: `experience`, `concept`, `strategy`, `entry`, `turn`."""
+    """Number of new records by noun: `experience`, `concept`, `strategy`, `entry`, `turn`."""
 
     skipped: int
-    """Rows that the store had already, or that were purged from it."""
+    """Number of rows that the store contained already, or that were purged from it."""
 
     purged: int
-    """Number of those skipped that were purged."""
+    """Number of skipped rows that were purged earlier."""
 
     rejected: int
-    """Rows, and files as a whole, that were refused."""
+    """Number of rejected rows and whole files."""
 
     rejections: tuple[Rejection, ...]
-    """The first 100 of those refused."""
+    """The first 100 rejections."""
 
     files: int
-    """Files that were looked at."""
+    """Number of files visited."""
 
     unclaimed: int = 0
-    """Number of files of directories that were skipped because they are empty or of unknown format."""
+    """Number of files in directories that were skipped as empty or of unknown format."""
 
     scrubbed: Mapping[str, int] = field(default_factory=dict)
-    """Number of secrets that were taken out, by kind."""
+    """Number of removed secrets by kind."""
 
     unknown: Mapping[str, int] = field(default_factory=dict)
-    """Number of attempts whose outcome is unknown, by the reason."""
+    """Number of attempts with an unknown outcome, by reason."""
 
     judged: Mapping[str, int] = field(default_factory=dict)
-    """Number of attempts that have their outcome from a score, by the rule that names it, such as `reward ≥ 1`.
+    """Number of attempts whose outcome a score decided, by rule, such as `reward ≥ 1`.
 
-    The rule that was asked for is there even if it decided no outcome. Names of scores may come from the files."""
+    The requested rule is included even if it decided none. Names of scores may come from the files.
+    """
 
     @property
     def added(self) -> int:
@@ -111,27 +112,27 @@ class ImportReport:
 
     @property
     def added_attempts(self) -> int:
-        """Number of those added that are attempts."""
+        """Number of new attempts."""
         return self.added_by.get("experience", 0)
 
     @property
     def added_concepts(self) -> int:
-        """Number of those added that are concepts."""
+        """Number of new concepts."""
         return self.added_by.get("concept", 0)
 
     @property
     def added_strategies(self) -> int:
-        """Number of those added that are strategies."""
+        """Number of new strategies."""
         return self.added_by.get("strategy", 0)
 
     @property
     def added_entries(self) -> int:
-        """Number of those added that are entries of a journal."""
+        """Number of new journal entries."""
         return self.added_by.get("entry", 0)
 
     @property
     def added_turns(self) -> int:
-        """Number of those added that are turns of conversations."""
+        """Number of new turns of conversations."""
         return self.added_by.get("turn", 0)
 
 
@@ -145,20 +146,20 @@ def import_paths(
     settings: Settings,
     on_progress: Progress | None = None,
 ) -> ImportReport:
-    """Read files, and the files under directories, and hand what they hold to the sink in batches.
+    """Read files and directories, and pass their items to the sink in batches.
 
     Args:
         sink: Stores the items.
         paths: Files and directories.
         format: A name in `all_formats`, or `auto` to recognise each file's format by its content.
-        strict: Stop at the first row or file that is refused; what came before it has been handed over.
-        log_options: Decisions about logs, such as which score is success.
-        settings: Gives the largest size of a file.
-        on_progress: Called whenever a batch has been stored and a file has been read.
+        strict: Stop at the first rejected row or file; the items before it have been stored.
+        log_options: Options for logs, such as the score that decides success.
+        settings: For the maximum file size.
+        on_progress: Called after each stored batch and after each file.
 
     Raises:
-        ImportFailed: A path does not exist or the format is unknown, before anything is stored; or, with `strict`,
-            a row or a file was refused.
+        ImportFailed: A path does not exist or the format is unknown, before anything is stored; or, with `strict`, a
+            row or a file was rejected.
     """
     chosen_format, limits = _format(format), Limits.of(settings)
     files = source_files(paths)
@@ -190,12 +191,11 @@ class _Attempts:
 
 
 def read_attempts(paths: Sequence[Path], *, format: str = "auto", settings: Settings) -> list[Trajectory]:
-    """Return the attempts in files and in the files under directories, in their order.
-
-    Other records are skipped.
+    """Return the attempts in files and directories, in order. Other records are skipped.
 
     Raises:
-        ImportFailed: As `import_paths` with `strict`: figures over a part of the data would look like those over all.
+        ImportFailed: As `import_paths` with `strict`: figures over part of the data would look like figures over all of
+            it.
     """
     sink = _Attempts()
     import_paths(sink, paths, format=format, strict=True, settings=settings)
@@ -210,7 +210,7 @@ class SourceFile(NamedTuple):
     """Size in bytes."""
 
     is_listed: bool
-    """True if it was named itself, false if a directory that it lies in was."""
+    """True if the path was given explicitly, false if it was found in a directory."""
 
 
 class _SourcedRow(NamedTuple):
@@ -219,7 +219,7 @@ class _SourcedRow(NamedTuple):
 
 
 class _Run:
-    """The state of one import: what has been counted, and the batch that has not been handed over yet."""
+    """The state of one import: its counts, and the current batch."""
 
     def __init__(
         self, sink: Sink, *, strict: bool, log_options: LogOptions, on_progress: Progress | None, total_bytes: int
@@ -241,7 +241,7 @@ class _Run:
         self._source = ""
 
     def take_file(self, file: SourceFile, rows: Iterator[_SourcedRow]) -> None:
-        """Hand a file's rows on, and note what was refused."""
+        """Add a file's rows to the batch, and record the rejected ones."""
         start = self._done_bytes
         try:
             for source, row in rows:
@@ -257,7 +257,7 @@ class _Run:
         self._tell_progress()
 
     def flush(self) -> None:
-        """Hand over what has been collected."""
+        """Pass the current batch to the sink."""
         items, self._items, self._items_bytes = self._items, [], 0
         if items:
             with counting_secrets() as secrets:
@@ -299,7 +299,7 @@ class _Run:
             self.flush()
 
     def _rule(self, original: Item, prepared_item: Item, source: str) -> str:
-        """Return the score that decides an attempt's outcome, and its threshold. Empty if there is no such score."""
+        """Return the score that decided an attempt's outcome, with its threshold, or an empty string."""
         if self._options.success and _is_unknown(original):
             return "" if _is_unknown(prepared_item) else str(self._options.success)
         if isinstance(original, Trajectory) and not _is_unknown(original):
@@ -328,10 +328,10 @@ def _is_unknown(item: Item) -> bool:
 
 
 def _rows(file: SourceFile, chosen_format: Format | None, limits: Limits) -> Iterator[_SourcedRow]:
-    """Yield a file's rows with its format's name. Row 0 has the reason why a file cannot be read completely.
+    """Yield a file's rows with its format's name. Row 0 has the reason why the file could not be read completely.
 
     Raises:
-        NothingToImport: The file lies in a directory, and is empty or in no known format.
+        NothingToImport: The file was found in a directory, and is empty or of unknown format.
     """
     try:
         reader = chosen_format or detect(file.path, limits)
@@ -354,7 +354,7 @@ def _format(name: str) -> Format | None:
 
 
 def source_files(paths: Sequence[Path]) -> list[SourceFile]:
-    """Return the files to read, with their sizes, those under a directory in the order of their names.
+    """Return the files to read with their sizes, those in a directory sorted by name.
 
     Raises:
         ImportFailed: A path does not exist, or a directory cannot be listed.
@@ -393,5 +393,5 @@ def _belongs_to_database(path: Path) -> bool:
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
-    except OSError:  # it went away since; reading it will say so
+    except OSError:  # deleted in the meantime; reading it will raise
         return 0

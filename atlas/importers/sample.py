@@ -1,6 +1,6 @@
-"""Sample data: attempts made for demonstration, which fill a new store and can be removed again as a whole.
+"""Sample data: demonstration attempts for a new store, which can be removed in one step.
 
-Beside the attempts lies a story that fills the other memories too. See `sample_data/README.md`.
+A story beside the attempts fills the other memories. See `sample_data/README.md`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from atlas.memory.base.records import METADATA
 from atlas.memory.system import MemorySystem
 
 IS_SAMPLE = {"is_sample": True}
-"""Filter that the experiences of the sample data pass, and no others do."""
+"""Filter that matches exactly the experiences of the sample data."""
 
 IS_SAMPLE_ELSEWHERE = {f"{METADATA}is_sample": True}
-"""The same for the records of the other memories."""
+"""Filter for sample records of the other memories."""
 
 
 STORY = ("concepts", "strategies", "attempts", "journal", "conversation")
-"""Files of the story, in the directory `story` beside the attempts: each record after those that it names."""
+"""Files of the story, in the subdirectory `story`, ordered so that a record comes after those it refers to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +33,17 @@ class LoadedSample:
     """The result of loading the sample data."""
 
     added: int
-    """Records of all memories."""
+    """Number of new records in all memories."""
 
     added_attempts: int
-    """Number of those that are attempts."""
+    """Number of new attempts."""
 
     operation_id: str | None
-    """Operation to undo, None if no record was added."""
+    """The operation, which can be undone, or None if no record was added."""
 
 
 def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> LoadedSample:
-    """Import the sample data of a directory into every memory, and skip what the store holds of it already.
+    """Import the sample data of a directory into every memory, and skip records that exist already.
 
     Raises:
         ImportFailed: It is missing, or a row of it cannot be read.
@@ -73,7 +73,7 @@ def n_sample_records(memory: MemorySystem) -> int:
 
 
 def remove_sample(memory: MemorySystem) -> str | None:
-    """Delete all sample data as one operation, and return its id, or None if there is no sample data."""
+    """Delete all sample data as one operation, and return the operation's id, or None if there was no sample data."""
     reason = "removed the sample data"
     scoped = memory.experience.within("delete", reason)
     n_removed = scoped.delete(memory.experience.ids(IS_SAMPLE))
@@ -88,5 +88,5 @@ def _other_memories(memory: MemorySystem) -> tuple[Memory[Any], ...]:
 
 
 def is_new(memory: MemorySystem) -> bool:
-    """Return whether the store was never written to. A store that was emptied is not filled with sample data again."""
+    """Return whether the store was never written to. A store that was emptied does not count as new."""
     return not memory.history(limit=1)

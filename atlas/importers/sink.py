@@ -1,4 +1,4 @@
-"""The sink of imports: stores each item once in its memory, and all as one operation."""
+"""The sink of imports, which stores each item once, and all items as one operation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from atlas.memory.system import MemorySystem
 
 
 class MemorySink:
-    """A store of what an import reads. Items that the memories hold already, by content or by id, are skipped."""
+    """A sink that stores items in the memories. Items that exist already, by content or by id, are skipped."""
 
     def __init__(self, memory: MemorySystem, reason: str) -> None:
         self._experience = memory.experience.within("import", reason)
@@ -31,7 +31,7 @@ class MemorySink:
 
     @property
     def operation_id(self) -> str | None:
-        """The import as an operation of the history, once anything was added."""
+        """Id of the import's operation, or None until an item was added."""
         return self._experience.operation_id
 
     def add(self, items: list[Item], source: str) -> AddCount:
@@ -39,14 +39,14 @@ class MemorySink:
         items = self._recognised([*map(_in_scope, items)])
         added, n_purged = dict[str, int](), 0
         for kind, group in _by_kind(items):
-            records = kind.records(self._memory)  # a system may be without a memory as long as nothing asks for it
+            records = kind.records(self._memory)  # a system may lack a memory that no item needs
             scoped = records.within("import", self._reason, operation_id=self.operation_id)
             added[kind.noun] = len(kind.add(scoped, group))
             n_purged += len(records.purged([kind.id_of(item) for item in group]))
         return AddCount(added=added, skipped=len(items) - sum(added.values()), purged=n_purged)
 
     def _recognised(self, items: list[Item]) -> list[Item]:
-        """Return the items, with entries of logs under the ids that the journal has them under."""
+        """Return the items, with log entries under their existing ids in the journal."""
         entries = [item for item in items if isinstance(item, JournalEntry)]
         if not entries:
             return items
@@ -61,7 +61,7 @@ _SCOPED = UUID("0d0a3a5b-6c3e-4c55-9a4e-6a0d3f1b7c29")
 
 
 def _in_scope(item: Item) -> Item:
-    """Return an item under an id of its own in the scope of the current actor, so that each scope can import a log.
+    """Return an item under an id that is unique to the actor's scope, so that each scope can import the same log.
 
     Attempts get a new id when they are stored.
     """
@@ -87,7 +87,7 @@ def _scoped_id(record_id: str) -> str:
 
 
 def _by_kind(items: list[Item]) -> list[tuple[MemoryKind, list[Item]]]:
-    """Return items by the kind whose memory takes them, in the order of the kinds."""
+    """Return the items grouped by kind, in the order of the kinds."""
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(kind_of_item(item).noun, []).append(item)
@@ -101,13 +101,13 @@ class CountingSink:
     """A sink for previews. It counts the new records, by id and by the content of attempts."""
 
     def __init__(self, memory: MemorySystem | None) -> None:
-        """Count against a memory, or against no memory."""
+        """Compare with a memory. Without one, every item counts as new."""
         self._memory = memory
         self._scrubs = memory is None or memory.storage.settings.scrub_secrets
         self._seen: set[str] = set()
         self._stored_hashes = set(memory.experience.values("content_hash")) if memory else set()
         self.samples: list[Item] = []
-        """The first few of the items that would be added."""
+        """The first few items that would be added."""
 
     def add(self, items: list[Item], source: str) -> AddCount:
         """Count a batch."""
@@ -123,7 +123,7 @@ class CountingSink:
         return True
 
     def _hashes(self, item: Item) -> list[str]:
-        """Return the content hash of an attempt, as the memory would store it."""
+        """Return the content hash that the memory would store for an attempt."""
         if isinstance(item, ExportedExperience):
             return [item.content_hash or to_metadata(item.experience)["content_hash"]]
         if isinstance(item, Trajectory):

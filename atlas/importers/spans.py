@@ -1,7 +1,7 @@
-"""Spans of the elements of a large JSON document, found without holding the document in memory.
+"""Byte spans of the elements of a large JSON document, found without loading the document.
 
-Each element can then be read on its own: one that is broken, too large or not quite JSON (Inspect writes NaN) costs
-itself and not the rest of the file.
+Each element can then be parsed on its own, so a broken or oversized element, or one with NaN (as Inspect writes it),
+does not affect the others.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _QUOTE = ord('"')
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The place of one element."""
+    """The byte range of one element."""
 
     key: str
-    """Name of the member, empty for an element of the outermost list."""
+    """Name of the member, empty for an element of the top-level list."""
 
     start: int
     end: int
-    """Offset in bytes of the first byte behind it, as `start` is that of its first."""
+    """Offset after its last byte. `start` is the offset of its first byte."""
 
     expanded: bool = False
-    """True if this is one element of the list that the member holds."""
+    """True if this is an element of the member's list."""
 
 
 class _Token(NamedTuple):
@@ -45,18 +45,18 @@ class _Token(NamedTuple):
 
     at: int
     depth: int
-    """Number of lists and objects around it. The one that it opens or closes does not count."""
+    """Nesting depth, without the list or object that it opens or closes."""
 
 
 def spans(path: Path, *, expand: str = "") -> Iterator[Span]:
-    """Yield the elements of the outermost list, or the members of the outermost object.
+    """Yield the elements of the top-level list, or the members of the top-level object.
 
     Args:
         path: A file that holds one JSON document.
-        expand: Name of a member whose list is given element by element.
+        expand: Name of a member whose list is yielded element by element.
 
     Raises:
-        ImportFailed: The document is not a list or an object, ends too early, or has text behind it.
+        ImportFailed: The document is not a list or an object, is truncated, or is followed by other text.
     """
     with path.open("rb") as handle, path.open("rb") as keys:
         yield from _Splitter(keys, expand).split(_tokens(handle))
@@ -128,7 +128,7 @@ class _Splitter:
 
 
 def _tokens(handle: BinaryIO) -> Iterator[_Token]:
-    """Yield the marks outside of strings, of the two outermost levels."""
+    """Yield the structural characters outside strings, on the two outermost levels."""
     depth, base, in_string = 0, 0, False
     while chunk := _chunk(handle):
         at = _string_end(chunk) if in_string else 0
@@ -143,7 +143,7 @@ def _tokens(handle: BinaryIO) -> Iterator[_Token]:
 
 
 def _chunk(handle: BinaryIO) -> bytes:
-    """Return the next piece of the file, which never ends between a backslash and what it escapes."""
+    """Return the next chunk of the file, which never ends between a backslash and the escaped character."""
     chunk = handle.read(CHUNK_BYTES)
     n_backslashes = len(chunk) - len(chunk.rstrip(b"\\"))
     return chunk + handle.read(1) if n_backslashes % 2 else chunk
@@ -156,6 +156,6 @@ def _string_end(chunk: bytes) -> int:
 
 
 def _next_mark(chunk: bytes, at: int, depth: int) -> int:
-    """Return the position of the next relevant token at this depth, or of a quote whose string continues."""
+    """Return the position of the next relevant token at this depth, or of the quote that opens an unfinished string."""
     match = (_TO_BRACKET if depth > 2 else _TO_MARK).match(chunk, at) if at <= len(chunk) else None
     return match.end() if match else at

@@ -16,16 +16,16 @@ CACHED_INPUT = ("cache_read_input_tokens", "cache_creation_input_tokens")
 
 @dataclass(slots=True)
 class Spending:
-    """The tokens and dollars of the calls to models, each counted once."""
+    """The tokens and cost of model calls, each call counted once."""
 
     _calls: dict[str, tuple[float, float, float]] = field(default_factory=dict)
 
     def add(self, call: str, usage: Any, cost_usd: Any = None) -> None:
-        """Add what a call took.
+        """Add the usage of a call.
 
         Args:
-            call: Id of the call. A later usage of the same call replaces an earlier one.
-            usage: Mapping with numbers of tokens, under the names of the common APIs. Another value counts as none.
+            call: Id of the call. A later report of the same call replaces an earlier one.
+            usage: Mapping with token counts, under the names of the common APIs. Any other value is ignored.
             cost_usd: Price in US dollars, None if unknown.
         """
         counts = usage if isinstance(usage, dict) else {}
@@ -35,7 +35,10 @@ class Spending:
             self._calls[call] = spent
 
     def metadata(self) -> Json:
-        """Return `{"tokens": {"input": 120, "output": 45}, "cost_usd": 0.02}`, without what the log does not record."""
+        """Return the sums as metadata, without keys that the log does not record.
+
+        The result is like `{"tokens": {"input": 120, "output": 45}, "cost_usd": 0.02}`.
+        """
         sums = [sum(amounts) for amounts in zip(*self._calls.values(), strict=True)] or [0, 0, 0]
         tokens = {"input": int(sums[0]), "output": int(sums[1])} if sums[0] or sums[1] else None
         return present(tokens=tokens, cost_usd=round(sums[2], 6) or None)

@@ -1,4 +1,4 @@
-"""Files to import, uploaded or on this machine."""
+"""Files to import, uploaded or local."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atlas.core.errors import InvalidInput
 
 
 class Sources:
-    """Files to import. Those that were sent lie in a directory that is deleted when this is closed."""
+    """Files to import. Uploaded files are in a temporary directory, which `close` deletes."""
 
     def __init__(self, paths: tuple[Path, ...], directory: tempfile.TemporaryDirectory[str] | None = None) -> None:
         self.paths = paths
@@ -18,10 +18,7 @@ class Sources:
 
     @classmethod
     def from_upload(cls, files: Iterable[tuple[str, bytes]]) -> Sources:
-        """Return files that were sent, each with its name.
-
-        Each lies in a directory of its own: which of them belong together is unknown.
-        """
+        """Save uploaded files, each in a directory of its own, as it is unknown which belong together."""
         directory = tempfile.TemporaryDirectory(prefix="atlas-upload-")
         paths = []
         for number, (name, content) in enumerate(files):
@@ -33,7 +30,7 @@ class Sources:
 
     @classmethod
     def from_path(cls, path: str) -> Sources:
-        """Return a file or a directory of this machine.
+        """Return a local file or directory.
 
         Raises:
             InvalidInput: It does not exist, or is not a path.
@@ -41,7 +38,11 @@ class Sources:
         try:
             file = Path(path).expanduser()
             is_there = file.exists()
-        except (OSError, RuntimeError, ValueError) as error:  # a home of nobody, say, or a name that is too long
+        except (
+            OSError,
+            RuntimeError,
+            ValueError,
+        ) as error:  # for example `~` of an unknown user, or a name that is too long
             raise InvalidInput(
                 f"{path!r:.200} cannot be looked up: {error}; check the path, or upload the files"
             ) from error
@@ -50,6 +51,6 @@ class Sources:
         return cls((file,))
 
     def close(self) -> None:
-        """Delete what was sent."""
+        """Delete the uploaded files."""
         if self._directory is not None:
             self._directory.cleanup()

@@ -18,19 +18,21 @@ def words_of(text: str) -> frozenset[str]:
 
 
 VERBS = words_of("""
-    Abandon Abstract Accept Add Advance Answer Apply Ask Begin Bind Bring Build Catch Choose Close Collect Commit
-    Compact Compare Compose Compress Compute Connect Continue Convert Create Decide Declare Decode Delete Do Draw Drop
-    Edit Embed Encode Ensure Erase Evaluate Examine Exclude Expand Extract Fetch Fill Find Finish Fit Flatten Follow
-    Forget Format Give Go Hand Have Ignore Inline Insert Join Judge Keep Learn Leave Lend Let Load Make Measure Merge
-    Move Overwrite Parse Partition Place Predict Print Promote Propose Prune Publish Purge Put Raise Rebuild Receive
-    Refine Refuse Register Release Remember Remove Rename Renew Reopen Replace Replay Reset Restore Restrict
-    Retire Retrieve Return Rewrite Run Save Say See Select Send Serve Show Skip Sort Stop Summarise Take Tell
-    Try Turn Undo Unpack Validate Verify Visit Wait Walk Warn Wrap Yield Zoom
+    Abandon Abstract Accept Acquire Add Advance Answer Append Apply Ask Authenticate Begin Bind Bring Build
+    Calibrate Cancel Catch Choose Close Collect Commit Compact Compare Compose Compress Compute Configure Connect
+    Continue Convert Create Decide Declare Decode Decompress Define Delete Do Download Draw Drop Edit Embed Encode
+    Ensure Erase Evaluate Examine Exclude Exit Expand Extract Fetch Fill Find Finish Fit Flatten Flush Follow Forget
+    Format Give Go Hand Have Ignore Inline Insert Join Judge Keep Learn Leave Lend Let Load Make Measure Merge
+    Move Notify Overwrite Parse Partition Pass Place Predict Print Promote Propose Prune Publish Purge Put Raise
+    Re-embed Rebuild Receive Refine Refuse Register Reject Release Remember Remove Rename Renew Reopen Repeat
+    Replace Replay Rescale Reserve Reset Restore Restrict Retire Retrieve Return Revoke Rewrite Run Save Say See
+    Select Send Serve Shorten Show Sign Skip Sort Stop Submit Summarise Take Tell Try Turn Undo Unpack Validate
+    Verify Visit Wait Walk Warn Wrap Yield Zoom
 """)
 """Verbs that a function's docstring may begin with, and a field's may not."""
 
 VERBS_AND_NOUNS = words_of("""
-    Call Change Check Copy Count Cut Empty End Estimate Export Filter Group Hold Import Index Label Link List
+    Call Change Check Copy Count Cut Empty End Estimate Export Filter Group Hold Import Index Label Limit Link List
     Lock Log Look Map Mark Match Name Note Open Plan Rate Read Record Report Score Search Set Split Start Store
     Switch Test Update Use Write
 """)

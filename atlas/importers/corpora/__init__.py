@@ -1,7 +1,7 @@
 """Judged corpora: retrieval tasks on runs that other programs wrote.
 
-A file for each source makes a `JudgedCorpus` of what its importer reads. The relevant records follow from the runs by
-rules in the code: the other trials of a task, the attempts at a problem. For `queries`, people have judged them.
+One module per source builds a `JudgedCorpus` from the imported runs. Relevance is derived from the runs by a rule, such
+as the other trials of the same task. Only `queries` has human judgments.
 """
 
 from atlas.importers.corpora.registry import find_corpora

@@ -1,6 +1,6 @@
 """τ-bench's conversations: a later message of the customer should find the other trials of the same task.
 
-Whole conversations are asked for, and single turns as a log of them would have them.
+One corpus retrieves whole conversations, the other single turns.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from atlas.importers.corpora.records import entry
 CUSTOMER, AGENT = "Customer", "Agent"
 
 MIN_WORDS = 8
-"""Words of a message that is asked with: a shorter one fits any conversation."""
+"""Minimum number of words of a query message. A shorter one fits any conversation."""
 
 MAX_ASKED = 3
-"""Messages of one conversation that are asked with."""
+"""Maximum number of query messages per conversation."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Dialogue:
-    """Words of one run, without those of tools."""
+    """The spoken turns of one run, without tool calls and results."""
 
     id: str
     task_id: str
@@ -34,7 +34,7 @@ class _Dialogue:
 
     @property
     def questions(self) -> list[str]:
-        """Messages of the customer that serve as queries, without the first one."""
+        """Customer messages used as queries, without the first one."""
         messages = [text for speaker, text in self.turns if speaker == CUSTOMER][1:]
         return [text for text in messages if len(text.split()) >= MIN_WORDS][:MAX_ASKED]
 
@@ -67,7 +67,9 @@ def _corpus(
     for talk in talks:
         own_ids = frozenset(record.id for record in records[talk.id])
         grades = {other: SAME for other in of_task[talk.task_id] if other not in own_ids}
-        number = talk.task_id.rpartition("/")[2]  # by which the halves were drawn when late interaction was chosen
+        number = talk.task_id.rpartition("/")[
+            2
+        ]  # the name seeds the dev/test split, so it must not change: late interaction was chosen on it
         queries += [JudgedQuery(text=text, grades=grades, group=number, without=own_ids) for text in talk.questions]
     task = RetrievalTask(
         name=f"{origin} {kind}, later message",
@@ -93,7 +95,7 @@ def _talks(runs: Sequence[Trajectory]) -> list[_Dialogue]:
 
 
 def _turns(run: Trajectory) -> Iterator[tuple[str, str]]:
-    """Yield the messages, in order. An action after which a person speaks, or the last one, is a message to them."""
+    """Yield the messages in order. An action counts as a message if the customer speaks next, or if it is the last."""
     for step in run.steps:
         is_spoken = step.metadata.get("observation_from") == "user" or not step.observation
         if is_spoken and step.action.strip():

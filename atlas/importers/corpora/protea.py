@@ -29,12 +29,12 @@ class LogEntry:
 
     @property
     def task_id(self) -> str:
-        """The task that the entries of one generation are about."""
+        """Id of the task, shared by all entries of one generation."""
         return f"protea/{self.generation}"
 
 
 def read_log(path: Path) -> list[LogEntry]:
-    """Return the entries of a Protea memory, empty for another database. It is read only.
+    """Return the entries of a Protea database, or an empty list for any other database. It is opened read-only.
 
     Raises:
         ImportFailed: The database cannot be read.
@@ -51,7 +51,7 @@ def read_log(path: Path) -> list[LogEntry]:
 
 
 def corpora(log: Sequence[LogEntry]) -> tuple[JudgedCorpus, ...]:
-    """Return the crashes alone, and the whole log, or an empty list without reflections on crashes."""
+    """Return two corpora, the crashes alone and the whole log, or an empty list if no reflection is about a crash."""
     crashes = [line for line in log if line.kind == CRASH]
     crashed = {line.generation for line in crashes}
     reflections = [line for line in log if line.kind == REFLECTION and line.generation in crashed]
@@ -62,8 +62,8 @@ def corpora(log: Sequence[LogEntry]) -> tuple[JudgedCorpus, ...]:
         _corpus("Protea, crashes", f"{about}crash logs.", reflections, crashes),
         _corpus(
             "Protea, whole log",
-            f"{about}entries of other generations; those of its own, such as other reflections on that crash, would be "
-            "right in their way and are left out.",
+            f"{about}entries of other generations; other entries of the same generation, such as further reflections "
+            "on that crash, are left out, as they are relevant too.",
             reflections,
             log,
         ),
@@ -88,5 +88,5 @@ def _corpus(name: str, about: str, reflections: Sequence[LogEntry], entries: Seq
 
 
 def _is_left_out(other: LogEntry, reflection: LogEntry) -> bool:
-    """Return whether an entry is of the same generation, but not its crash, or has the same text."""
+    """Return whether an entry has the same text, or is from the same generation but is not its crash."""
     return (other.generation == reflection.generation and other.kind != CRASH) or other.text == reflection.text

@@ -1,4 +1,4 @@
-"""Queries that people have judged: a JSON file beside the attempts, in ATLAS's own JSONL, that it is about.
+"""Queries with human judgments: a JSON file in the same directory as the attempts (ATLAS JSONL).
 
     {"about": "…", "nonsense": ["…"],
      "queries": [{"id": "q1", "kind": "symptom", "query": "…", "grades": {"a task's id": 3}}]}
@@ -23,15 +23,15 @@ from atlas.importers.rows import Limits
 
 
 def matches(head: bytes) -> bool:
-    """Return whether the file is one object with queries and what they are about."""
+    """Return whether the file is a JSON object with `about` and `queries`."""
     return {"about", "queries"} <= document_keys(head)
 
 
 def corpus(path: Path, attempts: Sequence[Trajectory], limits: Limits) -> JudgedCorpus:
-    """Return the attempts, with the file's queries about them.
+    """Return a corpus of the attempts and the file's queries.
 
     Raises:
-        ImportFailed: The file has another form, or judges a task without an attempt.
+        ImportFailed: The file is malformed, or judges a task that has no attempt.
     """
     of_task: dict[str, list[str]] = defaultdict(list)
     for attempt in attempts:
@@ -59,7 +59,9 @@ def _query(value: object, name: str, of_task: Mapping[str, Sequence[str]]) -> Ju
     grades = as_object(row.get("grades"), f"{name}.grades")
     for task_id, grade in grades.items():
         if task_id not in of_task:
-            raise InvalidInput(f"{name}.grades names the task {task_id!r}, which no attempt beside the file has")
+            raise InvalidInput(
+                f"{name}.grades names the task {task_id!r}, but no attempt in the directory has it; remove it"
+            )
         if isinstance(grade, bool) or grade not in range(SAME + 1):
             raise InvalidInput(f"{name}.grades gives {task_id!r} the grade {grade!r}; it should be 0, 1, 2 or 3")
     return JudgedQuery(
@@ -70,7 +72,7 @@ def _query(value: object, name: str, of_task: Mapping[str, Sequence[str]]) -> Ju
 
 
 def _main_task(grades: Json, name: str) -> str:
-    """Return the task that a query is mostly about, so that queries about one task are of one half."""
+    """Return the task with the highest grade, so that queries about one task stay in the same half of the split."""
     if not grades:
         raise InvalidInput(f"{name}.grades is empty; move a query without relevant tasks to the nonsense queries")
     return min(grades, key=lambda task_id: (-grades[task_id], task_id))

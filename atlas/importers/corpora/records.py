@@ -1,4 +1,4 @@
-"""Records of an evaluation corpus, which contain only the text of a task."""
+"""Records of an evaluation corpus, reduced to their text."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from atlas.core.types import Outcome, Task, Trajectory
 
 
 def record(run: Trajectory, record_id: str, description: str) -> Trajectory:
-    """Return a run as a record: a description, its solution and its outcome.
+    """Return a run as a record with a description, its solution and its outcome.
 
-    Steps, feedback and context are left out, as they may contain the query itself, such as a reflection.
+    Steps, feedback and context are left out, as they may contain the query itself (such as a reflection).
     """
     solution = run.metadata.get("solution", "")
     return Trajectory(

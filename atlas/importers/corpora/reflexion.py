@@ -1,4 +1,4 @@
-"""Reflexion's programming logs: a reflection finds the attempts at its problem, and so does its first sentence."""
+"""Reflexion's programming logs: a reflection or a problem's first sentence should find the attempts at the problem."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _CODE = re.compile(
     """,
     re.VERBOSE,
 )
-"""Code in the middle of prose."""
+"""Code inside prose."""
 
 
 def corpus(attempts: Sequence[Trajectory]) -> JudgedCorpus:
-    """Return the attempts at programming problems of all logs. A record holds the problem and the solution only."""
+    """Return a corpus of the programming attempts of all logs. A record has only the problem and the solution."""
     of_problem: dict[str, list[str]] = defaultdict(list)
     records = []
     for attempt in attempts:
@@ -44,7 +44,7 @@ def corpus(attempts: Sequence[Trajectory]) -> JudgedCorpus:
 
 
 def is_programming(attempt: Trajectory) -> bool:
-    """Return whether it is an attempt at a programming problem. Household tasks have no text to be found by."""
+    """Return whether an attempt is at a programming problem. Household tasks have no text to search for."""
     return bool(attempt.task.context.get("prompt"))
 
 
@@ -77,7 +77,7 @@ def _other_words(problems: Mapping[str, str], of_problem: Mapping[str, Sequence[
     return RetrievalTask(
         name="Reflexion, sentence",
         about="A problem's first sentence without signature, examples and names → the attempts at it in all logs. Its "
-        "words are the record's own, so this is near to a test of finding a quotation.",
+        "words are the record's own, so this is close to searching for a quotation.",
         queries=tuple(
             JudgedQuery(
                 text=in_other_words(description), grades=dict.fromkeys(of_problem[task_id], SAME), group=task_id

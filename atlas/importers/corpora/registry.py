@@ -1,4 +1,4 @@
-"""The corpora that can be evaluated on, found in files and directories."""
+"""Discovery of evaluation corpora in files and directories."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def find_corpora(paths: Sequence[Path], settings: Settings) -> list[JudgedCorpus
     """Return the evaluation corpora in files and directories. Other files are skipped.
 
     Raises:
-        ImportFailed: One of the paths has no file of a known kind, or a file of a known kind has a row that
-            cannot be read: figures over a part of the data would look like figures over all of it.
+        ImportFailed: A path has no file of a known kind, or such a file has an unreadable row: figures over part of the
+            data would look like figures over all of it.
     """
     limits = Limits.of(settings)
     files_by_kind: dict[str, list[Path]] = defaultdict(list)
@@ -62,7 +62,7 @@ def _corpora(files: dict[str, list[Path]], limits: Limits) -> list[JudgedCorpus]
 
 
 def _kind(path: Path, limits: Limits) -> str:
-    """Return the kind of a file that can be evaluated on, or an empty string."""
+    """Return the kind of corpus that a file belongs to, or an empty string."""
     try:
         head = read_head(path, limits)
     except (ImportFailed, OSError):

@@ -1,4 +1,4 @@
-"""SWE-agent: issues as queries for the runs on them, among challenges that were run once."""
+"""SWE-agent: an issue should find the runs on it, among challenges that were run once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atlas.importers.corpora.records import record
 
 
 def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
-    """Return the runs, each described by its issue, with the submitted patch as its solution."""
+    """Return a corpus of the runs, each with its issue as description and the submitted patch as solution."""
     of_issue: dict[str, list[str]] = defaultdict(list)
     records = []
     for run in runs:

@@ -18,7 +18,7 @@ from atlas.importers.corpora.records import record
 
 
 def corpora(runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
-    """Return the corpus of first messages, and those of later messages that have queries.
+    """Return the corpus of first messages, and the corpora of later messages that have any queries.
 
     Raises:
         ImportFailed: A run does not begin with a message of its customer.
@@ -29,7 +29,7 @@ def corpora(runs: Sequence[Trajectory]) -> list[JudgedCorpus]:
 
 
 def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
-    """Return the runs, each described by its customer's first message, with the agent's final action as its solution.
+    """Return a corpus of the runs, described by the customer's first message and solved by the agent's last action.
 
     Raises:
         ImportFailed: A run does not begin with a message of its customer.
@@ -79,7 +79,7 @@ def _instructions(name: str, instructions: Mapping[str, str], trials: Mapping[st
 
 
 def _first_message(run: Trajectory) -> str:
-    """Return the text before the agent's first message, which the importer makes a step without an action."""
+    """Return the text before the agent's first message, which the importer stores as a step without an action."""
     opening = run.steps[0] if run.steps else None
     if opening is None or opening.action or not opening.observation.strip():
         raise ImportFailed(f"a run of {run.task.id} does not begin with a user message; leave it out")

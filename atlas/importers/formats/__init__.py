@@ -1,1 +1,1 @@
-"""Formats of other programs' logs, one in each file."""
+"""Log formats of other programs, one per module."""

@@ -1,4 +1,4 @@
-"""ATLAS's own JSONL: what `atlas export` writes, and what a program wrote with the same codecs."""
+"""ATLAS's own JSONL, as written by `atlas export` or with the same codecs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atlas.memory.kinds.table import known_lines
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether lines are experiences, or other records with their kind."""
+    """Return whether the lines are experiences, or other records with a `kind`."""
     required = ({"experience"}, *({"kind", kind} for kind in known_lines()))
     return any(names <= keys for keys in record_keys(head) for names in required)
 

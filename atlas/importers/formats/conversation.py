@@ -1,4 +1,4 @@
-"""Chat messages as steps: an action is what the agent did, its observation all that came until it spoke again."""
+"""Chat messages as steps: an action is the agent's message, and its observation is everything up to the next one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atlas.importers.fields import Json, as_list, as_object, as_text, required_t
 AGENT = "assistant"
 SYSTEM = ("system", "developer")
 TEXTS = ("text", "input_text", "output_text", "summary_text")
-"""Types of the parts of a message that are text."""
+"""Types of message parts that are text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class Message:
     """One message of a conversation."""
 
     role: str
-    """Role of the author: `assistant` is the agent, and it observes all others."""
+    """Role of the author: `assistant` is the agent. Messages of all others are observations."""
 
     text: str = ""
     thought: str = ""
@@ -30,14 +30,14 @@ class Message:
     """Tool calls, each as `name(arguments)`."""
 
     tool: str = ""
-    """Name of the tool that answers, or '' if a person does."""
+    """Name of the answering tool, or ''."""
 
     failed: bool = False
     """True for the answer of a tool call that failed."""
 
     @property
     def speaker(self) -> str:
-        """The role, and the tool if it is one: `user`, `tool search`."""
+        """The role, with the tool's name for tools: `user`, `tool search`."""
         return f"{self.role} {self.tool}".strip()
 
     @property
@@ -47,7 +47,7 @@ class Message:
 
 
 def split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
-    """Return the system prompt that a conversation begins with, and the rest of it."""
+    """Return the leading system messages of a conversation, and the other messages."""
     n_system = next((n for n, message in enumerate(messages) if message.role not in SYSTEM), len(messages))
     return "\n\n".join(message.text for message in messages[:n_system]), list(messages[n_system:])
 
@@ -55,7 +55,7 @@ def split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
 def steps(messages: Sequence[Message]) -> tuple[Step, ...]:
     """Return the whole conversation as steps.
 
-    What comes before the agent's first message is the observation of a step without an action. A step's metadata names
+    The messages before the agent's first one are the observation of a step without an action. A step's metadata names
     the speaker in `observation_from`.
     """
     bounds = [n for n, message in enumerate(messages) if message.role == AGENT] + [len(messages)]
@@ -64,14 +64,14 @@ def steps(messages: Sequence[Message]) -> tuple[Step, ...]:
 
 
 def final_action(messages: Sequence[Message]) -> str:
-    """Return the agent's last tool call and the text after it, or without calls its last message."""
+    """Return the agent's last tool call and the text after it, or the last message if there are no calls."""
     acting = [message for message in messages if message.role == AGENT and message.action]
     last_call = max((n for n, message in enumerate(acting) if message.calls), default=len(acting) - 1)
     return "\n\n".join(message.action for message in acting[max(last_call, 0) :])
 
 
 def call(name: str, arguments: Any) -> str:
-    """Return a tool call as people write it: `name(arguments)`, with the arguments as JSON."""
+    """Return a tool call as `name(arguments)`, with the arguments as JSON."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return f"{name}({text})"
 
@@ -102,7 +102,7 @@ def _openai_call(value: Any, name: str) -> str:
 
 
 def text_between(text: str, marks: Sequence[tuple[str, str]]) -> str:
-    """Return the text between the first pair of marks that encloses any, or else all of the text."""
+    """Return the text between the first pair of markers that encloses any, or else the whole text."""
     lines = "\n" + text.replace("\r\n", "\n")
     enclosed = (lines.partition(start)[2].partition(end)[0].strip() for start, end in marks)
     return next((part for part in enclosed if part), lines.strip())
@@ -110,19 +110,21 @@ def text_between(text: str, marks: Sequence[tuple[str, str]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The text of a message, and what its author thought before."""
+    """The text of a message, and the author's reasoning before it."""
 
     text: str
     thought: str = ""
 
 
 def content(value: Any, name: str, resolve: Callable[[str], str] = str) -> Content:
-    """Return a message's content: a string, null, or a list of parts. Pictures and sounds become `[image]` ….
+    """Return a message's content: a string, null, or a list of parts.
+
+    Other parts become placeholders such as `[image]`.
 
     Args:
         value: The content.
-        name: Name of the field in messages.
-        resolve: Gives the text that a text stands for.
+        name: Name of the field in error messages.
+        resolve: Function that replaces a reference to a text by the text.
     """
     if value is None or isinstance(value, str):
         return Content(without_blobs(resolve(as_text(value, name))))

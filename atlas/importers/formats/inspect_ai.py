@@ -1,7 +1,6 @@
 """Inspect's evaluation logs, as JSON and as `.eval` (zip): one trajectory per sample.
 
-Pictures and other blobs are not kept, only that they were there. Inspect's logs may hold NaN: if it is kept at all,
-it becomes an absent value.
+Images and other blobs become placeholders. Inspect's logs may contain NaN, which becomes null.
 
 Source:
     https://inspect.aisi.org.uk/eval-logs.html
@@ -27,7 +26,7 @@ from atlas.importers.spans import Span, spans
 
 ZIP_MARK = b"PK\x03\x04"
 HEADERS = ("header.json", "_journal/start.json")
-"""Entries in which a finished and a broken-off log keep what is common to their samples."""
+"""Entries with the header that all samples share: of a finished log, and of an interrupted one."""
 
 _HEADER_KEYS = ("version", "status", "eval")
 
@@ -56,7 +55,7 @@ def _read_json(path: Path, limits: Limits) -> Iterator[Row]:
                 end = span.end
                 make = partial(_json_sample, handle, span, header, limits)
                 yield convert(position, make, offset=end, n_bytes=span.end - span.start)
-        except ImportFailed as error:  # cut off or followed by other text: the samples before it are kept
+        except ImportFailed as error:  # truncated, or followed by other text: keep the samples before
             yield Row(position + 1, None, str(error), offset=end)
 
 
@@ -74,7 +73,7 @@ def _json_sample(handle: BinaryIO, span: Span, header: Header, limits: Limits) -
 
 
 def _json_header(path: Path, limits: Limits) -> Header:
-    """Return the header of the log, which may stand before or behind the samples."""
+    """Return the header of the log, which may come before or after the samples."""
     fields: Json = {}
     with path.open("rb") as handle:
         try:

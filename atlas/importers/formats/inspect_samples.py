@@ -1,4 +1,4 @@
-"""One sample of an Inspect log as a trajectory: its input, the messages as steps, and how it was scored."""
+"""One sample of an Inspect log as a trajectory: its input, its messages as steps, and its scores."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from atlas.importers.formats.inspect_scores import feedback, scores, verdict
 from atlas.importers.rows import MEGABYTE, Limits
 
 _REFERENCES = ("attachment://", "tc://")
-"""References by which the log names a long text that it keeps elsewhere, the second in old logs."""
+"""Prefixes of references to long texts that the log stores separately. The second is used by old logs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """The part that all samples of a log have in common."""
+    """The metadata that all samples of a log share."""
 
     task: str
     model: str
@@ -43,7 +43,7 @@ class Header:
 
     @classmethod
     def of(cls, log: Json) -> Header:
-        """Return the header in a log's outermost object."""
+        """Return the header in a log's top-level object."""
         evaluation = as_object(log.get("eval"), "eval")
         return cls(
             task=required_text(evaluation, "task", "eval.task"),
@@ -54,7 +54,7 @@ class Header:
 
 
 class Attachments:
-    """The texts that a sample keeps apart, put back if they are referred to, up to a total length."""
+    """The texts that a sample stores separately. References are resolved up to a total length."""
 
     def __init__(self, sample: Json, limit: int) -> None:
         texts = as_object(sample.get("attachments") or {}, "attachments")
@@ -63,10 +63,10 @@ class Attachments:
         self._left = self._limit = limit
 
     def resolve(self, text: str) -> str:
-        """Return the attachment of a reference, or any other text unchanged.
+        """Return the attachment that a reference names, or any other text unchanged.
 
         Raises:
-            InvalidInput: All in all more is put back than the limit.
+            InvalidInput: The resolved attachments exceed the limit in total.
         """
         prefix = next((prefix for prefix in _REFERENCES if text.startswith(prefix)), None)
         if prefix is None:
@@ -74,7 +74,9 @@ class Attachments:
         attachment = as_text(self._texts.get(text.removeprefix(prefix), text), "attachments")
         self._left -= len(attachment)
         if self._left < 0:
-            raise InvalidInput(f"attachments unfold to more than {self._limit / MEGABYTE:,.0f} MB")
+            raise InvalidInput(
+                f"the attachments of the sample exceed {self._limit / MEGABYTE:,.0f} MB in total; leave the sample out"
+            )
         return attachment
 
 
@@ -127,7 +129,10 @@ def _task(sample: Json, header: Header, attachments: Attachments) -> Task:
 
 
 def _input_text(value: Any, attachments: Attachments) -> str:
-    """Return the input, a string or messages. System messages are left out if there are others."""
+    """Return the input, which is a string or a list of messages, as a string.
+
+    System messages are left out if there are others.
+    """
     if not isinstance(value, list):
         return conversation.content(value, "input", attachments.resolve).text
     messages = [_message(message, f"input[{n}]", attachments) for n, message in enumerate(value)]
@@ -136,7 +141,7 @@ def _input_text(value: Any, attachments: Attachments) -> str:
 
 
 def _steps(messages: Sequence[Message], description: str, answer: str) -> tuple[Step, ...]:
-    """Return the messages as steps, without an opening that only repeats the description."""
+    """Return the messages as steps, without a first one that only repeats the description."""
     steps = conversation.steps(messages)
     if steps and not steps[0].action and not steps[0].thought and steps[0].observation.strip() == description:
         steps = steps[1:]
@@ -181,7 +186,7 @@ def _resolved(value: Any, attachments: Attachments) -> Any:
 
 
 def _answer(sample: Json, attachments: Attachments) -> str:
-    """Return the model's last words, by the log's own account."""
+    """Return the model's final answer, as the log records it."""
     output = as_object(sample.get("output") or {}, "output")
     choices = as_list(output.get("choices"), "output.choices")
     if not choices:

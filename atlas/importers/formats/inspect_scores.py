@@ -1,4 +1,4 @@
-"""Outcomes by the scores of Inspect's samples."""
+"""Outcomes derived from the scores of Inspect's samples."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ PARTIAL = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The scores of all scorers together."""
+    """The combined result of all scorers."""
 
     success: bool | None
     partial_score: float | None
     values: Mapping[str, Any]
-    """Value of each scorer, unconverted."""
+    """Raw value of each scorer."""
 
 
 def scores(sample: Json) -> Mapping[str, Json]:
-    """Return the scores by scorer. Old logs have a single one without a name."""
+    """Return the scores by scorer. Old logs have a single unnamed score."""
     single = sample.get("score")
     by_scorer = as_object(sample.get("scores") or ({"score": single} if single is not None else {}), "scores")
     return {scorer: as_object(score, f"scores.{scorer}") for scorer, score in by_scorer.items()}
 
 
 def verdict(sample: Json) -> Verdict:
-    """Return failure if any scorer reports one, success if all scorers with a result report it, else unknown.
+    """Return the verdict: failure if any scorer reports one, success if all scorers with a result do, else unknown.
 
     The partial score is the mean of the scores that are numbers in [0, 1].
     """
@@ -47,14 +47,14 @@ def verdict(sample: Json) -> Verdict:
 
 
 def judged_by(attempt: Trajectory) -> str:
-    """Return the scorers that decide whether an attempt is a success, with their thresholds. May be empty."""
+    """Return the scorers that decide the outcome, with their thresholds, or an empty string."""
     values = attempt.outcome.verification_details.get("scores") or {}
     deciding = [scorer for scorer, value in values.items() if _success(value) is not None]
     return f"{' and '.join(deciding)} = C or 1" if deciding else ""
 
 
 def feedback(sample: Json, answer: str, resolve: Callable[[str], str]) -> str:
-    """Return the explanations of the scorers, without those that only repeat the answer."""
+    """Return the scorers' explanations, without those that only repeat the answer."""
     explanations = {}
     for scorer, score in scores(sample).items():
         explanation = without_blobs(resolve(as_text(score.get("explanation"), f"scores.{scorer}.explanation"))).strip()

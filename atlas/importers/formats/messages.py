@@ -1,6 +1,6 @@
-"""Lists of chat messages in OpenAI's form: a JSON file with one list, or JSONL with an object of `messages` a line.
+"""Lists of chat messages in OpenAI's format: one list as JSON, or one object with `messages` per line of JSONL.
 
-Each list is an attempt at what its first user message asks for. It does not record whether it succeeded.
+Each list is one attempt, and its first user message is the task. Whether it succeeded is not recorded.
 
 Source:
     https://platform.openai.com/docs/api-reference/chat
@@ -27,7 +27,7 @@ SOURCE = "messages"
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether the file lists messages, or has lines of which each holds such a list."""
+    """Return whether the file is a list of messages, or JSONL with such a list on each line."""
     keys = record_keys(head)
     if head.lstrip().startswith(b"["):
         return any({"role", "content"} <= names for names in keys)

@@ -1,11 +1,11 @@
-"""Protea's memory: a table of an agent's log in SQLite, with links in its later form, kept as entries of the journal.
+"""Protea's memory: an agent's log in a SQLite table, imported as entries of the journal.
 
-To import it, the database is only read, also while Protea writes to it: it is copied at once, and only the copying
-holds a lock. An entry's id follows from its row and the log that it is of (see `protea_logs`), so a row that came in
-before is known again, those of two logs are two, and a link finds its target whichever of its ends comes first.
+Newer databases also have a table of links.
 
-All columns are imported except two: vectors, because ATLAS computes its own, and the time of a link, because links have
-none here.
+The database is opened read-only, and may be imported while Protea writes to it: it is copied first, and only the copy
+takes a lock. An entry's id is derived from its row and its log (see `protea_logs`). So a second import adds no
+duplicates, equal rows of two logs stay apart, and links resolve in any order. All columns are imported except two:
+vectors, which ATLAS computes itself, and the time of a link, as links have none in ATLAS.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ NEEDED = ("id", "entry_type", "content")
 """Columns that every entry has."""
 
 USUAL = ("generation", "metadata", "timestamp")
-"""Columns of either form of the table. A missing one is reported, and the rest comes in."""
+"""Columns of all versions of the table. A missing one is reported, and the others are imported."""
 
 LATER = ("importance", "tier")
-"""Columns of the later form alone."""
+"""Columns of newer versions only."""
 
 LOCKED_SECONDS = 5.0
-"""Time to wait for a lock on the database."""
+"""Timeout for a lock on the database."""
 
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
@@ -54,7 +54,7 @@ WITHOUT = ("embedding",)
 """Columns that are not imported. All others become metadata, such as `protea_keywords`."""
 
 ARCHIVED = "archived_ids"
-"""Key of the metadata in which an entry that Protea's compaction wrote lists the rows it sums up."""
+"""Metadata key with the rows that Protea's compaction summarised in an entry."""
 
 TABLE = """\
 CREATE TABLE IF NOT EXISTS memory (
@@ -65,7 +65,7 @@ CREATE TABLE IF NOT EXISTS memory (
     metadata    TEXT     DEFAULT '{}',
     timestamp   TEXT     DEFAULT CURRENT_TIMESTAMP
 )"""
-"""Table of entries in its earlier form. Protea itself adds the columns of the later one."""
+"""Schema of the first version of the table. Protea itself adds the newer columns."""
 
 _TIERS = {**{tier: tier for tier in TIERS}, "archive": "archived"}
 
@@ -82,22 +82,22 @@ def matches(path: Path, head: bytes) -> bool:
 
 
 def create_table(path: Path) -> bool:
-    """Create the table of entries in a SQLite file of the agent if it is absent, and return whether it has entries.
+    """Create the table of entries in the agent's SQLite file if it is missing, and return whether it has entries.
 
-    Other tables in the file stay unchanged. If the file cannot be written, or has another table of that name, it stays
-    unchanged, and a warning is logged.
+    Other tables stay unchanged. If the file cannot be written, or has a different table of that name, a warning is
+    logged and nothing changes.
 
     Raises:
-        ImportFailed: It is not a SQLite file, or a damaged one.
+        ImportFailed: It is not a SQLite file, or is damaged.
     """
-    try:  # only SQLite opens it: closing it by hand would drop the locks of the agent's own connections to it
+    try:  # only SQLite may open it: closing a second file handle would drop the POSIX locks of the agent's connections
         with closing(_opened(path)) as connection:
             if columns := _columns(connection, "memory"):
                 return _has_entries(connection, columns, path.name)
         _make_table(path)
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
-            reason = "is no SQLite file; give the path of a store, or of a file of Protea's"
+            reason = "is not a SQLite file; give the path of a store or of a Protea database"
             raise ImportFailed(f"{path.name} {reason}") from error
         raise ImportFailed(f"{path.name} cannot be read: {one_line(str(error))}") from error
     return False
@@ -118,7 +118,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
                 raise ImportFailed(f"{path.name} is a SQLite file without a Protea table `memory`")
             for name in USUAL:
                 if name not in columns:
-                    yield Row(0, None, f"the table `memory` has no column `{name}`; entries come in without it")
+                    yield Row(0, None, f"the table `memory` has no column `{name}`; entries are imported without it")
             log = _log_of(connection)
             ids = {raw["id"]: entry_id(row_key(raw), log) for raw in _row_digests(connection)}
             links, odd = _links(connection, ids)
@@ -128,13 +128,13 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
             for position, values in enumerate(connection.execute(_select(names)), start=1):
                 raw = dict(zip(names, values, strict=True))
                 yield convert(position, partial(reader.entry, raw), n_bytes=_n_bytes(raw["content"]))
-    except sqlite3.Error as error:  # what came before is kept
+    except sqlite3.Error as error:  # keep the rows before
         raise ImportFailed(f"{path.name} cannot be read after row {position}: {one_line(str(error))}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """A maker of entries from rows, whose texts are still bytes."""
+    """Converter of rows into entries. Strings in rows are still bytes."""
 
     file: str
     log: str
@@ -144,7 +144,7 @@ class _Reader:
 
     def entry(self, raw: Mapping[str, Any]) -> JournalEntry:
         if _n_bytes(raw["content"]) > self.max_bytes:
-            raise InvalidInput(f"content has more than the {self.max_bytes} bytes that are allowed")
+            raise InvalidInput(f"content exceeds the limit of {self.max_bytes} bytes; shorten it")
         entry_type, content = _text(raw["entry_type"], "entry_type"), _text(raw["content"], "content")
         tier = _optional(raw, "tier") or TIERS[0]
         if tier not in _TIERS:
@@ -180,7 +180,7 @@ class _Reader:
         return {**agent_fields, **our_fields}
 
     def _summarised(self, row: int, metadata: Mapping[str, Any]) -> Iterator[Link]:
-        """Yield links to the rows that Protea's compaction summed up in one."""
+        """Yield links to the rows that Protea's compaction summarised in this row."""
         listed = metadata.get(ARCHIVED)
         numbers = [item for item in listed if isinstance(item, int)] if isinstance(listed, list) else []
         for number in dict.fromkeys(numbers):
@@ -189,12 +189,12 @@ class _Reader:
 
 
 def _log_of(connection: sqlite3.Connection) -> str:
-    """Return the first row of a log, which identifies it wherever it lies and however long it has become."""
+    """Return the key of a log's first row, which identifies the log even after it moved or grew."""
     return row_key(next(_row_digests(connection), {}))[:16]
 
 
 def _links(connection: sqlite3.Connection, ids: Mapping[int, str]) -> tuple[dict[int, tuple[Link, ...]], list[str]]:
-    """Return the links from each row, and what is odd about others."""
+    """Return the links by source row, and warnings about links that cannot be imported."""
     if not {"source_id", "target_id", "link_type"} <= _columns(connection, "memory_links"):
         return {}, []
     by_row: dict[int, list[Link]] = {}
@@ -211,7 +211,7 @@ def _links(connection: sqlite3.Connection, ids: Mapping[int, str]) -> tuple[dict
 
 
 def _row_digests(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
-    """Yield a digest of each row, in the order of their ids."""
+    """Yield a digest of each row, ordered by id."""
     columns = _columns(connection, "memory")
     names = [name for name in TELLING if name in columns]
     for values in connection.execute(_select(names)):
@@ -221,7 +221,7 @@ def _row_digests(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
 def _has_entries(connection: sqlite3.Connection, columns: set[str], name: str) -> bool:
     missing = sorted(set(NEEDED) - columns, key=NEEDED.index)
     if missing:
-        logger.warning("%s comes over without entries: its table `memory` has no %s", name, ", ".join(missing))
+        logger.warning("%s is adopted without entries: its table `memory` has no %s", name, ", ".join(missing))
         return False
     return connection.execute("SELECT 1 FROM memory LIMIT 1").fetchone() is not None
 
@@ -232,11 +232,11 @@ def _make_table(path: Path) -> None:
             connection.execute(TABLE)
     except sqlite3.OperationalError as error:
         reason = one_line(str(error))
-        logger.warning("%s has no table `memory`, and could not be given one: %s", path.name, reason)
+        logger.warning("%s has no table `memory`, and it could not be created: %s", path.name, reason)
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """Return the database, for reading. Texts come as bytes, as they may be no valid ones."""
+    """Return the database, opened read-only. Strings are returned as bytes, as they may be invalid UTF-8."""
     address = f"{path.resolve().as_uri()}?mode=ro"
     connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCKED_SECONDS)
     try:
@@ -245,15 +245,15 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.close()
         if error.sqlite_errorcode in _LOCKED or Path(f"{path}-wal").exists():
             raise
-        # In WAL mode, if nobody has it open and nothing may be written beside it, it is as good as a plain file.
+        # In WAL mode on a read-only disk, and open in no other process: read it as an immutable file.
         connection = sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None)
     connection.text_factory = bytes
     return connection
 
 
 def _copied(path: Path) -> sqlite3.Connection:
-    """Return one state of the database, so that Protea can write while its rows are embedded."""
-    copy = sqlite3.connect("")  # on disk, private, and gone when it is closed
+    """Return a snapshot of the database, so that Protea can write while its rows are embedded."""
+    copy = sqlite3.connect("")  # a private temporary database on disk, deleted when it is closed
     copy.text_factory = bytes
     try:
         with closing(_opened(path)) as connection:
@@ -288,7 +288,7 @@ def _optional(raw: Mapping[str, Any], name: str) -> str | None:
 
 
 def _n_bytes(content: Any) -> int:
-    """Return the length of a string. SQLite holds values of any type in any column."""
+    """Return the length of a string in bytes, or 0 for other types, as SQLite columns are dynamically typed."""
     return len(content) if isinstance(content, bytes) else 0
 
 

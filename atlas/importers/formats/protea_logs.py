@@ -1,7 +1,7 @@
-"""Identity of Protea's logs: one is still the same once Protea has summed up and taken away its first rows.
+"""Identity of Protea's logs, which survives that Protea's compaction summarises and deletes the first rows.
 
-An entry's id is made of its row and of its log. In a file a log is known by its first row alone. In the journal it is
-known by all its rows.
+An entry's id is derived from its row and its log. In a file, a log is identified by its first row. In the journal, it
+is identified by all its rows.
 """
 
 from __future__ import annotations
@@ -18,37 +18,40 @@ from atlas.memory.journal import Journal
 from atlas.memory.promotion import LOG
 
 TELLING = ("id", "generation", "entry_type", "timestamp", "content")
-"""Columns that identify a row. Protea never changes what they hold, as it does importance and tier."""
+"""Columns that identify a row. Unlike importance and tier, Protea never changes them."""
 
 ROW_DIGITS, LOG_DIGITS = 24, 8
 """Digits of an entry's id."""
 
 SHARED = 1 / 3
-"""Rows that a log shares with the first ones of a file if it is taken for the same. Two logs share hardly one."""
+"""Number of the file's first rows that a stored log must contain to count as the same log.
+
+Distinct logs share hardly any.
+"""
 
 
 def row_key(raw: Mapping[str, Any]) -> str:
-    """Return a stable key for a row, which does not depend on its changing importance."""
+    """Return a stable key for a row, independent of its mutable columns."""
     parts = [raw.get(name) for name in TELLING]
     values = [part.hex() if isinstance(part, bytes) else part for part in parts]
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:ROW_DIGITS]
 
 
 def entry_id(key: str, log: str) -> str:
-    """Return the id of an entry in the journal: that of its row, and of its log."""
+    """Return the id of an entry in the journal, made from its row and its log."""
     return key + log[:LOG_DIGITS]
 
 
 class LogNames:
-    """The names under which the journal has a log's entries."""
+    """The names of logs in the journal."""
 
     def __init__(self, journal: Journal) -> None:
-        """Keep the journal for later."""
+        """Keep a reference to the journal, which is read later."""
         self._journal = journal
         self._known_as: dict[str, str] = {}
 
     def recognised(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """Return the entries, those of a log that the journal has under another name under that."""
+        """Return the entries, renamed to the log's existing name if the journal contains that log already."""
         for log in dict.fromkeys(entry.metadata[LOG] for entry in entries if LOG in entry.metadata):
             if log not in self._known_as:
                 self._known_as[log] = self._name_of(log, [e for e in entries if e.metadata.get(LOG) == log])

@@ -1,7 +1,7 @@
 """Reflexion's logs: programming attempts (HumanEval, MBPP, LeetCode) as JSONL, ALFWorld trials as a JSON list.
 
-The logs hold the agent's reflections and its last solution, not the solutions in between: each reflection becomes a
-step with that thought, and the solution, if there is one, the action of the last step.
+The logs contain the agent's reflections and its last solution only. Each reflection becomes the thought of a step, and
+the solution becomes the action of the last step.
 
 Source:
     https://github.com/noahshinn/reflexion
@@ -26,7 +26,7 @@ from atlas.importers.keys import record_keys
 from atlas.importers.rows import Limits, Row, convert
 
 MAX_LIST_CHARACTERS = 2**20
-"""Length of a string that holds a list. A longer one is taken as one reflection."""
+"""Maximum length of a string that is parsed as a list. A longer one counts as one reflection."""
 
 SOLUTION_KEYS = ("canonical_solution", "cannonical_solution")
 
@@ -81,10 +81,10 @@ def _attempt(
 
 
 def _benchmark(row: Json) -> str:
-    """Return `mbpp`, `humaneval` or `leetcode` by the row's id or keys, else an empty string."""
+    """Return `mbpp`, `humaneval` or `leetcode`, recognised by the row's id or keys, else an empty string."""
     name = str(row.get("name", row.get("task_id"))).lower()
     from_name = next((benchmark for benchmark in ("mbpp", "humaneval", "leetcode") if name.startswith(benchmark)), "")
-    return from_name or ("leetcode" if "cannonical_solution" in row else "")  # spelt so in that log only
+    return from_name or ("leetcode" if "cannonical_solution" in row else "")  # only that log has this spelling
 
 
 def _problem(row: Json, benchmark: str) -> Task:
@@ -129,7 +129,7 @@ def _flag(value: Any, name: str) -> bool | None:
 
 
 def _texts(value: Any, name: str) -> list[str]:
-    """Return reflections, which some logs hold as a list and others as a string that holds a list."""
+    """Return the reflections, which are a list in some logs and the `repr` of a list in others."""
     texts = as_list(_listed(value) if isinstance(value, str) else value, name)
     return [text for n, text in enumerate(texts) if as_text(text, f"{name}[{n}]").strip()]
 
@@ -147,5 +147,7 @@ def _listed(text: str) -> list[Any]:
 
 
 def _python_value(text: str) -> Any:
-    with warnings.catch_warnings(action="ignore"):  # of unknown escapes, which the log's author cannot mend here
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # ignore warnings about unknown escapes, as they are in the user's data
         return ast.literal_eval(text)

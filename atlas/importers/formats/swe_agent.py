@@ -28,17 +28,17 @@ _TASKS = (
     ("\nISSUE:\n", "\nINSTRUCTIONS:"),
     ("following CTF challenge.", "\nINSTRUCTIONS:"),
 )
-"""Texts before and behind the task in the prompts of SWE-agent's own configurations."""
+"""Texts before and after the task in the prompts of SWE-agent's own configurations."""
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether the file is one object with a trajectory or a history, which is not one of ATLAS's own."""
+    """Return whether the file is one object with a trajectory or a history, and not an ATLAS experience."""
     keys = document_keys(head)
     return bool(keys & {"trajectory", "history"}) and not keys & {"kind", "eval", "task"}
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """Yield the run that the file holds."""
+    """Yield the file's only run."""
     raw = read_document(path, limits)
     yield convert(1, lambda: _trajectory(raw), offset=len(raw), n_bytes=len(raw))
 
@@ -97,7 +97,7 @@ def _message(value: Any, position: int) -> Message | None:
 
 
 def _replayed(history: Sequence[Message | None]) -> tuple[Step, ...]:
-    """Return the steps of a file that has only a history: actions with their observations."""
+    """Return the steps of a file without a trajectory, from the actions and observations in its history."""
     messages = [message for message in history if message is not None]
     first = next((n for n, message in enumerate(messages) if message.role == AGENT), len(messages))
     return conversation.steps(messages[first:])
@@ -113,7 +113,7 @@ def _task(run: Json, messages: Sequence[Message]) -> Task:
 
 
 def describe(prompt: str) -> str:
-    """Return the issue or challenge in a prompt of SWE-agent's, without its instructions, or else all of the prompt."""
+    """Return the issue or challenge in a SWE-agent prompt, without the instructions, or else the whole prompt."""
     return conversation.text_between(prompt, _TASKS)
 
 
@@ -123,7 +123,7 @@ def _problem_statement(run: Json) -> str:
 
 
 def _model(run: Json) -> str:
-    """Return the name of the language model, empty if it is unknown. `replay` is not a model."""
+    """Return the name of the language model, or an empty string. `replay` is not a model."""
     agent = _replay_config(run).get("agent")
     model = agent.get("model") if isinstance(agent, dict) else None
     name = model.get("name") if isinstance(model, dict) else None
@@ -131,7 +131,7 @@ def _model(run: Json) -> str:
 
 
 def _replay_config(run: Json) -> Json:
-    """Return the configuration, which some versions write as an object and others as a string."""
+    """Return the configuration, which is an object in some versions and a JSON string in others."""
     config = run.get("replay_config")
     if isinstance(config, str):
         try:

@@ -34,7 +34,7 @@ from atlas.importers.rows import Limits, Row, convert
 
 DOMAINS = ("airline", "retail")
 REWARD_TOLERANCE = 1e-6
-"""Distance from 1 and 0 that τ-bench itself allows a reward."""
+"""Tolerance with which τ-bench itself compares rewards with 1 and 0."""
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -43,7 +43,7 @@ def matches(path: Path, head: bytes) -> bool:
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """Yield the runs of a file. The task's domain is taken from the file's name, if it contains one."""
+    """Yield the runs of a file. The domain of the tasks is taken from the file's name, if it contains one."""
     domain = next((name for name in DOMAINS if name in re.split(r"[^a-z]+", path.name.lower())), "")
     for record in records(path, limits):
         make = partial(_trajectory, record, domain)
@@ -51,7 +51,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 
 
 def judged_by(_: Trajectory) -> str:
-    """Return the score that decides whether a run is a success, and its value then."""
+    """Return the score that decides the outcome, and its value for success."""
     return "reward = 1"
 
 
@@ -87,7 +87,7 @@ def _task_info(info: Json) -> Json:
 
 def _task(row: Json, info: Json, domain: str) -> Task:
     number, task = as_label(row.get("task_id"), "task_id"), _task_info(info)
-    if "error" in info and "instruction" not in task:  # τ-bench keeps no task of a run that broke down
+    if "error" in info and "instruction" not in task:  # τ-bench records no task for a run that crashed
         instruction = f"τ-bench {domain} task {number}".replace("  ", " ")
     else:
         instruction = required_text(task, "instruction", "info.task.instruction")

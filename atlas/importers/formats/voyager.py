@@ -1,7 +1,7 @@
-"""Voyager skill libraries: a JSON object of JavaScript functions by name, each with a description, kept as concepts.
+"""Voyager skill libraries: a JSON object of JavaScript functions and their descriptions, imported as concepts.
 
-Voyager's prompt asks for a description in the form of a function with a comment. The comment becomes the description,
-and the function's head the signature.
+Voyager describes a skill by a function with a comment. The comment becomes the description, and the
+function's head the signature.
 
 Source:
     https://github.com/MineDojo/Voyager
@@ -46,7 +46,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
                 end = span.end
                 make = partial(_concept, handle, span, path.name, limits)
                 yield convert(position, make, offset=end, n_bytes=span.end - span.start)
-        except ImportFailed as error:  # cut off or followed by other text: what came before is kept
+        except ImportFailed as error:  # truncated, or followed by other text: keep the skills before
             yield Row(position + 1, None, one_line(str(error)), offset=end)
 
 
@@ -67,14 +67,14 @@ def _concept(handle: BinaryIO, span: Span, file: str, limits: Limits) -> CodeCon
 
 
 def _split_description(description: str) -> tuple[str, str]:
-    """Return the text and the signature in a description, or all of it and an empty signature."""
+    """Return the text and the signature of a description, or the whole description and an empty signature."""
     match = _DESCRIPTION.match(description.strip())
     text = " ".join(_COMMENT.sub("", match["body"]).split()) if match else ""
     return (text, " ".join(match["head"].split())) if match and text else (description.strip(), "")
 
 
 def _unescaped(key: str) -> str:
-    """Return a member's name as JSON means it."""
+    """Return a raw JSON key with its escapes decoded."""
     try:
         return str(json.loads(f'"{key}"'))
     except ValueError:

@@ -205,7 +205,7 @@ def test_a_grade_is_that_of_every_attempt_at_its_task(files):
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"grades": {"indexx": 3}}, r"queries.json: queries\[0\].grades names the task 'indexx', which no attempt"),
+        ({"grades": {"indexx": 3}}, r"queries.json: queries\[0\].grades names the task 'indexx', but no attempt"),
         ({"grades": {"index": 4}}, r"gives 'index' the grade 4; it should be 0, 1, 2 or 3"),
         ({"grades": {"index": True}}, r"gives 'index' the grade True"),
         ({"grades": {"index": "3"}}, r"gives 'index' the grade '3'"),

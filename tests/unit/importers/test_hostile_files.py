@@ -129,7 +129,7 @@ def test_a_file_above_the_limit_is_refused_unread(files, sink):
     path = files.raw("a.jsonl", (GOOD + "\n").encode() * 20_000)
     report = run(sink, path, megabytes=1)
     assert report.added == 0
-    assert "more than the 1.0 MB that are allowed; set ATLAS_MAX_IMPORT_MEGABYTES" in report.rejections[0].reason
+    assert "but at most 1.0 MB are allowed; set ATLAS_MAX_IMPORT_MEGABYTES" in report.rejections[0].reason
 
 
 def test_a_line_of_fifty_megabytes_is_passed_over_and_never_held(files, sink):
@@ -139,7 +139,7 @@ def test_a_line_of_fifty_megabytes_is_passed_over_and_never_held(files, sink):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert (report.read, report.rejected) == (3, 1)
-    assert "the line is of 47.7 MB, more than the 32.0 MB that are read at once" in report.rejections[0].reason
+    assert "the line has 47.7 MB, but at most 32.0 MB are read at once" in report.rejections[0].reason
     assert peak < 80_000_000
 
 

@@ -1,1 +1,1 @@
-"""Formats of the logs that people have of agents at work."""
+"""Log formats of coding agents and tracing tools."""

@@ -1,8 +1,8 @@
-"""ATIF, the Agent Trajectory Interchange Format of Harbor and Terminal-Bench 2: one attempt a document.
+"""ATIF, the Agent Trajectory Interchange Format of Harbor and Terminal-Bench 2: one attempt per document.
 
-A document does not hold its reward. Where Harbor's `result.json` lies beside it or one directory above, the reward
-there is the outcome: 1 succeeded, less did not. Without one the outcome is unknown. Sub-agents' trajectories are
-attempts of their own that name the attempt that called them.
+A document has no reward. The outcome is the reward in Harbor's `result.json`, in the same directory or its parent: 1 is
+success, less is failure. Without that file the outcome is unknown. Sub-agents' trajectories are attempts of their own
+that name the attempt that called them.
 
 Source:
     https://github.com/harbor-framework/harbor/blob/main/rfcs/0001-trajectory-format.md
@@ -44,7 +44,7 @@ SUCCESS = 1.0
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether the document declares itself as ATIF."""
+    """Return whether the document declares an ATIF schema."""
     return head.lstrip().startswith(b"{") and b'"schema_version"' in head and MARK in head
 
 
@@ -57,14 +57,14 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
         return
     result: Json = {}
     if reason := refusal(lambda: result.update(_result(path, limits))):
-        yield Row(1, None, f"{RESULT} beside it: {reason}", offset=len(raw))
+        yield Row(1, None, f"{RESULT} in its directory or the parent: {reason}", offset=len(raw))
     for position, (document, caller) in enumerate(_family(documents[0], "", 0), start=1):
         make = partial(_attempt, document, caller, {} if caller else result, path)
         yield convert(position, make, offset=len(raw), n_bytes=len(raw))
 
 
 def _family(document: Any, caller: str, depth: int) -> Iterator[tuple[Any, str]]:
-    """Yield a document and its sub-agents', each with the id of the attempt that called it."""
+    """Yield a document and those of its sub-agents, each with the id of the calling attempt."""
     yield document, caller
     embedded = document.get("subagent_trajectories") if isinstance(document, dict) else None
     if isinstance(embedded, list) and depth < MAX_DEPTH:
@@ -78,7 +78,7 @@ def _id(document: Json) -> str:
 
 
 def _present(value: Any) -> Any:
-    """Return a JSON value without what is null, which some write and others leave out."""
+    """Return a JSON value without nulls, as some writers emit them and others leave the key out."""
     if isinstance(value, list):
         return [_present(item) for item in value]
     if isinstance(value, dict):
@@ -213,7 +213,7 @@ def _rewards(result: Json) -> Json:
 
 
 def judged_by(attempt: Trajectory) -> str:
-    """Return the reward that decides whether an attempt is a success, and from which value on, if any."""
+    """Return the reward that decides the outcome, with its threshold, or an empty string."""
     name = _deciding(attempt.outcome.verification_details.get("rewards") or {})
     return f"{name} ≥ {SUCCESS:g}" if name else ""
 

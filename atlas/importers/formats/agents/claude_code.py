@@ -1,8 +1,8 @@
-"""Claude Code's sessions, as its JSONL files and as documents of `loglines`: one attempt for each request of a person.
+"""Claude Code's sessions, as its JSONL files and as documents of `loglines`: one attempt per user request.
 
-A session goes through many tasks that have little to do with each other, so a request is the task, not the session. A
-session does not record whether a request was met: every outcome is unknown. A sub-agent's work is an attempt of its own
-that names the attempt that called it. Requests without an answer, and lines about the program itself, are skipped.
+A session covers many unrelated tasks, so the request is the task, not the session. Whether a request was met is not
+recorded, so every outcome is unknown. A sub-agent's work is an attempt of its own that names the attempt that called
+it. Requests without an answer, and lines about the program itself, are skipped.
 
 Source:
     https://code.claude.com/docs
@@ -49,11 +49,11 @@ _NOT_ASKED = (
     "[Request interrupted",
     "<user-memory-input>",
 )
-"""Beginnings of texts that stand where a person's would, but that the program wrote."""
+"""Prefixes of user messages that the program wrote."""
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether lines hold messages with an id and a session, or the file lists them as `loglines`."""
+    """Return whether the lines are messages with an id and a session, or the file has a list `loglines`."""
     if LOGLINES in document_keys(head):
         return True
     return any({"type", "message"} <= keys and keys & {"sessionId", "uuid"} for keys in record_keys(head))
@@ -88,7 +88,7 @@ def _records(path: Path, limits: Limits) -> Iterator[Record]:
 
 
 class _Session:
-    """The requests of a file that go on: a person's, and those to sub-agents."""
+    """The open requests of a file: the user's, and those to sub-agents."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -118,19 +118,19 @@ class _Session:
             self._add_user_message(line, message, chain, record)
 
     def ended(self, offset: int) -> Iterator[Row]:
-        """Yield the requests that have ended since."""
+        """Yield the requests that have ended since the last call."""
         ended, self._ended = self._ended, []
         for request in ended:
             if request.was_answered:
                 yield convert(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
 
     def unended(self, offset: int) -> Iterator[Row]:
-        """Yield the requests that had not ended when the file did."""
+        """Yield the requests that are still open at the end of the file."""
         self._ended += self._open.values()
         yield from self.ended(offset)
 
     def _chain(self, line: Json) -> tuple[str, str]:
-        """Return the conversation of a line: a session, and in it the conversation with a person or a sub-agent."""
+        """Return the conversation of a line: its session, and within it the thread with the user or a sub-agent."""
         session = as_text(line.get("sessionId"), "sessionId") or self._name
         uuid = as_text(line.get("uuid"), "uuid")
         if not line.get("isSidechain"):
@@ -152,7 +152,7 @@ class _Session:
         same = as_text(message.get("id"), "message.id")
         last = request.messages[-1] if request.messages else None
         if same and same == self._message and last is not None and last.role == AGENT:
-            request.messages[-1] = _together(last, reply)  # one message is written in pieces
+            request.messages[-1] = _together(last, reply)  # one message may span several lines
         else:
             request.messages.append(reply)
         self._message = same
@@ -216,7 +216,7 @@ class _Session:
 
     @staticmethod
     def _note_agent(request: Request, line: Json) -> None:
-        """Note the sub-agent that a result came from, whose work may stand in another file."""
+        """Record which sub-agent a result came from. Its log may be in another file."""
         result = line.get("toolUseResult")
         agent = result.get("agentId") if isinstance(result, dict) else None
         if isinstance(agent, str) and agent:
@@ -240,7 +240,10 @@ class _Session:
 
 
 def user_request(text: str) -> str:
-    """Return the request in a text, or '' if the program wrote it. A command is asked for by name."""
+    """Return the request in a user message, or '' if the program wrote it.
+
+    A slash command is returned as name and arguments.
+    """
     text = _REMINDER.sub("", text).strip()
     if text.startswith(_NOT_ASKED):
         return ""

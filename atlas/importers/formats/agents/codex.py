@@ -1,4 +1,4 @@
-"""Codex's rollouts: one attempt for each request of a person, as with other coding agents' sessions.
+"""Codex's rollouts: one attempt per user request, as for other coding agents.
 
 Written from the program's source code, and not tested with real files. A rollout does not record whether a request was
 met, so every outcome is unknown.
@@ -35,11 +35,11 @@ _NOT_ASKED = (
     "<skill>",
     "# AGENTS.md instructions",
 )
-"""Beginnings of texts that stand where a person's would, but that the program wrote."""
+"""Prefixes of user messages that the program wrote."""
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether lines wrap what they hold as a rollout does, or begin as those of the first versions."""
+    """Return whether lines have the envelope of a rollout, or the keys of its first versions."""
     keys = record_keys(head)
     if any({"timestamp", "type", "payload"} <= names for names in keys):
         return True
@@ -180,7 +180,7 @@ def _output(value: Any) -> tuple[str, bool]:
 
 
 def _exit_code(text: Any) -> int | None:
-    """Return the exit code that stands in the first lines of a command's output."""
+    """Return the exit code from the first lines of a command's output."""
     for line in text[:400].splitlines()[:6] if isinstance(text, str) else ():
         for mark in ("Exit code: ", "Process exited with code "):
             code = line.removeprefix(mark).strip()
@@ -190,7 +190,7 @@ def _exit_code(text: Any) -> int | None:
 
 
 def _parent(source: Any) -> str:
-    """Return the session that spawned this one as a sub-agent's."""
+    """Return the id of the parent session that spawned this one as a sub-agent."""
     for key in ("subagent", "thread_spawn"):
         source = source.get(key) if isinstance(source, dict) else None
     parent = source.get("parent_thread_id") if isinstance(source, dict) else None

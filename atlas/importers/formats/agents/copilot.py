@@ -1,4 +1,4 @@
-"""Copilot CLI's sessions, as it writes their events: one attempt for each request of a person.
+"""Copilot CLI's sessions (event logs): one attempt per user request.
 
 A session does not record whether a request was met, so every outcome is unknown.
 

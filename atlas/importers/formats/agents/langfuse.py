@@ -1,6 +1,6 @@
 """Langfuse's exports: a trace with its observations and scores is one attempt.
 
-The meaning of a score is up to its owner: without a rule that names one, every outcome is unknown. All scores are kept.
+Scores have no fixed meaning: unless a success rule names one, every outcome is unknown. All scores are kept.
 
 Source:
     https://langfuse.com/docs/observability/data-model
@@ -26,7 +26,7 @@ _KINDS = {"GENERATION": MODEL, "EMBEDDING": OTHER, "TOOL": TOOL, "RETRIEVER": TO
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether the file holds traces with their observations."""
+    """Return whether the file contains traces with their observations."""
     return any(
         ("observations" in keys and keys & {"trace", "id", "timestamp"})
         or {"trace", "observations"} <= keys
@@ -48,7 +48,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 
 
 def _is_document(path: Path, limits: Limits) -> bool:
-    """Return whether the file is one object over many lines, and not one on each line."""
+    """Return whether the file is a single object over many lines, rather than JSONL."""
     head = read_head(path, limits).lstrip()
     first = head.partition(b"\n")[0].rstrip()
     return head.startswith(b"{") and not first.endswith(b"}")
@@ -102,7 +102,7 @@ def _span(value: Any, name: str) -> Span:
 
 
 def _scores(values: list[Any]) -> Json:
-    """Return the scores by name, the latest of each."""
+    """Return the latest score of each name."""
     scores: list[tuple[str, str, Any]] = []
     for n, value in enumerate(values):
         score = as_object(value, f"scores[{n}]")

@@ -1,4 +1,4 @@
-"""mini-SWE-agent's `.traj.json` files: one run each, in the present form and as the bare list of messages of its tests.
+"""mini-SWE-agent's `.traj.json` files: one run each, in the current form or as a bare list of messages.
 
 A run does not record whether it solved its task, so its outcome is unknown.
 
@@ -28,7 +28,7 @@ from atlas.importers.spending import Spending
 
 SOURCE = "mini-swe-agent"
 EXIT = "exit"
-"""Role of the message that ends a run. It repeats what `info` holds."""
+"""Role of the message that ends a run. It repeats the contents of `info`."""
 
 _TASKS = (
     ("<pr_description>\nConsider the following PR description:", "</pr_description>"),
@@ -42,14 +42,14 @@ _MARKS = (b"mswea_bash_command", b"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether the file is a run's document, or a list of messages that begins with the agent's own prompt."""
+    """Return whether the file is a run, or a list of messages that begins with the agent's own prompt."""
     if {"info", "messages"} <= document_keys(head):
         return bool(member_keys(head) & {"exit_status", "model_stats", "mini_version"})
     return head.lstrip().startswith(b"[") and any(mark in head for mark in _MARKS)
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """Yield the run that the file holds."""
+    """Yield the file's only run."""
     raw = read_document(path, limits)
     yield convert(1, lambda: _attempt(parse_json(raw)), offset=len(raw), n_bytes=len(raw))
 
@@ -116,7 +116,7 @@ def _response(message: Json, name: str) -> Message:
 
 
 def _acting(message: Message, extra: Json, name: str) -> Message:
-    """Return an answer of the agent with the commands that it runs, and with the rest of its text as the thought."""
+    """Return an answer of the agent, with its commands as the action and the rest of its text as the thought."""
     actions = as_list(extra.get("actions"), f"{name}.extra.actions")
     commands = [as_text(as_object(action, f"{name}.extra.actions").get("command"), "command") for action in actions]
     commands = [command for command in commands if command] or [
@@ -136,7 +136,7 @@ def _has_failed(extra: Json, text: str) -> bool:
 
 
 def _model(info: Json) -> str:
-    """Return the name of the language model, empty if it is unknown."""
+    """Return the name of the language model, or an empty string."""
     value: Any = info
     for key in ("config", "model", "model_name"):
         value = value.get(key) if isinstance(value, dict) else None
@@ -144,7 +144,7 @@ def _model(info: Json) -> str:
 
 
 def _spending(messages: Sequence[Json], info: Json) -> Spending:
-    """Return the tokens of all answers, and the price of the run."""
+    """Return the total tokens and the cost of the run."""
     spending, stats = Spending(), info.get("model_stats")
     for number, message in enumerate(messages):
         extra = message.get("extra")

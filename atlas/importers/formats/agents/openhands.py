@@ -1,7 +1,7 @@
-"""OpenHands' trajectories: lists of events, one attempt for each request of a person.
+"""OpenHands' trajectories: lists of events, one attempt per user request.
 
-Actions of the agent and the observations that answer them are steps. A trajectory does not record whether a request was
-met, so every outcome is unknown.
+An action of the agent and its observation are a step. A trajectory does not record whether a request was met, so every
+outcome is unknown.
 
 Source:
     https://github.com/All-Hands-AI/OpenHands
@@ -25,7 +25,7 @@ from atlas.importers.rows import Limits, Row
 SOURCE = "openhands"
 
 _OF_THE_PROGRAM = ("", "null", "system", "recall", "change_agent_state", "agent_state_changed", "condensation")
-"""Actions and observations with which the program keeps its own state."""
+"""Actions and observations that only change the program's own state."""
 
 _ARGUMENTS_OF_THE_PROGRAM = (
     "thought",
@@ -43,7 +43,7 @@ _ARGUMENTS_OF_THE_PROGRAM = (
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether the file lists events, which are actions and observations with their sources."""
+    """Return whether the file is a list of events: actions and observations with their sources."""
     return any(
         {"source", "timestamp", "message"} <= keys and keys & {"action", "observation"} for keys in record_keys(head)
     )
@@ -139,7 +139,7 @@ def _content(value: Json, name: str) -> str:
 
 
 def _response(event: Json) -> Json:
-    """Return the answer of the model in which an action was called, or an empty object."""
+    """Return the model response that called the action, or an empty object."""
     metadata = event.get("tool_call_metadata")
     response = metadata.get("model_response") if isinstance(metadata, dict) else None
     return response if isinstance(response, dict) else {}
@@ -151,7 +151,7 @@ def _model(response: Json) -> str:
 
 
 def _tool_call(event: Json) -> tuple[str, Any]:
-    """Return the name of the tool that an action called and its arguments, '' and None if no model called it."""
+    """Return the name and the arguments of the tool call behind an action, or '' and None if there is none."""
     metadata = event.get("tool_call_metadata")
     if not isinstance(metadata, dict):
         return "", None

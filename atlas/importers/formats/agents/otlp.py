@@ -1,7 +1,7 @@
-"""OpenTelemetry traces as OTLP JSON, with the attributes of the GenAI conventions, of OpenInference and of their users.
+"""OpenTelemetry traces as OTLP JSON, with attributes of the GenAI conventions, OpenInference and other SDKs.
 
-A trace is one attempt, made of all its spans, in any order and from any number of requests. No span states whether it
-succeeded. Evaluations among its events become scores, which a success rule may use.
+A trace is one attempt. Its spans may come in any order and from several requests. No span records success. Evaluation
+events become scores, which a success rule may use.
 
 `decode_spans` reads a request as JSON values: OTLP JSON (ids in hex, codes as numbers), or the JSON mapping of a
 protobuf message (ids in base64, codes as names). `traces` groups spans by trace.
@@ -66,7 +66,7 @@ _AGENT_ATTRIBUTES = (
     "input.value",
     "output.value",
 )
-"""Beginnings of the attributes that agents and models have, and other programs have not."""
+"""Attribute prefixes that only agents and models have."""
 
 _KIND_KEYS = (
     "openinference.span.kind",
@@ -144,19 +144,19 @@ class ReceivedSpan:
 
 @dataclass(frozen=True, slots=True)
 class SpanRequest:
-    """A request with one span alone, which another one held among others."""
+    """A request with a single span, split from a larger request."""
 
     trace: str
     request: Json
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether the file holds requests with spans of resources."""
+    """Return whether the file contains OTLP requests with spans."""
     return any(keys & set(_RESOURCES) for keys in (document_keys(head), *record_keys(head)))
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """Yield the traces of a file that holds one request, or one on each line."""
+    """Yield the traces of a file with one request, or one request per line."""
     received: list[ReceivedSpan] = []
     refused: list[str] = []
     for record in _records(path, limits):
@@ -168,7 +168,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     found = list(traces(received))
     if n_others := sum(not trace.is_of_agent for trace in found):
         have = "trace has" if n_others == 1 else "traces have"
-        yield Row(0, None, f"{n_others:,} {have} no attribute of an agent or a model, and no attempt is made of them")
+        yield Row(0, None, f"{n_others:,} {have} no attribute of an agent or a model, and are skipped")
     for position, trace in enumerate((trace for trace in found if trace.is_of_agent), start=1):
         yield convert(position, trace.attempt, offset=size, n_bytes=size // max(len(received), 1) * len(trace.spans))
 
@@ -192,9 +192,9 @@ def decode_spans(request: Any, refuse: Callable[[str], object]) -> Iterator[Rece
 
 
 def split_by_span(request: Any, refuse: Callable[[str], object]) -> Iterator[SpanRequest]:
-    """Yield a request for each span of a request, and call `refuse` with the reason for each unreadable one.
+    """Yield one request per span, and call `refuse` with the reason for each unreadable span.
 
-    Of a span's resource it keeps the service's name, which is all that is read of it.
+    Only the service name of a span's resource is kept, as nothing else is read.
 
     Raises:
         InvalidInput: The request as a whole is malformed.
@@ -217,7 +217,7 @@ def _service(resource: Json, n: int) -> str:
 
 
 def traces(received: Iterable[ReceivedSpan]) -> Iterator[Trace]:
-    """Yield the traces that the spans belong to, each span once, in the order of their first spans."""
+    """Yield the traces of the spans, without duplicate spans, ordered by their first spans."""
     groups: dict[str, dict[str, ReceivedSpan]] = {}
     for span in received:
         groups.setdefault(span.trace, {})[span.span.id] = span
@@ -246,7 +246,7 @@ def _records(path: Path, limits: Limits) -> Iterator[Record]:
 
 
 def _is_whole(line: bytes) -> bool:
-    """Return whether a line is JSON on its own. One that does not end within the head may be a long one."""
+    """Return whether a line is complete JSON. A line that does not end within the head is assumed to be."""
     try:
         parse_json(line)
     except InvalidInput:
@@ -308,7 +308,7 @@ def _camel(key: str) -> str:
 
 
 def _identity(value: Any, name: str, digits: int) -> str:
-    """Return an id in hex, which may come as base64."""
+    """Return an id as hex digits, decoding base64 if necessary."""
     text = as_text(value, name)
     if len(text) == digits and _HEX.fullmatch(text):
         return text.lower()
@@ -331,7 +331,7 @@ def _instant(value: Any, name: str) -> datetime | None:
 
 
 def _attributes(value: Any, name: str) -> Json:
-    """Return attributes by their keys, with messages that are spread over numbered keys put together."""
+    """Return the attributes as a dictionary, with messages reassembled from numbered keys."""
     attributes: Json = {}
     numbered: dict[str, dict[int, Json]] = {}
     for entry in as_list(value, name):
@@ -349,7 +349,7 @@ def _attributes(value: Any, name: str) -> Json:
 
 
 def _answer_of_ai_sdk(attributes: Json) -> Json:
-    """Return the answer of a model as Vercel's AI SDK records it: its text, its object or its tool calls apart."""
+    """Return a model's answer from the separate keys for text, object and tool calls of Vercel's AI SDK."""
     for prefix in ("ai.response.", "ai.result."):
         text = next((attributes[f"{prefix}{key}"] for key in ("text", "object") if f"{prefix}{key}" in attributes), "")
         listed = unpacked(attributes.get(f"{prefix}toolCalls"))
@@ -364,7 +364,7 @@ def _answer_of_ai_sdk(attributes: Json) -> Json:
 
 
 def _message(parts: Json) -> Json:
-    """Return a message with the tool calls that its numbered keys spell out."""
+    """Return a message with its tool calls, reassembled from numbered keys."""
     names = [value for key, value in sorted(parts.items()) if key.startswith("tool_calls.") and key.endswith(".name")]
     arguments = [
         value for key, value in sorted(parts.items()) if key.startswith("tool_calls.") and key.endswith("arguments")

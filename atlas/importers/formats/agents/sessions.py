@@ -1,4 +1,4 @@
-"""Sessions of coding agents: what a person asked for is a task, and all until the next request is one attempt at it."""
+"""Sessions of coding agents: each user request is a task, and everything up to the next one is an attempt at it."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from atlas.importers.spending import Spending
 
 @dataclass(slots=True, kw_only=True)
 class Request:
-    """One request of a person, and what the agent has done about it so far."""
+    """One user request, and the agent's work on it so far."""
 
     source: str
     """Name of the format."""
 
     text: str
     position: int
-    """Line at which it stands."""
+    """Line of the request in the file."""
 
     session: str
     key: str
-    """Key of the request in its log, such as a message's id or the time."""
+    """Key of the request in its log, such as a message id or a timestamp."""
 
     ended_at: datetime | None = None
     agent: str = ""
     """Model that answered."""
 
     error: str = ""
-    """Reason why the agent stopped early, empty if it did not."""
+    """Reason why the agent stopped early, or empty."""
 
     vote: str = ""
-    """`up` or `down` if a person rated the answer, which decides the outcome."""
+    """`up` or `down` if the user rated the answer, which decides the outcome."""
 
     context: Json = field(default_factory=dict)
-    """Facts about the place of work."""
+    """Facts about the working directory, such as its branch."""
 
     metadata: Json = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
@@ -62,13 +62,13 @@ class Request:
         return any(message.role == AGENT for message in self.messages)
 
     def at(self, instant: datetime | None, n_bytes: int = 0) -> None:
-        """Note the time of a message."""
+        """Record the time of the latest message, and the bytes read."""
         self.n_bytes += n_bytes
         if instant is not None and (self.ended_at is None or instant > self.ended_at):
             self.ended_at = instant
 
     def attempt(self) -> Trajectory:
-        """Return the attempt, of unknown outcome unless a person voted on the answer."""
+        """Return the attempt, whose outcome is unknown unless the user rated the answer."""
         return Trajectory(
             id=self.id,
             task=Task(f"{self.source}/{stable_id(self.text)[:12]}", "", self.text, self.context),
@@ -97,7 +97,7 @@ class Requests:
         self._ended: list[Request] = []
 
     def begin(self, request: Request) -> None:
-        """Make a request the current one. It names the one before, if that was answered."""
+        """Make a request the current one. It refers to the previous one, if that was answered."""
         if self.current is not None:
             self._ended.append(self.current)
             request.metadata |= {"follows": self.current.id} if self.current.was_answered else {}
@@ -136,8 +136,8 @@ def attempts_of(
     """Yield the attempts of a session as they end, and the reason for each record that cannot be read.
 
     Args:
-        take: Reads a record into the requests, or raises `InvalidInput`.
-        size: Bytes of the whole file.
+        take: Function that adds a record to the requests, or raises `InvalidInput`.
+        size: Size of the whole file in bytes.
     """
     for record in records:
         if reason := refusal(partial(take, record)):

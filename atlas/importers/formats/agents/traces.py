@@ -1,4 +1,4 @@
-"""Traces of any maker: a tree of calls to models and tools as one attempt."""
+"""Vendor-neutral traces: a tree of model and tool calls as one attempt."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PROMPT_KEYS = (
 )
 _REPLY_KEYS = ("choices", "message", "messages", "candidates", "content", "parts", "output", "text", "value", "result")
 _WRITTEN = re.compile(r"role='user' content=(['\"])(.{1,20000}?)\1 \w+=", re.DOTALL)
-"""Shape of a user's message as Python prints it."""
+"""Pattern of a user message in Python's `repr`."""
 
 _ROLES = ("system:", "developer:", "user:", "assistant:")
 
@@ -54,26 +54,26 @@ class Span:
     start: datetime | None = None
     end: datetime | None = None
     input_value: Any = None
-    """JSON value or text that it was called with."""
+    """Input of the call, a JSON value or a string."""
 
     output_value: Any = None
-    """JSON value or text that it gave."""
+    """Output of the call, a JSON value or a string."""
 
     model: str = ""
     usage: Any = None
-    """Numbers of tokens, by the names of the common APIs."""
+    """Token counts, under the names of the common APIs."""
 
     cost_usd: Any = None
     is_of_agent: bool = True
-    """False if nothing in it shows that it belongs to an agent or a model."""
+    """False if no attribute is specific to an agent or a model."""
 
     error: str = ""
-    """Reason why it failed, empty if it did not."""
+    """Reason why it failed, or empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """Spans that belong together, in any order, and what is known of the whole."""
+    """The spans of one trace, in any order, and the properties of the trace."""
 
     id: str
     source: str
@@ -90,7 +90,7 @@ class Trace:
         """Return the trace as an attempt, of unknown outcome.
 
         Raises:
-            InvalidInput: It names no task.
+            InvalidInput: It has no input or name that could be the task.
         """
         ordered = sorted(self.spans, key=lambda span: (span.start or _BEGINNING, span.id))
         description = self._description(ordered)
@@ -116,7 +116,7 @@ class Trace:
 
     @property
     def is_of_agent(self) -> bool:
-        """True if one of its spans belongs to an agent or a model. Other programs are traced too."""
+        """True if one of its spans belongs to an agent or a model, not to an ordinary program."""
         return any(span.is_of_agent for span in self.spans)
 
     def _description(self, ordered: Sequence[Span]) -> str:
@@ -132,7 +132,7 @@ class Trace:
 
 
 def input_text(value: Any) -> str:
-    """Return the last user message in the input of a call, whatever format its maker uses."""
+    """Return the last user message in the input of a call, in the format of any vendor."""
     value = unpacked(value)
     if isinstance(value, list) and value and all(isinstance(message, dict) and "role" in message for message in value):
         users = [message for message in value if message["role"] in ("user", "human")]
@@ -150,7 +150,7 @@ def input_text(value: Any) -> str:
 
 
 def output_text(value: Any) -> str:
-    """Return the output of a call as text: its text and its tool calls, or else the value as JSON."""
+    """Return the output of a call as a string: its text and tool calls, or else the value as JSON."""
     value = unpacked(value)
     calls = tuple(_calls(value, 0))
     text = first_text(value, _REPLY_KEYS)
@@ -172,7 +172,7 @@ def unpacked(value: Any) -> Any:
 
 
 def first_text(value: Any, keys: Sequence[str], depth: int = 0) -> str:
-    """Return the first text in a value, looked for under the keys in their order."""
+    """Return the first string in a value, searching the keys in order."""
     if isinstance(value, str):
         return without_blobs(value).strip() if value.strip() not in ("None", "null") else ""
     if depth >= MAX_DEPTH:
@@ -186,7 +186,7 @@ def first_text(value: Any, keys: Sequence[str], depth: int = 0) -> str:
 
 
 def _last_user(text: str) -> str:
-    """Return the last user message of messages that were joined into one text, and any other text unchanged."""
+    """Return the last user message of a transcript in one string, or any other string unchanged."""
     if messages := _WRITTEN.findall(text):
         return str(messages[-1][1]).strip()
     if not text.startswith(_ROLES):
@@ -196,7 +196,7 @@ def _last_user(text: str) -> str:
 
 
 def _calls(value: Any, depth: int) -> Iterator[str]:
-    """Yield the tool calls of a model, in the formats of the common makers."""
+    """Yield the tool calls of a model, in the formats of the common vendors."""
     if depth >= MAX_DEPTH:
         return
     if isinstance(value, list):
@@ -217,7 +217,10 @@ def _is_call(value: Json) -> bool:
 
 
 def _steps(ordered: Sequence[Span]) -> Iterator[Step]:
-    """Yield the calls to models and tools as steps. A call inside another step would repeat it, and is left out."""
+    """Yield the calls to models and tools as steps.
+
+    A call nested in another step is left out, as it would repeat it.
+    """
     by_id = {span.id: span for span in ordered}
     parents = {span.parent for span in ordered}
     before = ""
@@ -233,7 +236,7 @@ def _steps(ordered: Sequence[Span]) -> Iterator[Step]:
 
 
 def _spending(spans: Sequence[Span]) -> Spending:
-    """Return what the calls to models took. A call includes those inside it, which are not counted again."""
+    """Return the cost of the model calls. A call includes its nested calls, which are not counted again."""
     by_id = {span.id: span for span in spans}
     spending = Spending()
     for span in spans:

@@ -1,6 +1,6 @@
-"""Chats of Copilot in VS Code, as it stores and exports them: one attempt for each request of a person.
+"""Chats of Copilot in VS Code, stored or exported: one attempt per user request.
 
-The outcome is that of the person's vote on the answer. Without one it is unknown.
+The user's vote on the answer is the outcome, which is unknown without a vote.
 
 Source:
     https://github.com/microsoft/vscode, `src/vs/workbench/contrib/chat/common`
@@ -30,7 +30,7 @@ _VOTES: dict[float | None, str] = {0: "down", 1: "up"}
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Return whether the file is a chat: requests beside those who take part, or beside the id of its session."""
+    """Return whether the file is a chat: an object with requests, and with its participants or its session id."""
     keys = document_keys(head)
     return bool(keys & {"responderUsername", "requesterUsername", "sessionId"}) and (
         "requests" in keys or b'"vscode' in head
@@ -82,7 +82,7 @@ def _attempt(value: Any, position: int, session: str, previous: str) -> Trajecto
 
 
 def _messages(parts: Sequence[Json]) -> list[Message]:
-    """Return the answer as messages: texts and thoughts are gathered until a tool is called."""
+    """Return the answer as messages. A message ends with a tool call."""
     messages: list[Message] = []
     text, thought = "", ""
     for part in parts:
@@ -106,7 +106,7 @@ def _messages(parts: Sequence[Json]) -> list[Message]:
 
 
 def _tool_call(part: Json) -> str:
-    """Return the call. A chat keeps what is shown of its arguments, and for a terminal the command."""
+    """Return the tool call. A chat records the displayed arguments, and the command of a terminal."""
     command = _specific(part).get("commandLine")
     if isinstance(command, dict):
         command = command.get("userEdited") or command.get("toolEdited") or command.get("original")
@@ -154,7 +154,7 @@ def _edit(part: Json) -> str:
 
 
 def _path(value: Any) -> str:
-    """Return the path of a file's URI, which may stand in a location."""
+    """Return the path of a file's URI, which may be nested in a location."""
     uri = value.get("uri", value) if isinstance(value, dict) else {}
     path = (uri.get("fsPath") or uri.get("path")) if isinstance(uri, dict) else ""
     return path if isinstance(path, str) else ""

@@ -60,7 +60,7 @@ def test_the_reward_beside_it_is_the_outcome(files, reward, success, place):
 def test_a_broken_result_is_reported_and_the_attempt_stays(files):
     files.raw("result.json", "{")
     rows = files.read("atif", files.json("agent/trajectory.json", document()))
-    assert rows[0].reason.startswith("result.json beside it: is not JSON")
+    assert rows[0].reason.startswith("result.json in its directory or the parent: is not JSON")
     assert rows[1].item.outcome.success is None
 
 

@@ -123,7 +123,7 @@ def test_attachments_that_unfold_without_bound_are_refused(files, inspect_log, s
     bomb = sample(attachments={HASH: "x" * 4_000}, messages=messages)
     path = files.json("log.json", inspect_log(bomb))
     [row] = files.read("inspect", path, max_document_bytes=1_000_000)
-    assert "attachments unfold to more than 1 MB" in row.reason
+    assert "the attachments of the sample exceed 1 MB" in row.reason
 
 
 def test_nan_that_is_not_kept_does_no_harm_and_kept_nan_becomes_null(files, inspect_log, sample):
@@ -214,7 +214,7 @@ def test_one_entry_that_unpacks_to_too_much_is_refused_and_the_others_are_read(f
     path = files.zip("log.eval", header(inspect_log) | {"samples/2.json": bomb, "samples/1.json": sample()})
     rows = files.read("inspect", path)
     assert "samples/2.json unpacks to 1,0" in rows[0].reason
-    assert "times its size" in rows[0].reason
+    assert "times its compressed size" in rows[0].reason
     assert rows[1].item is not None
     rows = files.read("inspect", path, max_document_bytes=1_000_000)
     assert "samples/2.json unpacks to 19 MB, more than the 1 MB that are read at once" in rows[0].reason
@@ -251,7 +251,7 @@ def test_damaged_and_strangely_packed_entries_are_refused_by_name(files, inspect
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.json", json.dumps(header(inspect_log)["header.json"]))
     [row] = files.read("inspect", path)
-    assert "samples/1.json is packed by method 12; pack it with deflate" in row.reason
+    assert "samples/1.json has the unsupported compression method 12; repack it with deflate" in row.reason
 
 
 @pytest.mark.parametrize(
