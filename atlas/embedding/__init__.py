@@ -1,1 +1,1 @@
-"""Texts as vectors: the model, the windows of long texts, and an embedder that remembers its vectors."""
+"""Embedding models, windows of long texts, and an embedder that caches its vectors."""

@@ -1,4 +1,4 @@
-"""An embedder that embeds each text once, for runs that ask for the same texts repeatedly."""
+"""A caching embedder, for runs that embed the same texts repeatedly."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from atlas.protocols.infra import Embedder
 
 
 class CachedEmbedder:
-    """Another embedder, with every vector that it has made. They are held as long as it lives."""
+    """A wrapper of another embedder that caches every vector for its lifetime."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = whole_embedder(embedder)
         self.model_name = self._embedder.model_name
         self._documents: dict[str, Vector] = {}
         self._queries: dict[str, Vector] = {}
-        for name in WITH_TOKENS:  # those are passed on, as token vectors of many texts would fill the memory
+        for name in WITH_TOKENS:  # not cached, as token vectors of many texts would fill the memory
             if (member := get_offered(self._embedder, name)) is not None:
                 setattr(self, name, member)
 
@@ -35,7 +35,7 @@ class CachedEmbedder:
         return vector
 
     def encode_query(self, text: str) -> Vector:
-        """Return the vector of a question."""
+        """Return the vector of a query."""
         if text not in self._queries:
             encode = getattr(self._embedder, "encode_query", self.encode)
             self._queries[text] = encode(text)

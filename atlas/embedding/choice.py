@@ -1,4 +1,4 @@
-"""The choice of a model for a new store, and the files of models on this machine."""
+"""Choosing a model for a new store, and locating model files on this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atlas.core.imports.distribution import NAME, absence, extra
 BUNDLED = "all-MiniLM-L6-v2"
 PREFERRED = "BAAI/bge-base-en-v1.5"
 FETCHED_SIZE = "about 440 MB"
-"""Size of the preferred model's files."""
+"""Size of the download of the preferred model."""
 
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
@@ -30,7 +30,7 @@ class ModelChoice:
 
     name: str
     announcement: str
-    """One sentence for the person who creates the store."""
+    """One sentence to show to the user who creates the store."""
 
 
 def choose_model(
@@ -40,13 +40,13 @@ def choose_model(
     announce: Callable[[str], None],
     confirm: Callable[[str], bool] | None = None,
 ) -> ModelChoice:
-    """Return the model for a new store: the wanted one, else bge-base if it can be had and run, else MiniLM.
+    """Return the model for a new store: the requested one, else bge-base if it is available and runs, else MiniLM.
 
     Args:
         model: A model's name, or empty.
-        timeout_seconds: Longest wait for the model hub before the bundled model is used.
-        announce: Told before anything that takes long.
-        confirm: Asked before bge-base is fetched. Where it is None, only files on this machine are used.
+        timeout_seconds: Timeout for the model hub, after which the bundled model is used.
+        announce: Called with a message before anything slow.
+        confirm: Called with a question before bge-base is downloaded. If None, only local files are used.
     """
     if model:
         return ModelChoice(
@@ -69,7 +69,7 @@ def choose_model(
 def _fetched(
     model: str, timeout_seconds: float, announce: Callable[[str], None], confirm: Callable[[str], bool] | None
 ) -> str:
-    """Fetch a model if a person wants it, and return why it was not, or an empty string."""
+    """Download a model if the user agrees. Return an empty string, or the reason why it was not downloaded."""
     if confirm is None:
         return f"its {FETCHED_SIZE} are fetched only if a person at a terminal agrees"
     if not _hub_answers(model, timeout_seconds):
@@ -82,16 +82,16 @@ def _fetched(
 
 
 def canonical_name(model: str) -> str:
-    """Return one name for each model, however it is spelt."""
+    """Return the canonical spelling of a model's name."""
     name = model.removeprefix("sentence-transformers/")
     return name if name == BUNDLED else model
 
 
 def model_files(model: str) -> Path | None:
-    """Return the directory of a model whose files are on this machine, or None if they have to be fetched.
+    """Return the local directory of a model's files, or None if they have to be downloaded.
 
     Raises:
-        EmbeddingUnavailable: The files of the bundled model are missing, or the package that finds other models.
+        EmbeddingUnavailable: The files of the bundled model, or the package that locates other models, are missing.
     """
     if model == BUNDLED:
         return _bundled_files()
@@ -101,7 +101,7 @@ def model_files(model: str) -> Path | None:
         from huggingface_hub import try_to_load_from_cache
 
     for name in (model, f"sentence-transformers/{model}"):
-        with suppress(ValueError):  # no name that the hub would know
+        with suppress(ValueError):  # not a valid name on the hub
             cached_file = try_to_load_from_cache(name, "modules.json")
             if isinstance(cached_file, str):
                 return Path(cached_file).parent
@@ -118,10 +118,10 @@ def model_size(model: str) -> int:
 
 
 def bundled_weights() -> Path:
-    """Return the directory of the bundled model, once its weights are found to be the known ones.
+    """Return the directory of the bundled model after checking the digest of its weights.
 
     Raises:
-        EmbeddingUnavailable: Its files are missing, or its weights are not the known ones.
+        EmbeddingUnavailable: Its files are missing, or the digest of its weights differs.
     """
     directory = _bundled_files()
     weights = directory / "model.safetensors"
@@ -138,8 +138,8 @@ def bundled_weights() -> Path:
 def _bundled_files() -> Path:
     if not (_BUNDLED_FILES / "model.safetensors").is_file():
         raise EmbeddingUnavailable(
-            f"expected the weights of {BUNDLED} in {_BUNDLED_FILES}, where installing ATLAS puts them, but they are "
-            f"missing; install it again: pip install --force-reinstall {NAME}"
+            f"expected the weights of {BUNDLED} in {_BUNDLED_FILES}, but they are missing; install ATLAS again: pip "
+            f"install --force-reinstall {NAME}"
         )
     return _BUNDLED_FILES
 
@@ -157,7 +157,7 @@ def _hub_answers(model: str, timeout_seconds: float) -> bool:
     answers: list[bool] = []
     asking = threading.Thread(target=lambda: answers.append(_exists(url, timeout_seconds)), daemon=True)
     asking.start()
-    asking.join(timeout_seconds)  # looking a name up has no time limit of its own
+    asking.join(timeout_seconds)  # DNS lookups have no timeout of their own
     return answers == [True]
 
 

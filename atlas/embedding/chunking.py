@@ -1,4 +1,4 @@
-"""Texts longer than an embedding model reads at once: their windows, and the vectors of those and of the whole."""
+"""Texts longer than a model's window: cutting them into windows, and the vectors of the windows and of the whole."""
 
 from __future__ import annotations
 
@@ -24,33 +24,36 @@ Span = tuple[int, int]
 """Start and end (exclusive), in characters, words or word pieces."""
 
 MAX_WINDOWS = 64
-"""Most windows of one record: some 9,000 English words where a window has 256 word pieces. It bounds the store."""
+"""Maximum windows per record, which limits the store's size: 9,000 English words at 256 word pieces a window."""
 
 MAX_QUERY_WINDOWS = 8
-"""Most windows of one query. It bounds the time that a search takes."""
+"""Maximum windows per query, which limits a search's latency."""
 
 OVERLAP = 0.25
-"""Share of a window that is also in the next one, so that every sentence is whole in some window."""
+"""Overlap of neighbouring windows as a share of a window, so that every sentence is complete in one of them."""
 
 _SPARE = 1 / 32
-"""Share of a window that stays free, because a word that is cut in two may have more pieces than it had whole."""
+"""Share of a window that stays unused, because a word that is cut in two may have more word pieces."""
 
 _SHIFT = 1 / 16
-"""Share of a window by which a cut may move to the end of a word. In a longer word it stays between two pieces."""
+"""Share of a window by which a cut may move to reach the end of a word.
+
+In a longer word it stays between two pieces.
+"""
 
 _TEXT_BATCH = 256
-"""Texts whose token vectors are held before they are packed: some 20 MB."""
+"""Number of texts whose token vectors are packed together: some 20 MB before packing."""
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """A text in stored form for searches by meaning. It may be given where its vectors are asked for."""
+    """The stored embedding of a text. Converts to its array of vectors."""
 
     vectors: Vectors
-    """As `encode_documents` gives them."""
+    """Vectors as returned by `encode_documents`."""
 
     tokens: bytes | None = None
-    """Its packed token vectors. None if they were not made."""
+    """Packed token vectors, or None if they were not computed."""
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Vectors:
         """Return its vectors."""
@@ -60,10 +63,10 @@ class EncodedText:
 def encode_texts(
     embedder: WholeEmbedder, texts: Sequence[str], projection: Projection | None = None
 ) -> list[EncodedText]:
-    """Return the vectors of each text, as `encode_documents` does, with packed token vectors of the same run.
+    """Return the vectors of each text, as `encode_documents`, and its packed token vectors, from one model run.
 
     Args:
-        projection: Packs the token vectors. None to make none.
+        projection: Packs the token vectors. None to compute none.
     """
     find = get_offered(embedder, KNOWN)
     known: dict[str, EncodedText] = find(texts, projection) if find else {}
@@ -87,20 +90,20 @@ def _with_tokens(embedder: WholeEmbedder, texts: Sequence[str], projection: Proj
     encoded = []
     for text, cut in zip(texts, passages, strict=True):
         pieces = join([by_window[passage][1] for passage in cut])
-        # Without any, they can still be made, unless there is nothing to make them of.
+        # None means "not computed", so they can be computed later. A blank text has nothing to compute.
         packed = projection.packed(pieces) if len(pieces.ids) or not text.strip() else None
         encoded.append(EncodedText(_with_whole(np.stack([by_window[passage][0] for passage in cut])), packed))
     return encoded
 
 
 def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vectors]:
-    """Return the vectors of each text, from one call of the model that embeds equal windows once.
+    """Return the vectors of each text. The model is called once, without duplicate windows.
 
     Returns:
-        For a text that the model reads at once, its vector, shape (1, dim). For a longer one, the vector of the whole,
-        which is the mean direction of its windows, and after it those of its windows, shape (1 + n_windows, dim). With
-        the whole among them, MiniLM finds first, by one conversation of τ-bench, another about the same task in 90 of
-        100 cases; with the windows alone in 85, with the first window alone in 82.
+        For a text that fits the window, its vector, shape (1, dim). For a longer one, the mean direction of its
+        windows, followed by the windows' vectors, shape (1 + n_windows, dim). On τ-bench with MiniLM, another
+        conversation about the same task ranks first in 90 of 100 cases with the mean, in 85 with the windows alone, and
+        in 82 with the first window alone.
     """
     passages = _passages(embedder, texts)
     distinct = list(dict.fromkeys(chain.from_iterable(passages)))
@@ -109,16 +112,16 @@ def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vect
 
 
 def encode_whole(embedder: WholeEmbedder, texts: Sequence[str]) -> Vectors:
-    """Return one vector for each text, however long, in shape (n, dim)."""
+    """Return one vector per text of any length, shape (n, dim)."""
     vectors = [windows[0] for windows in encode_documents(embedder, texts)]
     return np.stack(vectors) if vectors else np.zeros((0, embedder.dimension), np.float32)
 
 
 def best_passage(embedder: WholeEmbedder, document: str, vectors: Vectors, query: Vector) -> Span | None:
-    """Return the characters of the window of a document that is nearest to a query.
+    """Return the span of characters of the document's window that is nearest to a query.
 
-    It takes some 6 ms for each 1,000 words. None for a document that was read at once, and for vectors that
-    `encode_documents` would not make of it now: they are of an older version, or came from elsewhere.
+    Return None for a document that fits one window, and if the number of vectors does not match the document's windows,
+    as with vectors from an older version or another source. Takes some 6 ms per 1,000 words.
 
     Args:
         vectors: The document's, shape (n, dim).
@@ -131,21 +134,22 @@ def best_passage(embedder: WholeEmbedder, document: str, vectors: Vectors, query
 
 
 class Cutter:
-    """Windows of texts by the word pieces of one model, cut where words end.
+    """Cuts texts into windows by the word pieces of one model, at word boundaries.
 
-    To the tokenizers of BERT and its kin a word of more than 100 characters is one unknown piece, so such a model reads
-    nothing in it, however it is cut.
+    BERT-like tokenizers turn a word of more than 100 characters into one unknown piece, so such a word is lost however
+    it is cut.
     """
 
     def __init__(self, tokenizer: Any, window: int) -> None:
-        """Cut by a tokenizer of the package `tokenizers`, for a window of `window` pieces, special ones counted."""
-        self._tokenizer = type(tokenizer).from_str(tokenizer.to_str())  # the model's own is told to cut off, each time
+        """Use a tokenizer of the package `tokenizers`, and windows of `window` pieces, including special ones."""
+        # the model's own instance has truncation enabled
+        self._tokenizer = type(tokenizer).from_str(tokenizer.to_str())
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._capacity = window - tokenizer.num_special_tokens_to_add(is_pair=False)
 
     def spans(self, text: str, *, instruction: str, max_windows: int) -> list[Span]:
-        """Return spans of characters, in order, each of which fits the window together with an instruction."""
+        """Return spans of characters, in order. Each fits the window together with an instruction."""
         capacity = self._capacity - (len(self._pieces(instruction).ids) if instruction else 0)
         pieces = self._pieces(text)
         n_pieces = len(pieces.ids)
@@ -166,16 +170,15 @@ class Cutter:
 
 
 def spread(n_units: int, capacity: int, max_windows: int = MAX_WINDOWS) -> list[Span]:
-    """Return the fewest windows of equal length that cover the units, each sharing `OVERLAP` with the next.
+    """Return the fewest windows of equal length that cover the units, with `OVERLAP` between neighbours.
 
-    Where `max_windows` cannot cover that many units, they are spread evenly over them: neighbours share less, then
-    units between them are left out. Spread over a text, 2 to 8 windows found attempts at the same task more often than
-    the first ones in 8 of 10 trials on SWE-agent's and τ-bench's runs.
+    If `max_windows` is too few, the windows are spread evenly: the overlap shrinks, and then there are gaps. On
+    SWE-agent and τ-bench runs, 2 to 8 spread windows retrieved attempts at the same task better than the same number of
+    leading windows in 8 of 10 trials.
 
     Args:
         n_units: Length of the text in words or word pieces.
-        capacity: Most units in a window.
-        max_windows: Most windows, at least 2.
+        capacity: Maximum units per window. max_windows: Maximum windows, at least 2.
     """
     if n_units <= capacity:
         return [(0, n_units)]
@@ -186,7 +189,9 @@ def spread(n_units: int, capacity: int, max_windows: int = MAX_WINDOWS) -> list[
 
 
 def in_characters(windows: Sequence[Span], offsets: Sequence[Span], n_characters: int) -> list[Span]:
-    """Return windows of words or word pieces as spans of characters that begin and end where the text does.
+    """Convert windows of words or word pieces to spans of characters.
+
+    The first and last span reach the ends of the text.
 
     Args:
         offsets: Span of characters of each word or word piece.
@@ -207,11 +212,11 @@ def mean_direction(windows: Vectors) -> Vector:
 def mean_directions(windows: Vectors, starts: npt.NDArray[np.int64]) -> Vectors:
     """Return one vector for each text or record, shape (n, dim), contiguous.
 
-    Windows that cancel each other out leave no direction; such a text keeps that of its first one.
+    If the windows cancel out, the vector of the first one is used.
 
     Args:
-        windows: Shape (n_windows, dim), those of a text together.
-        starts: The first window of each text, shape (n,).
+        windows: Shape (n_windows, dim), grouped by text.
+        starts: Index of the first window of each text, shape (n,).
     """
     if len(starts) == len(windows):
         return windows
@@ -240,7 +245,7 @@ def _with_whole(windows: Vectors) -> Vectors:
 
 
 def _warn_of_gaps(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> None:
-    """Log how much of the texts is in no window."""
+    """Log a warning about the parts of texts that are in no window."""
     gaps = [
         (len(text), sum(len(text[before[1] : after[0]].strip()) for before, after in pairwise(cut)))
         for text, cut in zip(texts, spans, strict=True)
@@ -249,8 +254,8 @@ def _warn_of_gaps(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> None
     if gaps:
         longest, n_left_out = max(gaps)
         logger.warning(
-            "texts too long for a search by meaning to compare all of them: %d. It compares passages spread over them; "
-            "of the longest, which has %d characters, %d are in none. A search by words reads all of them.",
+            "texts too long to embed completely: %d. Semantic search compares windows spread over them; of the "
+            "longest text, with %d characters, %d characters are in no window. Full-text search covers whole texts.",
             len(gaps),
             longest,
             n_left_out,
@@ -258,7 +263,7 @@ def _warn_of_gaps(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> None
 
 
 def _word_end(words: Sequence[int | None], position: int, reach: int) -> int:
-    """Return the first place from a position on, or back from it if `reach` is negative, where another word begins."""
+    """Return the nearest word boundary within `reach` of a position, searching backwards if `reach` is negative."""
     for place in range(position, position + reach, 1 if reach > 0 else -1):
         if not 0 < place < len(words) or words[place] != words[place - 1]:
             return place

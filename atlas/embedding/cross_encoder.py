@@ -1,4 +1,4 @@
-"""A cross-encoder of sentence-transformers as a reranker: it reads query and document together, and takes long."""
+"""A reranker with a cross-encoder of sentence-transformers, which scores query and document together and is slow."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ PAIR_BATCH = 20
 
 
 class CrossEncoderReranker:
-    """A reranker over a cross-encoder, loaded when the first documents come.
+    """A lazily loaded cross-encoder as a reranker.
 
-    None was measured on the given data, as no weights were at hand. One that was trained on web search may well rank
+    No cross-encoder was evaluated, as no weights were available. One that was trained on web search may well rank
     attempts at tasks worse.
     """
 
     def __init__(self, model: str, device: str = "auto") -> None:
-        """Name the model.
+        """Configure the reranker. The model is loaded at first use.
 
         Args:
-            model: Its name, or the directory of its files. It gives one score.
-            device: Name of a torch device. `auto` picks the best there is.
+            model: Its name or directory. It has to return one score.
+            device: Name of a torch device. `auto` picks the best available one.
         """
         self.model_name = model
         self._device = None if device == "auto" else device
@@ -41,15 +41,15 @@ class CrossEncoderReranker:
         """Return a score in [0, 1] for each document: the sigmoid of the model's logit.
 
         Raises:
-            EmbeddingUnavailable: Its files are not on this machine, or it gives several scores.
+            EmbeddingUnavailable: Its files are not on this machine, or it returns several scores.
         """
         return await asyncio.to_thread(self._scores, query, list(documents))
 
     def prepare(self, announce: Callable[[str], None]) -> None:
-        """Load the model. Its files are fetched if they are not on this machine.
+        """Load the model, and download it if it is not on this machine.
 
         Args:
-            announce: Told before anything that takes long.
+            announce: Called with a message before anything slow.
 
         Raises:
             EmbeddingUnavailable: It cannot be loaded.
@@ -65,7 +65,7 @@ class CrossEncoderReranker:
         if not documents:
             return []
         model = self._loaded()
-        with self._lock:  # a tokenizer is set up for each call
+        with self._lock:  # tokenizers are not thread-safe: padding is configured at each call
             scores = model.predict(
                 [(query, document) for document in documents], batch_size=PAIR_BATCH, show_progress_bar=False
             )
@@ -79,7 +79,7 @@ class CrossEncoderReranker:
 
     def _load(self, *, is_local: bool) -> Any:
         with extra("models", f"the reranker {self.model_name!r}", EmbeddingUnavailable):
-            from sentence_transformers import CrossEncoder  # only now: it brings torch
+            from sentence_transformers import CrossEncoder  # imported late, as it imports torch
             from torch.nn import Sigmoid
 
         try:
@@ -88,11 +88,12 @@ class CrossEncoderReranker:
             )
         except (OSError, ValueError, RuntimeError) as error:
             raise EmbeddingUnavailable(
-                f"the reranker {self.model_name!r} cannot be loaded from this machine ({error}). Check ATLAS_RERANKER, "
-                "or fetch it once: atlas init"
+                f"the reranker {self.model_name!r} cannot be loaded from this machine ({error}). Correct "
+                "ATLAS_RERANKER, or download it with: atlas init"
             ) from error
         if model.num_labels != 1:
             raise EmbeddingUnavailable(
-                f"a reranker should give one score, but {self.model_name!r} gives {model.num_labels}; choose another"
+                f"a reranker should return one score, but {self.model_name!r} returns {model.num_labels}; choose "
+                "another"
             )
         return model

@@ -1,4 +1,4 @@
-"""The seam between the embedder and what computes its vectors: a graph in onnxruntime, or sentence-transformers."""
+"""Interface between the embedder and its backends, onnxruntime and sentence-transformers."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ class Encoder(Protocol):
     """Length of its vectors."""
 
     window: int | None
-    """Most word pieces that it reads of a text, special ones counted. None if it has no limit."""
+    """Maximum word pieces per text, including special ones, or None if there is no limit."""
 
     tokenizer: Any
-    """Its tokenizer, of the package `tokenizers`. None if it is of another kind."""
+    """Tokenizer of the package `tokenizers`, or None if the model has another kind."""
 
     gives_tokens: bool
-    """True if it has `encode_with_tokens` and `word_vectors`."""
+    """True if `encode_with_tokens` and `word_vectors` are supported."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts, of unit length, shape (n, dim)."""
         ...
 
     def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
-        """Return the same vectors, and those of each text's word pieces, from one run of the model."""
+        """Return the vectors of texts and of their word pieces, from one run of the model."""
         ...
 
     def word_vectors(self, text: str) -> WordVectors:
-        """Return the words of a text that the model reads at once, with their vectors."""
+        """Return the words of a text that fits the window, with their vectors."""
         ...

@@ -1,4 +1,4 @@
-"""Queries on a hundred subjects, nearly all of them foreign to any one store: they have no answer there."""
+"""Queries on a hundred subjects, nearly all of which are unrelated to any given store."""
 
 from __future__ import annotations
 
@@ -9,24 +9,21 @@ from importlib import resources
 from atlas.core.ranking.languages import ENGLISH
 
 OTHERS = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh")
-"""Languages beside English that there are queries in."""
+"""Languages of the queries, besides English."""
 
 
 def calibration_queries() -> tuple[str, ...]:
-    """Return the third of the English ones that a model's word pieces, and the level of a store, are measured with."""
+    """Return the third of the English queries that is used to calibrate late interaction and a store's noise level."""
     return foreign_queries()[::3]
 
 
 def evaluation_queries() -> tuple[str, ...]:
-    """Return the English queries that are not used for calibration, to evaluate the level."""
+    """Return the English queries that are not used for calibration, for evaluating the level."""
     return tuple(text for place, text in enumerate(foreign_queries()) if place % 3)
 
 
 def calibration_queries_in(languages: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the queries that a store with texts in these languages is measured with, by language.
-
-    English ones if there are none in any of them.
-    """
+    """Return the calibration queries for a store with texts in these languages, by language. Falls back to English."""
     by_language = {language: queries_in(language) for language in languages if language in OTHERS}
     return ({ENGLISH: calibration_queries()} if ENGLISH in languages or not by_language else {}) | by_language
 
@@ -35,14 +32,14 @@ def calibration_queries_in(languages: Sequence[str]) -> dict[str, tuple[str, ...
 def foreign_queries() -> tuple[str, ...]:
     """Return some 400 queries on a hundred subjects, a few of them not in English.
 
-    Questions, orders, titles and sentences of logs. A fifth is about software and a tenth about customer service. A
-    store on one of the subjects is at home with a few of them.
+    They are questions, commands, titles and log lines. A fifth is about software, and a tenth about customer service. A
+    few of them are relevant to a store on one of the subjects.
     """
     return queries_in(ENGLISH)
 
 
 @cache
 def queries_in(language: str) -> tuple[str, ...]:
-    """Return the queries in a language, by its code. In each of `OTHERS` there are 48, on as many subjects."""
+    """Return the queries in a language, given by its code. Each of `OTHERS` has 48, on different subjects."""
     text = (resources.files("atlas.embedding") / "foreign" / f"{language}.txt").read_text(encoding="utf-8")
     return tuple(text.splitlines())

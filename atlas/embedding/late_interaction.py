@@ -1,10 +1,10 @@
-"""Late interaction: a query's word pieces looked for in a text one by one, over vectors of a few bytes each.
+"""Late interaction (MaxSim) over binary token vectors.
 
-A pooled vector represents a text as a whole. It represents a single topic among many only weakly. That is seen by
-comparing the vectors of word pieces, which the same run of the model gives.
+A pooled vector represents a text as a whole, and a single topic among many only weakly. Comparing the vectors of word
+pieces, which come from the same run of the model, finds such a topic.
 
 Source:
-    Sum of maximal similarities: Khattab & Zaharia, SIGIR 2020. Signs of projected vectors: Charikar, STOC 2002.
+    MaxSim: Khattab & Zaharia, SIGIR 2020. Signs of projected vectors: Charikar, STOC 2002.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from atlas.core.types import Vector, Vectors
 from atlas.embedding.foreign_queries import calibration_queries
 
 MIN_TOLD = 0.01
-"""Smallest difference between the match of a text in itself and in an unrelated text. With MiniLM it is .46."""
+"""Minimum difference between the self-match of a text and its match with an unrelated text. With MiniLM it is .46."""
 
 _BYTES = BITS // 8
 
 _TOGETHER = (1, 2, 4, 8, 16, 32)
-"""Texts that are put together to see how much is found by chance in longer ones."""
+"""Numbers of texts that are joined to measure chance matches in longer texts."""
 
 _MIN_SHARED = 2**17
-"""Multiplications of a product of matrices up to which OpenBLAS works it out in one thread."""
+"""Number of multiplications up to which OpenBLAS computes a matrix product in one thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenVectors:
-    """The different word pieces of a text, without the model's special ones."""
+    """The distinct word pieces of a text, without special tokens."""
 
     ids: npt.NDArray[np.int64]
-    """Numbers in the model's vocabulary, rising, shape (n,)."""
+    """Ids in the model's vocabulary, sorted, shape (n,)."""
 
     vectors: Vectors
-    """The mean direction of each piece wherever it stands in the text, of unit length, shape (n, dim)."""
+    """Mean direction over all occurrences of each piece, of unit length, shape (n, dim)."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordVectors:
-    """The words of a text, as they stand in it, each of one or more word pieces."""
+    """The words of a text, in order, each made of one or more word pieces."""
 
     words: tuple[str, ...]
     vectors: Vectors
@@ -61,9 +61,9 @@ NO_TOKENS = TokenVectors(np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
 
 
 def distinct(ids: npt.NDArray[np.int64], vectors: Vectors) -> TokenVectors:
-    """Return one vector for each different word piece.
+    """Return one vector per distinct word piece.
 
-    It halves the storage, and costs at most .002 of the mean reciprocal rank on the development half.
+    This halves the storage, and lowers the mean reciprocal rank on the development half by at most .002.
 
     Args:
         ids: Shape (n,).
@@ -77,7 +77,7 @@ def distinct(ids: npt.NDArray[np.int64], vectors: Vectors) -> TokenVectors:
 
 
 def join(parts: Sequence[TokenVectors]) -> TokenVectors:
-    """Return the word pieces of several windows of a text as those of one."""
+    """Merge the word pieces of several windows of a text."""
     nonempty = [part for part in parts if len(part.ids)]
     if not nonempty:
         return NO_TOKENS
@@ -90,7 +90,7 @@ def join(parts: Sequence[TokenVectors]) -> TokenVectors:
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """The directions along which a model's word pieces differ most, and the scale of what is compared along them."""
+    """The principal directions of a model's word pieces, and the calibration of matches along them."""
 
     directions: Vectors
     """Shape (dim, BITS)."""
@@ -99,22 +99,22 @@ class Projection:
     """Match of a query in an unrelated text of one word piece."""
 
     growth: float
-    """How much more is found where such a text has e times as many pieces: in a long one something is always near."""
+    """Increase of that match when the text has e times as many pieces, as long texts match more by chance."""
 
     same: float
-    """How much of a text is found in the same text."""
+    """Match of a text with itself."""
 
     cosine: float
-    """The cosine of the pooled vectors of two unrelated texts."""
+    """Cosine of the pooled vectors of two unrelated texts."""
 
     def packed(self, tokens: TokenVectors) -> bytes:
-        """Return word pieces as they are kept: the signs of their vectors along the directions."""
+        """Return word pieces in stored form: the signs of their projected vectors, as bits."""
         if not len(tokens.ids):
             return b""
         return np.packbits(product(tokens.vectors[-MAX_PIECES:], self.directions) > 0, axis=1).tobytes()
 
     def projected(self, tokens: TokenVectors) -> Vectors:
-        """Return the word pieces of a query, as they are compared: exactly, of unit length, shape (n, BITS)."""
+        """Return the projected word pieces of a query as floats of unit length, shape (n, BITS)."""
         if not len(tokens.ids):
             return np.zeros((0, BITS), np.float32)
         return _unit(product(tokens.vectors[-MAX_PIECES:], self.directions))
@@ -128,7 +128,7 @@ class Projection:
             cosines: Cosines of the pooled vectors of query and texts.
 
         Raises:
-            ValueError: A text was packed otherwise.
+            ValueError: A text has a different packed size.
         """
         if any(len(text) % _BYTES for text in texts):
             raise ValueError("packed token vectors should have a whole number of tokens")
@@ -142,26 +142,26 @@ class Projection:
         return similarities
 
     def on_scale(self, match: Vector, lengths: npt.NDArray[np.int64]) -> Vector:
-        """Return matches in texts of these lengths, on the scale of the pooled vectors' cosine."""
+        """Rescale matches in texts of these lengths to the cosine of pooled vectors."""
         by_chance = self.unrelated + self.growth * np.log(lengths)
         return np.asarray(self.cosine + (match - by_chance) / (self.same - by_chance) * (1 - self.cosine), np.float32)
 
     @property
     def is_usable(self) -> bool:
-        """True where a text is found in itself clearly more than by chance, however long texts are."""
+        """True if self-matches clearly exceed chance matches at any text length."""
         return bool(self.same > self.unrelated + self.growth * np.log(MAX_PIECES) + MIN_TOLD)
 
     def as_text(self) -> str:
-        """Return the projection as text, for `projection_of`."""
+        """Return the projection as a string that `projection_of` parses."""
         content = base64.b85encode(np.ascontiguousarray(self.directions, np.dtype("<f2")).tobytes()).decode()
         return json.dumps({"directions": content, "levels": [self.unrelated, self.growth, self.same, self.cosine]})
 
 
 def projection_of(text: str, dimension: int) -> Projection:
-    """Return a projection from its text.
+    """Parse a projection.
 
     Raises:
-        ValueError: It is not a packer, or its vectors have another dimension.
+        ValueError: It is malformed, or for vectors of another dimension.
     """
     try:
         raw = json.loads(text)
@@ -178,7 +178,7 @@ def projection_of(text: str, dimension: int) -> Projection:
 
 
 def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
-    """Return the projection of a model, from some hundred texts on many subjects.
+    """Fit the projection of a model to some hundred texts on many subjects.
 
     Args:
         texts: Their word pieces.
@@ -188,7 +188,7 @@ def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
     directions = np.zeros((every.shape[1], BITS), np.float32)
     main = np.linalg.svd(every, full_matrices=False)[2][:BITS].T
     directions[:, : main.shape[1]] = main
-    # Kept in two bytes a number, so what is fitted is what every later process reads.
+    # Round to float16 as in storage, so that the calibration fits the stored directions.
     draft = Projection(directions.astype(np.float16).astype(np.float32), 0.0, 0.0, 1.0, 0.0)
     queries = [draft.projected(text) for text in texts]
     lengths, by_chance = _chance_matches(draft, texts, queries)
@@ -205,12 +205,12 @@ def fit(texts: Sequence[TokenVectors], vectors: Vectors) -> Projection:
 
 
 def measured_projection(encode: Callable[[list[str]], tuple[Vectors, list[TokenVectors]]]) -> Projection | None:
-    """Return the projection of a model, fitted on queries on many subjects, or None if it has no useful one.
+    """Return the projection of a model, fitted to queries on many subjects, or None if it is not usable.
 
-    The token vectors of some models are so alike that a text is found in any other.
+    The token vectors of some models are so similar that any text matches any other.
 
     Args:
-        encode: Embeds documents, with their word pieces.
+        encode: Function that embeds documents and their word pieces.
     """
     vectors, tokens = encode(list(calibration_queries()))
     if not all(len(text.ids) for text in tokens):
@@ -222,10 +222,7 @@ def measured_projection(encode: Callable[[list[str]], tuple[Vectors, list[TokenV
 def _chance_matches(
     projection: Projection, texts: Sequence[TokenVectors], queries: Sequence[Vectors]
 ) -> tuple[Vector, Vector]:
-    """Return the lengths of joined texts, and the match of an unrelated query in each.
-
-    Shape (n,) each.
-    """
+    """Return the lengths of joined texts, and the matches of unrelated queries with each. Shape (n,) each."""
     lengths, values = [], []
     for n_together in _TOGETHER:
         for place, query in enumerate(queries):
@@ -237,27 +234,27 @@ def _chance_matches(
 
 
 def match_scores(query: Vectors, texts: Sequence[bytes]) -> Vector:
-    """Return how much of a query is found in each text: how near each of its word pieces comes to one there, averaged.
+    """Return the MaxSim of a query with each text, shape (n,).
 
-    Shape (n,). It is known as MaxSim.
+    This is the mean, over the query's word pieces, of the highest similarity to a piece of the text.
     """
     bits = np.unpackbits(np.frombuffer(b"".join(texts), np.uint8).reshape(-1, _BYTES), axis=1)
     near = product(bits.astype(np.float32), query.T)
     lengths = [len(text) // _BYTES for text in texts]
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
-    # A sign is 2·bit − 1, and a vector of signs is √BITS long: the nearest piece is the same without either.
+    # A sign is 2·bit − 1, and a sign vector has norm √BITS. Neither affects which piece is nearest.
     nearest = (2 * np.maximum.reduceat(near, starts, axis=0) - query.sum(axis=1)) / np.sqrt(BITS)
     return np.asarray(nearest.mean(axis=1), np.float32)
 
 
 def product(rows: Vectors, columns: Vectors) -> Vectors:
-    """Return the product of two matrices, worked out in this thread, a few rows at a time.
+    """Return the product of two matrices, computed in this thread in blocks of rows.
 
-    BLAS shares larger ones out among threads, which costs more than it gains where other processes are at work: 6 ms
-    of the processor in place of 0.3 for the word pieces of one query.
+    BLAS parallelises larger products, which is slower if other processes compete for the cores: 6 ms of CPU time
+    instead of 0.3 for one query's word pieces.
 
     Args:
-        rows: Shape (n, k), beside each other in memory.
+        rows: Shape (n, k), contiguous.
         columns: Shape (k, m).
     """
     n_together = max(1, _MIN_SHARED // columns.size)

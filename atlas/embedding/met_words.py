@@ -1,4 +1,4 @@
-"""Words of a query and of a text that mean the same, though they are not the same."""
+"""Pairs of different words in a query and a text with a similar meaning."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from atlas.infra.duck_typing import get_offered
 from atlas.protocols.infra import WholeEmbedder
 
 NEAR = 0.35
-"""How much nearer two words have to be than words of unrelated texts usually are to the model. With MiniLM 1 in 100
-words has one so near in an unrelated text, such as numbers and times."""
+"""Required similarity of two words above the model's usual one between unrelated texts.
+
+With MiniLM, 1 in 100 words has such a match in an unrelated text, for example numbers and times.
+"""
 
 UNRELATED = 8
-"""Texts whose words are compared to see how near words of unrelated texts usually are."""
+"""Unrelated texts whose words are compared to measure the usual similarity."""
 
 MIN_LETTERS = 3
 MAX_SHOWN = 6
@@ -28,18 +30,18 @@ MAX_SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class MetWords:
-    """A word of a query, and the word of a text that comes nearest to it."""
+    """A word of a query, and the most similar word of a text."""
 
     query_word: str
     text_word: str
     similarity: float
-    """Their cosine, each in its context."""
+    """Cosine of their contextual vectors."""
 
 
 def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
-    """Return pairs of near words of a query and a text, nearest first. Empty if the model has no word vectors.
+    """Return pairs of similar words of a query and a text, most similar first.
 
-    Words that both have, and words without a meaning of their own, are left out.
+    The result is empty if the model has no word vectors. Words that occur in both, and stop words, are left out.
 
     Args:
         text: A text that fits the model's window.
@@ -65,7 +67,7 @@ def met_words(embedder: WholeEmbedder, query: str, text: str) -> list[MetWords]:
 _NONE = MetWords("", "", -1.0)
 
 _usual_values: dict[str, float] = {}
-"""How near words of unrelated texts usually are, by the model's name."""
+"""Usual similarity between words of unrelated texts, by model name."""
 
 
 def _usual(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) -> float:
@@ -77,7 +79,7 @@ def _usual(embedder: WholeEmbedder, word_vectors: Callable[[str], WordVectors]) 
 
 
 def _content_words(words: WordVectors, shared: set[str]) -> list[int]:
-    """Return the places of content words that the other text does not have."""
+    """Return the indices of content words that are missing in the other text."""
     return [
         place
         for place, word in enumerate(words.words)

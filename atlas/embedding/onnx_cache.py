@@ -1,10 +1,10 @@
 """Exported models in the user's cache directory, which all stores and processes share.
 
-    CACHE/encoders/KEY/         a model's graph, its tokenizer and what is to be known of them
-    CACHE/encoders/KEY.problem  why it could not be exported, and by which versions of the libraries
-    CACHE/encoders/KEY.lock     held by the process that exports it
-    CACHE/projections/KEY       the projection of a model's word pieces, with its prompts; empty if it has no useful one
-    CACHE/keys/…                keys of files that were read once, by their paths, sizes and times
+    CACHE/encoders/KEY/         a model's graph, tokenizer and metadata
+    CACHE/encoders/KEY.problem  reason why the export failed, with the library versions
+    CACHE/encoders/KEY.lock     lock of the exporting process
+    CACHE/projections/KEY       a model's projection and prompts, or empty if it is not usable
+    CACHE/keys/…                cached keys of model files, by path, size and time
 
 The key is a checksum over the model's files and the exporter's version.
 """
@@ -32,45 +32,45 @@ from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKENIZER, WEIGHTS, OnnxE
 from atlas.infra.child_process import import_environment, module_command
 
 EXPORTER = "2"
-"""Version of what is exported. Another one exports every model again."""
+"""Version of the export format. A new version exports every model again."""
 
 LIMIT_SECONDS = 900.0
-"""Longest time that an export may take, or that another process's is waited for."""
+"""Timeout of an export, and of waiting for another process's export."""
 
 _FILES = {".json", ".txt", ".model", ".safetensors", ".bin", ".py"}
-"""Suffixes of the files that make a model what it is."""
+"""Suffixes of the files that the key depends on."""
 
 _SKIPPED = {"onnx", "openvino", ".cache", ".git"}
-"""Directories beside a model that sentence-transformers does not read."""
+"""Subdirectories that sentence-transformers does not read."""
 
 _SEAL = "seal.json"
-"""File that holds size, time and checksum of the others. It is written last."""
+"""Manifest with size, time and checksum of the other files. It is written last."""
 
 _SEALED = (GRAPH, WEIGHTS, TOKENIZER, FACTS)
 
 _LIBRARIES = ("torch", "sentence-transformers", "transformers", "onnx", "onnxruntime")
 _ROOM = 5
-"""Free space that an export needs, as a multiple of the model's size."""
+"""Disk space that an export needs, as a multiple of the model's size."""
 
 _RETRY_SECONDS = 86_400.0
-"""Time after which an export that failed is tried once more: memory or a disk may have been short."""
+"""Time after which a failed export is retried, as memory or disk space may have been short."""
 
 _STALE_SECONDS = 3_600.0
-"""Age from which a directory that an export left unfinished is removed."""
+"""Age after which the directory of an unfinished export is removed."""
 
 
 class MissingExport(Exception):
-    """There is no graph of a model. Its message is the reason."""
+    """A model has no exported graph. The message is the reason."""
 
 
 class OnnxCache:
-    """The exports that lie in one cache directory."""
+    """The exports in one cache directory."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def key(self, files: Path) -> str:
-        """Return the key of a model whose files lie in a directory. They are read once, until they change."""
+        """Return the key of the model in a directory. It is cached until the files change."""
         files_found = sorted(_model_files(files))
         states = [(str(file), (state := file.stat()).st_size, state.st_mtime_ns) for file in files_found]
         remembered = self.path / "keys" / _digest(EXPORTER, json.dumps(states))
@@ -78,19 +78,19 @@ class OnnxCache:
             if len(key := remembered.read_text(encoding="ascii")) == 32:
                 return key
         key = _digest(EXPORTER, *(f"{file.relative_to(files)} {_checksum(file)}" for file in files_found))
-        _keep(remembered, key)  # else they are read again next time, in less than a second
+        _keep(remembered, key)  # otherwise it is recomputed next time, in less than a second
         return key
 
     def projection(
         self, key: str, prompts: str, dimension: int, measure: Callable[[], Projection | None]
     ) -> Projection | None:
-        """Return the projection of a model's word pieces, which is measured once. None if it has no useful one.
+        """Return the projection of a model's word pieces, measured once, or None if it is not usable.
 
         Args:
             key: Key of the model.
-            prompts: Its prompts as text.
+            prompts: Its prompts in stored form.
             dimension: Dimension of its vectors.
-            measure: Returns the projection, in some seconds.
+            measure: Function that computes the projection, which takes some seconds.
         """
         file = self.path / "projections" / _digest(key, prompts, *calibration_queries())
         with suppress(OSError, ValueError):
@@ -101,7 +101,7 @@ class OnnxCache:
         return projection
 
     def find(self, key: str) -> Path | None:
-        """Return the directory of an export that is whole, or None."""
+        """Return the directory of a complete export, or None."""
         directory = self.path / "encoders" / key
         try:
             seal = json.loads((directory / _SEAL).read_text(encoding="utf-8"))
@@ -114,7 +114,7 @@ class OnnxCache:
         """Return whether a model with these files is exported.
 
         Raises:
-            MissingExport: There is no export, and none can be made.
+            MissingExport: There is no export, and the model cannot be exported.
         """
         key = self.key(files)
         if self.find(key) is None:
@@ -124,13 +124,13 @@ class OnnxCache:
         return True
 
     def load(self, model: str, files: Path, batch_size: int, announce: Callable[[str], None]) -> OnnxEncoder:
-        """Return a model from its export. If there is no complete one, a separate process makes it.
+        """Load a model from its export. If there is no complete one, a child process exports it.
 
         Args:
-            model: The name that sentence-transformers loads it by.
+            model: Its name for sentence-transformers.
             files: Directory of its files.
-            batch_size: Most texts embedded at once.
-            announce: Told each step of an export.
+            batch_size: Maximum texts per batch.
+            announce: Called with a message at each step of an export.
 
         Raises:
             MissingExport: It cannot be exported.
@@ -142,11 +142,11 @@ class OnnxCache:
             directory = self._make(key, model, files, announce)
         try:
             return OnnxEncoder(directory, batch_size)
-        except UnloadableExport as error:  # it is whole, so another try would end alike
+        except UnloadableExport as error:  # the files are intact, so a new export would fail in the same way
             raise MissingExport(f"its export cannot be loaded: {error}") from error
 
     def _check(self, key: str) -> None:
-        """Raise `MissingExport` if a package is missing, or an export by the same libraries failed a short time ago."""
+        """Raise `MissingExport` if a package is missing, or an export with the same libraries failed recently."""
         require("models", "exporting a model", MissingExport)
         file = self._problem_file(key)
         with suppress(OSError, ValueError, KeyError, TypeError):
@@ -159,7 +159,7 @@ class OnnxCache:
         with self._writing():
             encoders.mkdir(parents=True, exist_ok=True)
             with _acquire(FileLock(encoders / f"{key}.lock"), announce):
-                if existing := self.find(key):  # another process has made it meanwhile
+                if existing := self.find(key):  # another process has exported it in the meantime
                     return existing
                 self._make_room(files)
                 return self._export(key, model, files, announce)
@@ -171,10 +171,10 @@ class OnnxCache:
         try:
             _run_exporter(model, beside, announce)
             if self.key(files) != key:
-                raise MissingExport("its files were changed while it was exported")
+                raise MissingExport("its files changed during the export; try again")
             seal = {name: _seal(beside / name) for name in _SEALED}
             (beside / _SEAL).write_text(json.dumps(seal), encoding="utf-8")
-            shutil.rmtree(directory, ignore_errors=True)  # a damaged one
+            shutil.rmtree(directory, ignore_errors=True)  # a damaged export
             beside.rename(directory)
         except MissingExport as error:
             failure = {"problem": str(error), "versions": _versions()}
@@ -186,33 +186,33 @@ class OnnxCache:
         return directory
 
     def _make_room(self, files: Path) -> None:
-        """Remove what killed exports left behind, and raise `MissingExport` if there is no room for another."""
+        """Remove leftovers of killed exports, and raise `MissingExport` if there is too little disk space."""
         encoders = self.path / "encoders"
         with self._writing():
             encoders.mkdir(parents=True, exist_ok=True)
             for leftover in encoders.glob(".*.*"):
-                with suppress(FileNotFoundError):  # of another model, and ready just now
+                with suppress(FileNotFoundError):  # of another model, and finished in this moment
                     if time.time() - leftover.stat().st_mtime > _STALE_SECONDS:
                         shutil.rmtree(leftover, ignore_errors=True)
             free = shutil.disk_usage(encoders).free
         needed = _ROOM * sum(file.stat().st_size for file in _model_files(files))
         if free < needed:
             raise MissingExport(
-                f"{encoders} has {free / 2**20:.0f} MB free, and an export needs {needed / 2**20:.0f} MB; "
-                "make room, or name another directory in ATLAS_CACHE"
+                f"{encoders} has {free / 2**20:.0f} MB free, but an export needs {needed / 2**20:.0f} MB; free some "
+                "space, or set ATLAS_CACHE to another directory"
             )
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Raise `MissingExport` if the cache cannot be written, or another process keeps it locked."""
+        """Lock the cache, or raise `MissingExport` if it cannot be written or stays locked."""
         try:
             yield
         except Timeout as error:
-            raise MissingExport("another process has been exporting it for too long") from error
+            raise MissingExport("timed out waiting for another process that exports it; try again later") from error
         except OSError as error:
             raise MissingExport(
-                f"the cache directory {self.path} cannot be written ({error.strerror or error}); "
-                "name another one in ATLAS_CACHE"
+                f"the cache directory {self.path} cannot be written ({error.strerror or error}); set ATLAS_CACHE to "
+                "another directory"
             ) from error
 
     def _problem_file(self, key: str) -> Path:
@@ -220,17 +220,17 @@ class OnnxCache:
 
 
 def _acquire(lock: FileLock, announce: Callable[[str], None]) -> AbstractContextManager[Any]:
-    """Return a lock, held. Another process that holds it is waited for."""
+    """Acquire and return a lock, waiting for the process that holds it."""
     try:
         return lock.acquire(timeout=0)
     except Timeout:
-        announce("waiting for another process, which exports the model")
+        announce("waiting for another process that exports the model")
         return lock.acquire(timeout=LIMIT_SECONDS)
 
 
 def _run_exporter(model: str, directory: Path, announce: Callable[[str], None]) -> None:
-    """Export a model in a process of its own, which takes torch and its memory with it when it ends."""
-    import subprocess  # most models are exported already, or come with their graph
+    """Export a model in a child process, so that the memory of torch is freed when it ends."""
+    import subprocess  # imported late, as most models are exported already
 
     command = module_command("atlas.embedding.onnx_export", model, str(directory))
     environment = {**import_environment(), "PYTHONIOENCODING": "utf-8"}
@@ -260,7 +260,7 @@ def _run_exporter(model: str, directory: Path, announce: Callable[[str], None]) 
 
 
 def _parse_message(line: str) -> dict[str, str]:
-    """Return the message in a line of the exporter, empty for output of a library."""
+    """Return the message in a line of the exporter's output, or an empty one if a library printed it."""
     try:
         message = json.loads(line)
     except ValueError:
@@ -269,7 +269,7 @@ def _parse_message(line: str) -> dict[str, str]:
 
 
 def _keep(file: Path, text: str) -> None:
-    """Write a file at once and whole, unless the cache cannot be written."""
+    """Write a file atomically. Does nothing if the cache is read-only."""
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         beside = file.with_suffix(f".{os.getpid()}")
@@ -284,14 +284,14 @@ def _model_files(directory: Path) -> Iterable[Path]:
 
 
 def _seal(file: Path) -> dict[str, Any]:
-    """Return the size, time and checksum of a file, after it is written to disk."""
+    """Flush a file to disk, and return its size, time and checksum."""
     with file.open("rb+") as stream:
         os.fsync(stream.fileno())
     return {"state": _state(file), "sha256": _checksum(file)}
 
 
 def _is_as_sealed(file: Path, sealed: dict[str, Any]) -> bool:
-    """Return whether a file is unchanged. It is read only if its size or time differs."""
+    """Return whether a file is unchanged. Its content is only read if its size or time differs."""
     return bool(_state(file) == sealed["state"] or _checksum(file) == sealed["sha256"])
 
 

@@ -1,4 +1,4 @@
-"""An exported model in onnxruntime as the encoder: half a second to the first vector, and no torch."""
+"""The encoder for exported models, with onnxruntime: half a second to the first vector, and no torch."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ from atlas.embedding.late_interaction import NO_WORDS, TokenVectors, WordVectors
 
 GRAPH = "graph.onnx"
 WEIGHTS = "weights.bin"
-"""File of the graph's weights, apart so that the system maps it into memory: processes share what they read of it."""
+"""File of the graph's weights. It is separate so that it can be memory-mapped and shared between processes."""
 
 TOKENIZER = "tokenizer.json"
 FACTS = "encoder.json"
 
 VECTORS = "sentence_embedding"
 TOKEN_VECTORS = "token_embeddings"
-"""Output of the graph with one vector for each word piece, for late interaction."""
+"""Output of the graph with one vector per word piece, for late interaction."""
 
 _PIECES_IN_BATCH = 512
-"""Most word pieces of a batch, padding counted.
+"""Maximum word pieces per batch, including padding.
 
-Larger batches cost more for each text, since what they hold between layers no longer fits the processor's cache.
-Smaller ones of short texts cost more too, since each call takes a millisecond of its own."""
+In larger batches the activations no longer fit the CPU cache. In smaller batches of short texts the overhead of a
+millisecond per call dominates.
+"""
 
 
 class UnloadableExport(Exception):
-    """An export cannot be loaded. Its message is the reason."""
+    """An export cannot be loaded. The message is the reason."""
 
 
 class OnnxEncoder:
-    """An encoder over the files that `onnx_export` writes. Several threads may use it at once."""
+    """An encoder for the files that `onnx_export` writes. Thread-safe."""
 
     gives_tokens = True
 
@@ -46,12 +47,12 @@ class OnnxEncoder:
         """Load the encoder.
 
         Args:
-            directory: Directory of its graph and facts.
-            batch_size: Most texts embedded at once.
-            weights: Directory of its weights and tokenizer. None for the same one.
+            directory: Directory of its graph and metadata.
+            batch_size: Maximum texts per batch.
+            weights: Directory of its weights and tokenizer. By default the same.
 
         Raises:
-            UnloadableExport: The files are missing or damaged, or memory is short.
+            UnloadableExport: The files are missing or damaged, or there is too little memory.
         """
         self._batch_size = batch_size
         try:
@@ -83,7 +84,7 @@ class OnnxEncoder:
         return vectors
 
     def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
-        """Return the same vectors, and those of each text's word pieces, from one run of the model."""
+        """Return the vectors of texts and of their word pieces, from one run of the model."""
         pieces = self.tokenizer.encode_batch(list(texts))
         vectors = np.zeros((len(pieces), self.dimension), np.float32)
         tokens: dict[int, TokenVectors] = {}
@@ -96,13 +97,13 @@ class OnnxEncoder:
         return vectors, [tokens[place] for place in range(len(pieces))]
 
     def token_vectors(self, text: str) -> Vectors:
-        """Return one vector for each word piece of a text that the model reads at once, shape (n, dim)."""
+        """Return one vector per word piece of a text that fits the window, shape (n, dim)."""
         [vectors] = self._run([TOKEN_VECTORS], [self.tokenizer.encode(text)])
         rows: Vectors = vectors[0]
         return rows
 
     def word_vectors(self, text: str) -> WordVectors:
-        """Return the words of a text that the model reads at once, each with the mean of its pieces' vectors."""
+        """Return the words of a text that fits the window, each with the mean of its pieces' vectors."""
         pieces, rows = self.tokenizer.encode(text), self.token_vectors(text)
         places: dict[int, list[int]] = {}
         for place, word in enumerate(pieces.word_ids):
@@ -118,7 +119,7 @@ class OnnxEncoder:
         return WordVectors(tuple(text[start:end] for start, end in spans), vectors / lengths)
 
     def _in_batches(self, pieces: Sequence[Any], fill: Callable[[list[int]], None]) -> None:
-        """Fill in the results of texts batch by batch, on every processor."""
+        """Call `fill` for each batch of texts, on all CPU cores."""
         batches = list(self._batches([len(encoding.ids) for encoding in pieces]))
         n_threads = min(len(batches), _n_processors())
         if n_threads < 2:
@@ -129,7 +130,7 @@ class OnnxEncoder:
                 list(pool.map(fill, batches))
 
     def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
-        """Yield the places of texts of similar length, the longest first."""
+        """Yield batches of indices of texts of similar length, longest first."""
         batch: list[int] = []
         for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
             most = min(self._batch_size, _PIECES_IN_BATCH // max(1, lengths[batch[0]])) if batch else 1
@@ -152,17 +153,17 @@ class OnnxEncoder:
 
 
 def session(graph: Path, *, weights: Path | None = None, optimised: Path | None = None) -> Any:
-    """Return a graph in onnxruntime, on one thread of the processor.
+    """Return a session that runs a graph in onnxruntime on one thread.
 
     Args:
-        weights: Directory of the files that the graph's weights lie in. None if all are in the graph.
-        optimised: File to write the graph to as it is run, with its weights beside it: loading that one is faster.
+        weights: Directory of the files of the graph's weights, or None if the graph contains them.
+        optimised: File for the optimised graph, with its weights in the same directory, which loads faster.
     """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # a query needs one, and batches run side by side
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED  # on any processor
+    options.intra_op_num_threads = 1  # our own threads run batches in parallel
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED  # portable to other CPUs
     options.log_severity_level = 3
     if optimised is not None:
         options.optimized_model_filepath = str(optimised)
@@ -174,13 +175,13 @@ def session(graph: Path, *, weights: Path | None = None, optimised: Path | None 
 
 
 def _tokens(pieces: Any, rows: Vectors) -> TokenVectors:
-    """Return a text's word pieces and their vectors, without special tokens, from its rows of the batch."""
+    """Return a text's word pieces and their vectors, without special tokens."""
     is_plain = ~np.array(pieces.special_tokens_mask, bool)
     return distinct(np.array(pieces.ids, np.int64)[is_plain], rows[: len(is_plain)][is_plain])
 
 
 def _padded(rows: Sequence[Sequence[int]], padding: int) -> npt.NDArray[np.int64]:
-    """Return rows of numbers as one array, the shorter ones filled up on the right."""
+    """Return rows of numbers as one array, padded on the right."""
     filled = np.full((len(rows), max(map(len, rows))), padding, np.int64)
     for number, row in enumerate(rows):
         filled[number, : len(row)] = row
@@ -188,5 +189,5 @@ def _padded(rows: Sequence[Sequence[int]], padding: int) -> npt.NDArray[np.int64
 
 
 def _n_processors() -> int:
-    """Return the number of processors that this process may use."""
+    """Return the number of CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,7 +1,7 @@
-"""The export of a sentence-transformers model to a graph for onnxruntime, with its check.
+"""Export of a sentence-transformers model to an ONNX graph, and its verification.
 
-It runs as a program of its own, `python -m atlas.embedding.onnx_export MODEL DIRECTORY`, because torch stays in the
-memory of any process that imports it. It prints one line of JSON for each step, and last what went wrong, if anything.
+It runs in a child process, `python -m atlas.embedding.onnx_export MODEL DIRECTORY`, because a process that imports
+torch cannot free its memory. It prints one line of JSON for each step, and a last one for the error, if any.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from atlas.embedding.onnx_encoder import FACTS, GRAPH, TOKEN_VECTORS, TOKENIZER,
 from atlas.embedding.torch_encoder import TorchEncoder, load_model
 
 TOLERANCE = 1e-5
-"""Largest difference of any component, of vectors of unit length, between the graph and the model."""
+"""Maximum difference between any component of the graph's and the model's vectors, of unit length."""
 
 OPSET = 17
 
 MAX_WINDOW = 1_024
-"""Word pieces that a model may read at once: plain attention holds a number for each two of them, in each head."""
+"""Maximum window of a model, as the memory of eager attention is quadratic in it."""
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _RAW = "raw.onnx"
@@ -43,27 +43,27 @@ _SCRIPTS = (
 _LENGTHS = (0, 1, 3, 17, 60, 200, 700, 6_000)
 
 TEXTS = tuple((script * (length // len(script) + 1))[:length] for script in _SCRIPTS for length in _LENGTHS)
-"""Texts of the check: eight scripts, each in eight lengths in characters."""
+"""Texts for the verification, in eight scripts and eight lengths."""
 
 
 class ExportError(Exception):
-    """The model cannot be run by onnxruntime. Its message is the reason."""
+    """The model cannot be exported. The message is the reason."""
 
 
 def export(model: str, directory: Path, on_step: Callable[[str], None]) -> None:
-    """Write the files of an `OnnxEncoder` for a model into an empty directory.
+    """Export a model to an empty directory, in the form that `OnnxEncoder` loads.
 
     Raises:
-        ExportError: The model cannot be traced, or its graph gives other vectors than it.
+        ExportError: The model cannot be traced, or the vectors of its graph differ.
         EmbeddingUnavailable: The model cannot be loaded.
     """
     on_step("loading the model with sentence-transformers")
-    # the plain form of attention takes a sixth less time in onnxruntime than the fused one takes apart again
+    # in onnxruntime, eager attention is a sixth faster than the decomposed fused one
     encoder = TorchEncoder(load_model(model, "cpu", model_kwargs={"attn_implementation": "eager"}), 32)
     if encoder.tokenizer is None or encoder.window is None:
-        raise ExportError("its tokenizer is not of the package tokenizers, or has no maximum length")
+        raise ExportError("its tokenizer is not from the package tokenizers, or has no maximum length")
     if encoder.window > MAX_WINDOW:
-        raise ExportError(f"its window has {encoder.window:,} tokens, and the graph would need too much memory")
+        raise ExportError(f"its window of {encoder.window:,} tokens would need too much memory")
     on_step("tracing it")
     inputs = _trace(encoder.model, directory / _RAW)
     on_step("optimising the graph")
@@ -75,7 +75,7 @@ def export(model: str, directory: Path, on_step: Callable[[str], None]) -> None:
 
 
 def _trace(model: Any, file: Path) -> list[str]:
-    """Write the unoptimised graph of a model, and return the names of its inputs."""
+    """Write the unoptimised graph of a model, and return the names of the graph's inputs."""
     with extra("models", "exporting a model", ExportError):
         import torch
 
@@ -83,7 +83,7 @@ def _trace(model: Any, file: Path) -> list[str]:
     names = [name for name in _INPUTS if name in features]
 
     class TracedModel(torch.nn.Module):  # type: ignore[misc]
-        """The model with numbers in and both kinds of vectors out."""
+        """The model from token ids to pooled and token vectors."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -95,7 +95,7 @@ def _trace(model: Any, file: Path) -> list[str]:
 
     axes = {name: {0: "text", 1: "piece"} for name in (*names, TOKEN_VECTORS)} | {VECTORS: {0: "text"}}
     with torch.no_grad(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # traced branches are warned of, and what they come to is checked below
+        warnings.simplefilter("ignore")  # tracing warns about branches; the result is verified below
         torch.onnx.export(
             TracedModel().eval(),
             tuple(features[name] for name in names),
@@ -126,7 +126,7 @@ def _write_facts(encoder: TorchEncoder, inputs: Sequence[str], directory: Path) 
 
 
 def _check(graph: OnnxEncoder, encoder: TorchEncoder) -> None:
-    """Raise `ExportError` if the graph's vectors, of texts or of their pieces, are not the model's."""
+    """Raise `ExportError` if the graph's vectors, of texts or word pieces, differ from the model's."""
     differences = [np.abs(graph.encode(TEXTS) - encoder.encode(TEXTS)).max()]
     for text in TEXTS[:: len(_LENGTHS) + 1]:
         expected = np.asarray(encoder.model.encode(text, prompt="", output_value="token_embeddings"))
@@ -134,7 +134,7 @@ def _check(graph: OnnxEncoder, encoder: TorchEncoder) -> None:
         if expected.shape != actual.shape:
             raise ExportError(f"its token vectors have shape {expected.shape}, the graph's {actual.shape}")
         differences.append(np.abs(actual - expected).max() / max(1.0, float(np.abs(expected).max())))
-    if not np.max(differences) <= TOLERANCE:  # which is not so of what is no number
+    if not np.max(differences) <= TOLERANCE:  # negated, so that NaN fails too
         raise ExportError(f"its vectors and the graph's differ by up to {np.max(differences):.1e}")
 
 

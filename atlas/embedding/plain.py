@@ -1,4 +1,4 @@
-"""Any object with `encode` as an embedder: the other members that it lacks are made up for."""
+"""Adapter from any object with `encode` to a complete embedder."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from atlas.infra.duck_typing import get_offered, offers
 from atlas.protocols.infra import Embedder, WholeEmbedder
 
 MEMBERS = ("model_name", "dimension", "encode_batch")
-"""Members of a `WholeEmbedder` beside `encode`."""
+"""Members of a `WholeEmbedder`, besides `encode`."""
 
 WITH_TOKENS = ("encode_with_tokens", "query_tokens")
-"""Members of an embedder that gives the vectors of word pieces."""
+"""Members of an embedder with token vectors."""
 
 REMEMBERED_QUERIES = 256
-"""Vectors of the last questions that an embedder keeps."""
+"""Size of an embedder's cache of query vectors."""
 
 KNOWN = "known_texts"
-"""Member of an embedder that has the vectors of some texts already."""
+"""Member of an embedder with precomputed vectors of some texts."""
 
 WORDS = "word_vectors"
-"""Member of an embedder that returns the words of a text."""
+"""Member of an embedder with word vectors."""
 
 OPTIONAL = (KNOWN, WORDS, "windows", "count_tokens", "checksum", *WITH_TOKENS)
-"""Optional members of an embedder that have no substitute."""
+"""Optional members of an embedder, without a fallback."""
 
 MEASURED = "dimension"
-"""A text that is embedded to see how long the vectors are."""
+"""A text that is embedded to find the dimension."""
 
 
 def whole_embedder(embedder: Embedder) -> WholeEmbedder:
-    """Return an embedder with every member: itself if it has them, else one that makes up for those it lacks.
+    """Return the embedder itself if it is complete, else an adapter with the missing members.
 
     Raises:
-        InvalidInput: It has no `encode`, or one that has to be awaited.
+        InvalidInput: It has no `encode`, or an async one.
     """
     encode = get_offered(embedder, "encode")
     if not callable(encode) or inspect.iscoroutinefunction(encode) or isinstance(embedder, str):
@@ -47,16 +47,17 @@ def whole_embedder(embedder: Embedder) -> WholeEmbedder:
             "expected an embedder with a sync method encode(text) that returns a vector, got "
             f"{type(embedder).__name__!r}; pass one, such as atlas.infra.embeddings.SentenceTransformerEmbedder()"
         )
-    if all(offers(embedder, name) for name in MEMBERS):  # the dimension of some models needs their weights loaded
+    if all(offers(embedder, name) for name in MEMBERS):  # reading the dimension of some models loads their weights
         return embedder  # type: ignore[return-value]
     return PlainEmbedder(embedder)
 
 
 class PlainEmbedder:
-    """An embedder over an object that needs `encode` alone. It uses the other members that the object has.
+    """A complete embedder around an object that has at least `encode`.
 
-    Its vectors are scaled to unit length. A store is bound to its `model_name`, or, without one, to the name of its
-    class. Then two models of one class differ only in dimension.
+    It uses the object's other members if there are any, and normalises vectors to unit length. A store is bound to the
+    object's `model_name`, or else to the name of its class. In the latter case, two models of one class are only told
+    apart by their dimension.
     """
 
     def __init__(self, encoder: Embedder) -> None:
@@ -73,7 +74,7 @@ class PlainEmbedder:
 
     @cached_property
     def dimension(self) -> int:
-        """Length of its vectors. By default a text is embedded as a document."""
+        """Dimension of its vectors. If it is not declared, a text is embedded to find it."""
         return int(get_offered(self._encoder, "dimension") or len(self.encode(MEASURED)))
 
     def encode(self, text: str) -> Vector:
@@ -88,15 +89,12 @@ class PlainEmbedder:
         return _unit(together(texts)) if together else np.stack([self.encode(text) for text in texts])
 
     def encode_query(self, text: str) -> Vector:
-        """Return the vector of a question, by the encoder's own way if it has one."""
+        """Return the vector of a query, with the encoder's own method if it has one."""
         return _vector((get_offered(self._encoder, "encode_query") or self._encoder.encode)(text))
 
 
 def _unit(vectors: npt.ArrayLike) -> Vectors:
-    """Return vectors as rows of unit length.
-
-    A row without a direction stays as it is, for the store to refuse.
-    """
+    """Return vectors as rows of unit length. A zero row is left unchanged, and rejected by the store."""
     rows = np.atleast_2d(np.asarray(vectors, np.float32))
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     lengths[lengths == 0] = 1.0

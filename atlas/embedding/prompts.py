@@ -1,4 +1,4 @@
-"""Prompts of embedding models: the texts that a model expects before a question and before a document."""
+"""Prompts of embedding models: the prefixes that a model expects for queries and documents."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pathlib import Path
 from typing import Any
 
 NO_PROMPT = "none"
-"""The setting that turns off the prompt in a model's files."""
+"""Value of the setting that turns off the prompt in a model's files."""
 
 README_CHARACTERS = 16_000
-"""Beginning of a model card that is read: the name of its model stands in its first lines."""
+"""Number of characters read from a model card. The model's name is in its first lines."""
 
 _CONFIG = "config_sentence_transformers.json"
 _QUERY_NAMES = ("query", "search_query", "retrieval.query", "web_search_query")
 _DOCUMENT_NAMES = ("document", "passage", "corpus", "search_document", "retrieval.passage")
-"""Names that model files give to the prompts of questions and of documents, as sentence-transformers looks for them."""
+"""Keys of the prompts for queries and documents in model files, in the order of sentence-transformers."""
 
 _CARD_NAME = re.compile(r"^model-index:\s*\n\s*-\s*name:\s*(.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompts:
-    """The texts before each question and before each document. Empty for none."""
+    """The prefixes of queries and of documents, which may be empty."""
 
     query: str = ""
     document: str = ""
@@ -50,17 +50,17 @@ _FAMILIES: tuple[tuple[str, Prompts], ...] = (
     (r"\bbge-(?:small|base|large)|\bmxbai-embed|arctic-embed-(?:xs|s|m|l)\b", Prompts(query=_RETRIEVAL)),
     (r"\bgte-(?:small|base|large)|\bbge-m3", NO_PROMPTS),
 )
-"""Families by what the names of their models contain, in lower case, and the prompts that their model cards give."""
+"""Model families by a lower-case part of their models' names, with the prompts from their model cards."""
 
 _ARCHITECTURES = {"nomic_bert": "nomic-embed-text", "gemma3_text": "embeddinggemma"}
-"""Model types of `config.json` that only one family has."""
+"""Model types in `config.json` that identify a family."""
 
 
 def model_prompts(model: str, files: Path | None) -> Prompts:
-    """Return the prompts of a model: those that its own files give, else those of its family, else none.
+    """Return the prompts of a model: from its own files, else of its family, else empty.
 
     Args:
-        model: Its name, or the directory of its files.
+        model: Its name or directory.
         files: The directory of its files. None if they are not on this machine.
     """
     configured = _configured_prompts(_json(files / _CONFIG)) if files is not None else None
@@ -68,7 +68,7 @@ def model_prompts(model: str, files: Path | None) -> Prompts:
 
 
 def family_prompts(names: list[str]) -> Prompts | None:
-    """Return the prompts of the first family that one of several names is of, or None for an unknown family."""
+    """Return the prompts of the first family that matches one of the names, or None."""
     for name in names:
         plain = re.sub(r"[\s_]", "-", name.lower())
         for pattern, prompts in _FAMILIES:
@@ -78,11 +78,11 @@ def family_prompts(names: list[str]) -> Prompts | None:
 
 
 def override_prompts(model: Prompts, query: str, document: str) -> Prompts:
-    """Return a model's prompts as the settings change them.
+    """Return a model's prompts with the overrides of the settings.
 
     Args:
         model: The model's prompts.
-        query: The setting for questions. Empty leaves the model's own, `none` means that it has none.
+        query: The setting for queries. Empty keeps the model's own prompt, `none` removes it.
         document: The same for documents.
     """
     overrides = {"query": query, "document": document}
@@ -90,7 +90,7 @@ def override_prompts(model: Prompts, query: str, document: str) -> Prompts:
 
 
 def read_prompts(text: str) -> Prompts | None:
-    """Return prompts as `as_text` writes them, or None for an empty or damaged text."""
+    """Parse prompts written by `as_text`. Returns None for an empty or damaged string."""
     with suppress(ValueError, TypeError, KeyError):
         raw = json.loads(text)
         return Prompts(query=str(raw["query"]), document=str(raw["document"]))
@@ -98,7 +98,7 @@ def read_prompts(text: str) -> Prompts | None:
 
 
 def prompts_of(embedder: object) -> Prompts | None:
-    """Return the prompts of an embedder, or None if it is not one that has any."""
+    """Return the prompts of an embedder, or None if it does not support prompts."""
     prompts = getattr(embedder, "prompts", None)
     return prompts if isinstance(prompts, Prompts) else None
 
@@ -106,7 +106,7 @@ def prompts_of(embedder: object) -> Prompts | None:
 def prompts_text(embedder: object) -> str:
     """Return an embedder's prompts in stored form.
 
-    Empty for none, except where they come from a directory, whose files may change.
+    It is empty if there are none, unless the model is a directory, whose files may change.
     """
     prompts = prompts_of(embedder)
     is_changeable = Path(str(getattr(embedder, "model_name", ""))).is_dir()
@@ -117,15 +117,15 @@ def prompts_to_use(model: Prompts, stored: Prompts | None) -> Prompts:
     """Return the prompts that fit the vectors of a store.
 
     Args:
-        model: The present prompts of the model.
-        stored: Those that the store was embedded with. None for one of before they were kept: its documents have none,
-            and neither have its questions if the model's documents should have one.
+        model: The current prompts of the model.
+        stored: Those that the store was embedded with. None for an old store that did not record them: its documents
+            were embedded without prompts. Queries then have none either if the model expects one for documents.
     """
     return stored or (NO_PROMPTS if model.document else model)
 
 
 def _configured_prompts(config: Mapping[str, Any]) -> Prompts | None:
-    """Return the prompts of a configuration of sentence-transformers, or None if all are empty."""
+    """Return the prompts in a sentence-transformers configuration, or None if all are empty."""
     raw = config.get("prompts")
     if not isinstance(raw, Mapping):
         return None
@@ -137,7 +137,7 @@ def _configured_prompts(config: Mapping[str, Any]) -> Prompts | None:
 
 
 def _names_in(files: Path | None) -> list[str]:
-    """Return the names that a model's files give it: in its configuration, its card and by its architecture."""
+    """Return the names of a model that are in its files: its configuration, card and architecture."""
     if files is None:
         return []
     config = _json(files / "config.json")
@@ -148,7 +148,7 @@ def _names_in(files: Path | None) -> list[str]:
 
 
 def _json(file: Path) -> Mapping[str, Any]:
-    """Return the object in a file, or an empty one if it is missing, unreadable or holds anything else."""
+    """Return the JSON object in a file, or an empty one if the file is missing, unreadable or has other content."""
     with suppress(OSError, ValueError, RecursionError):
         value = json.loads(file.read_text(encoding="utf-8"))
         return value if isinstance(value, dict) else {}

@@ -1,4 +1,4 @@
-"""The scale of a model: which similarity it gives to texts on different subjects, and which to neighbours."""
+"""The similarity scale of a model: its usual cosine of unrelated texts, and of near neighbours."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from atlas.core.types import Vectors
 from atlas.embedding.foreign_queries import foreign_queries
 
 EVERY = 6
-"""One foreign query in this number is embedded: some 70, about one of each subject, in half a second."""
+"""Every n-th foreign query is embedded: some 70, about one per subject, in half a second."""
 
 NEAR_SHARE = 0.76
-"""Similarity of neighbours, interpolated between that of foreign texts (0) and of a text and two thirds of it (1).
-Chosen so that the bundled model's scale comes out as measured on stores: 0.65."""
+"""Position of a near neighbour's cosine between that of unrelated texts (0) and that of a text and its first two thirds
+(1). Chosen to reproduce the 0.65 that was measured on stores with the bundled model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """Usual similarities of one model."""
+    """Typical similarities of one model."""
 
     unrelated: float
-    """Cosine of two texts on different subjects, usually."""
+    """Typical cosine of two texts on different subjects."""
 
     near: float
-    """Cosine of a text and the nearest other one of a store, usually."""
+    """Typical cosine of a text and its nearest neighbour in a store."""
 
 
 def scale_of(encode: Callable[[list[str]], Vectors]) -> Scale:
-    """Return the scale of a model, measured on pairs of foreign queries and on each with a part of itself.
+    """Measure the scale of a model on pairs of foreign queries, and on each query with a part of itself.
 
     Args:
-        encode: Embeds documents, as rows of unit length.
+        encode: Function that embeds documents as rows of unit length.
     """
     texts = list(foreign_queries()[::EVERY])
     vectors = encode([*texts, *map(_part, texts)])

@@ -1,4 +1,4 @@
-"""The embedder over a model of sentence-transformers, run by onnxruntime if it can be."""
+"""The embedder for sentence-transformers models, run by onnxruntime if possible."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from atlas.protocols.infra import Embedder, Progress
 if TYPE_CHECKING:
     from atlas.embedding import onnx_cache
 else:
-    onnx_cache = LazyModule("atlas.embedding.onnx_cache")  # the bundled model needs none
+    onnx_cache = LazyModule("atlas.embedding.onnx_cache")  # the bundled model is not exported
 
 __all__ = [
     "BUNDLED",
@@ -61,25 +61,23 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 ON_PROCESSOR = ("auto", "cpu")
-"""Devices that onnxruntime is used on. On any other, torch is used."""
+"""Devices for which onnxruntime is used. All others use torch."""
 
 _DIMENSIONS = {BUNDLED: 384, PREFERRED: 768, "BAAI/bge-small-en-v1.5": 384, "BAAI/bge-large-en-v1.5": 1024}
 _TEXTS_BETWEEN_PROGRESS = 512
 
 _SURELY_FITS = 100
-"""Number of ASCII characters that fit every model's window, since none makes more than one word piece of each. A prompt
-of the usual length fits besides."""
+"""Number of ASCII characters that fit every model's window with a usual prompt, as a character is at most one word
+piece."""
 
 
 class SentenceTransformerEmbedder:
-    """An embedder over a sentence-transformers model, loaded when the first text comes.
+    """An embedder with a lazily loaded sentence-transformers model.
 
-    Pooling is the model's own (CLS for bge, mean for MiniLM). It reads no further than its window (256 word pieces for
-    MiniLM, 512 for bge), so that longer documents have to be embedded as `windows`.
-
-    It is run by onnxruntime. The graph of the bundled model comes with ATLAS, and any other is exported once for each
-    user. Where it cannot be exported, or another device than
-    the processor is asked for, sentence-transformers runs it.
+    Pooling is the model's own (CLS for bge, mean for MiniLM). Text beyond its window (256 word pieces for MiniLM, 512
+    for bge) is truncated, so longer documents have to be embedded as `windows`. The model is run by onnxruntime. The
+    graph of the bundled model comes with ATLAS, and any other is exported once per user. If it cannot be exported, or
+    another device than the CPU is configured, sentence-transformers runs it.
     """
 
     def __init__(
@@ -91,14 +89,14 @@ class SentenceTransformerEmbedder:
         *,
         prompts: Prompts | None = None,
     ) -> None:
-        """Name the model.
+        """Configure the embedder. The model is loaded at first use.
 
         Args:
-            model: Its name, or the directory of its files.
-            device: Name of a torch device. `auto` and `cpu` are the processor.
-            batch_size: Most texts embedded at once.
-            cache: Directory of exported models. None is the user's own.
-            prompts: Texts before questions and documents. None for those of the model's files or family.
+            model: Its name or directory.
+            device: Name of a torch device. `auto` is the CPU.
+            batch_size: Maximum texts per batch.
+            cache: Directory of exported models. By default the user's cache directory.
+            prompts: Prefixes of queries and documents. By default those of the model's files or family.
         """
         self.model_name = canonical_name(model)
         self._device = device
@@ -109,7 +107,7 @@ class SentenceTransformerEmbedder:
         self._encoder: Encoder | None = None
         self._problem = ""
         self._cutter: Cutter | None = None
-        self._lock = lock_of(self)  # a child forked during an export finds it free
+        self._lock = lock_of(self)  # free in a child that is forked during an export
         self._remembered = lru_cache(REMEMBERED_QUERIES)(self._query)
         self._ahead: dict[str, tuple[Vector, TokenVectors]] = {}
         self._remembered_tokens = lru_cache(REMEMBERED_QUERIES)(self._query_tokens)
@@ -121,12 +119,12 @@ class SentenceTransformerEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Length of its vectors, known without loading for the common models."""
+        """Dimension of its vectors. For common models it is known without loading."""
         return _DIMENSIONS.get(self.model_name) or self._loaded().dimension
 
     @property
     def prompts(self) -> Prompts:
-        """Texts before questions and documents. A model whose files have to be fetched for them is loaded."""
+        """Prefixes of queries and documents. A model that is not on this machine is loaded to read them."""
         if self._prompts is None:
             files = model_files(self.model_name)
             if files is None and self.model_name not in _DIMENSIONS:
@@ -136,13 +134,13 @@ class SentenceTransformerEmbedder:
         return self._prompts
 
     def use_prompts(self, prompts: Prompts) -> None:
-        """Put other prompts before questions and documents from now on."""
+        """Replace the prompts of queries and documents."""
         self._prompts, self._scale = prompts, None
         for remembered in (self._remembered, self._remembered_tokens):
             remembered.cache_clear()
 
     def measured_scale(self) -> Scale:
-        """Return the usual similarities of the model, measured on foreign texts when first asked for.
+        """Return the similarity scale of the model, measured at the first call.
 
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.
@@ -153,12 +151,12 @@ class SentenceTransformerEmbedder:
 
     @property
     def checksum(self) -> str:
-        """SHA-256 of the weights, if it is known in advance."""
+        """Expected SHA-256 of the weights, or None if it is unknown."""
         return BUNDLED_SHA256 if self.model_name == BUNDLED else ""
 
     @property
     def engine(self) -> str:
-        """The library that runs the model, or will when the first text comes, and why if it is the slower one."""
+        """The library that runs the model, or will run it, with the reason if it is the slower one."""
         if self._encoder is not None:
             return f"sentence-transformers, because {self._problem}" if self._problem else "onnxruntime"
         try:
@@ -171,9 +169,9 @@ class SentenceTransformerEmbedder:
         return "onnxruntime" if is_there else "onnxruntime, once the first text or `atlas init` has exported the model"
 
     def token_projection(self) -> Projection | None:
-        """Return the projection of the model's word pieces, or None if it gives no useful ones.
+        """Return the projection of the model's word pieces, or None if it is not usable.
 
-        That of the bundled model comes with ATLAS. That of another is fitted once for each user, in some seconds.
+        That of the bundled model comes with ATLAS. Any other is fitted once per user, which takes some seconds.
 
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.
@@ -188,10 +186,10 @@ class SentenceTransformerEmbedder:
         return self._cache.projection(*key, self.dimension, lambda: measured_projection(self.encode_with_tokens))
 
     def prepare(self, announce: Callable[[str], None] | None = None) -> None:
-        """Load the model. Any but the bundled one is exported first if it never was, which takes half a minute.
+        """Load the model. If it is neither bundled nor exported yet, it is exported, which takes half a minute.
 
         Args:
-            announce: Told each step of an export.
+            announce: Called with a message at each step of an export.
 
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.
@@ -206,26 +204,26 @@ class SentenceTransformerEmbedder:
         return vector
 
     def encode_query(self, text: str) -> Vector:
-        """Return the vector of a question, with the model's prompt for questions if it has one.
+        """Return the vector of a query, with the model's query prompt.
 
-        That of a question longer than the model's window is the mean direction of at most `MAX_QUERY_WINDOWS` windows.
-        The vectors of the last questions are kept, and must not be written to.
+        The vector of a query longer than the window is the mean direction of at most `MAX_QUERY_WINDOWS` windows.
+        Recent vectors are cached, and must not be modified.
         """
         return self._remembered(text)[0]
 
     def query_tokens(self, text: str) -> TokenVectors:
-        """Return the vectors of a question's word pieces. They are kept as its vector is."""
+        """Return the vectors of a query's word pieces, from the same cache."""
         return self._remembered_tokens(text) if self.prompts.query else self._remembered(text)[1]
 
     def remember_queries(self, texts: list[str]) -> None:
-        """Keep the vectors and word pieces of short questions, at most `REMEMBERED_QUERIES` of them.
+        """Fill the cache with at most `REMEMBERED_QUERIES` short queries.
 
-        Those of the bundled model's calibration queries come with ATLAS, and it embeds the others together. Any other
-        model embeds each question when it is asked for.
+        For the bundled model, the calibration queries are precomputed, and the others are embedded as a batch. For
+        other models this does nothing: each query is embedded when needed.
         """
         if self.model_name != BUNDLED or self.prompts.query or not self._loaded().gives_tokens:
             return
-        from atlas.embedding.minilm.queries import known_queries  # other models do without
+        from atlas.embedding.minilm.queries import known_queries  # only needed for the bundled model
 
         texts = texts[-REMEMBERED_QUERIES:]
         known = known_queries(texts)
@@ -238,11 +236,11 @@ class SentenceTransformerEmbedder:
         self._ahead = {}
 
     def windows(self, text: str) -> list[Span]:
-        """Return spans of characters that cover a text, each of which the model reads whole.
+        """Return spans of characters that cover a text, each of which fits the model's window.
 
         Neighbours overlap by about a quarter. A text that needs more than `MAX_WINDOWS` windows gets that number,
-        spread evenly with gaps between them. A text that fits has one. So has every text if the model's tokenizer is
-        not one of the package `tokenizers`, and cannot give the positions of its word pieces.
+        spread evenly with gaps. A text that fits has one window. So has every text if the model's tokenizer is not from
+        the package `tokenizers`, and cannot return offsets.
 
         Raises:
             EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.
@@ -261,7 +259,7 @@ class SentenceTransformerEmbedder:
         return cutter.n_pieces(text) if cutter else None
 
     def encode_batch(self, texts: list[str], on_progress: Progress | None = None) -> Vectors:
-        """Return the vectors of several documents, shape (n, dim), with the model's prompt for documents.
+        """Return the vectors of several documents, shape (n, dim), with the model's document prompt.
 
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.
@@ -269,7 +267,7 @@ class SentenceTransformerEmbedder:
         return self._encoded([self.prompts.document + text for text in texts], on_progress)
 
     def encode_queries(self, texts: list[str]) -> Vectors:
-        """Return the vectors of several short questions, shape (n, dim), with the model's prompt for questions.
+        """Return the vectors of several short queries, shape (n, dim), with the model's query prompt.
 
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.
@@ -277,7 +275,7 @@ class SentenceTransformerEmbedder:
         return self._encoded([self.prompts.query + text for text in texts])
 
     def _encoded(self, texts: list[str], on_progress: Progress | None = None) -> Vectors:
-        """Return the vectors of texts exactly as they are."""
+        """Return the vectors of texts without adding a prompt."""
         encoder = self._loaded()
         parts = []
         for start in range(0, len(texts), _TEXTS_BETWEEN_PROGRESS):
@@ -288,21 +286,21 @@ class SentenceTransformerEmbedder:
         return np.concatenate(parts) if parts else np.zeros((0, self.dimension), np.float32)
 
     def known_texts(self, texts: Sequence[str], projection: Projection | None) -> dict[str, EncodedText]:
-        """Return those of some documents whose vectors come with ATLAS: the sample data's, for the bundled model.
+        """Return the precomputed vectors of documents: for the bundled model, those of the sample data.
 
         Args:
-            projection: Packs their token vectors. None for none.
+            projection: Packs their token vectors. None to omit them.
         """
         if self.model_name != BUNDLED or self.prompts.document:
             return {}
-        from atlas.embedding.minilm.sample import known_sample  # other models do without
+        from atlas.embedding.minilm.sample import known_sample  # only needed for the bundled model
 
         return known_sample(texts, projection)
 
     def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
-        """Return the vectors of documents, shape (n, dim), and those of each one's word pieces, from one run.
+        """Return the vectors of documents, shape (n, dim), and of their word pieces, from one run of the model.
 
-        Where sentence-transformers runs the model, there are no word pieces.
+        If sentence-transformers runs the model, there are no word pieces.
 
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.
@@ -310,14 +308,14 @@ class SentenceTransformerEmbedder:
         encoder = self._loaded()
         if not encoder.gives_tokens or not texts:
             return self.encode_batch(texts), [NO_TOKENS] * len(texts)
-        if self.prompts.document:  # the words of a prompt are none of the text's
+        if self.prompts.document:  # exclude the word pieces of the prompt
             return self.encode_batch(texts), encoder.encode_with_tokens(texts)[1]
         return encoder.encode_with_tokens(texts)
 
     def word_vectors(self, text: str) -> WordVectors:
-        """Return the words of a text's first window with their vectors. Empty if the model does not return them.
+        """Return the words of a text's first window with their vectors, or nothing if the model does not support it.
 
-        Those of the last texts are kept.
+        Recent results are cached.
 
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.
@@ -329,7 +327,7 @@ class SentenceTransformerEmbedder:
         return encoder.word_vectors(text) if encoder.gives_tokens else NO_WORDS
 
     def _query(self, text: str) -> tuple[Vector, TokenVectors]:
-        """Return a question's vector, and its word pieces where one run of the model gives both."""
+        """Return a query's vector, and its word pieces if one run of the model returns both."""
         if (known := self._ahead.get(text)) is not None:
             return known
         passages = self._passages(text)
@@ -342,11 +340,11 @@ class SentenceTransformerEmbedder:
         return vector, join(tokens)
 
     def _query_tokens(self, text: str) -> TokenVectors:
-        """Return a question's word pieces, without those of the prompt."""
+        """Return a query's word pieces, without those of the prompt."""
         return join(self._with_tokens(self._passages(text))[1])
 
     def _with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
-        """Return the vectors of texts exactly as they are, and of their word pieces if the model gives any."""
+        """Return the vectors of texts without adding a prompt, and of their word pieces if supported."""
         encoder = self._loaded()
         if not encoder.gives_tokens:
             return self._encoded(texts), [NO_TOKENS] * len(texts)
@@ -377,7 +375,7 @@ class SentenceTransformerEmbedder:
     def _load(self, announce: Callable[[str], None]) -> Encoder:
         try:
             if self._is_bundled():
-                from atlas.embedding.minilm.bundled import bundled_encoder  # other models do without
+                from atlas.embedding.minilm.bundled import bundled_encoder  # only needed for the bundled model
 
                 return bundled_encoder(self._batch_size)
             return self._cache.load(self.model_name, self._files(), self._batch_size, announce)
@@ -385,15 +383,15 @@ class SentenceTransformerEmbedder:
             self._problem = str(error)
         logger.info("%s runs in sentence-transformers, because %s", self.model_name, self._problem)
         announce("loading the model with sentence-transformers")
-        from atlas.embedding.torch_encoder import TorchEncoder, load_model  # only now: it brings torch
+        from atlas.embedding.torch_encoder import TorchEncoder, load_model  # imported late, as it imports torch
 
         device = None if self._device == "auto" else self._device
         return TorchEncoder(load_model(self.model_name, device), self._batch_size)
 
     def _is_bundled(self) -> bool:
-        """Return whether the model's graph comes with ATLAS, or raise `MissingExport` if no graph is of use."""
+        """Return whether the model is the bundled one, or raise `MissingExport` if the device cannot run a graph."""
         if self._device not in ON_PROCESSOR:
-            raise onnx_cache.MissingExport(f"the device {self._device} was asked for")
+            raise onnx_cache.MissingExport(f"the device is set to {self._device}")
         return self.model_name == BUNDLED
 
     def _files(self) -> Path:

@@ -1,4 +1,4 @@
-"""Sentence-transformers as the encoder. It takes seconds to import, and brings torch."""
+"""The encoder with sentence-transformers and torch, which takes seconds to import."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class TorchEncoder:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts, of unit length, shape (n, dim)."""
-        with self._lock:  # tokenizers of transformers are set up for each call
+        with self._lock:  # tokenizers of transformers are not thread-safe: padding is configured at each call
             vectors = self.model.encode(
                 list(texts),
-                prompt="",  # the texts have theirs, and a default one would be put before every text
+                prompt="",  # the texts include their prompts; without this, a default prompt would be added
                 batch_size=self._batch_size,
                 normalize_embeddings=True,
                 convert_to_numpy=True,
@@ -44,18 +44,18 @@ class TorchEncoder:
 
     def encode_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
         """Raise `NotImplementedError`: `gives_tokens` is False."""
-        raise NotImplementedError("sentence-transformers is asked for pooled vectors only")
+        raise NotImplementedError("this encoder returns pooled vectors only")
 
     def word_vectors(self, text: str) -> WordVectors:
         """Raise `NotImplementedError`: `gives_tokens` is False."""
-        raise NotImplementedError("sentence-transformers is asked for pooled vectors only")
+        raise NotImplementedError("this encoder returns pooled vectors only")
 
 
 def load_model(name: str, device: str | None = None, **options: Any) -> Any:
     """Return a model of sentence-transformers.
 
     Args:
-        device: Name of a torch device. None picks the best there is.
+        device: Name of a torch device. None picks the best available one.
         options: Passed on to `SentenceTransformer`.
 
     Raises:
@@ -69,6 +69,6 @@ def load_model(name: str, device: str | None = None, **options: Any) -> Any:
         return SentenceTransformer(location, device=device, **options)
     except (OSError, ValueError, RuntimeError) as error:
         raise EmbeddingUnavailable(
-            f"the embedding model {name!r} cannot be loaded ({error}). Check its name and the "
-            f"network, or use the one that comes with ATLAS, in a new store: ATLAS_EMBEDDING_MODEL={BUNDLED}"
+            f"the embedding model {name!r} cannot be loaded ({error}). Check its name and the network, or use the "
+            f"bundled model in a new store: ATLAS_EMBEDDING_MODEL={BUNDLED}"
         ) from error

@@ -67,7 +67,7 @@ def test_words_answer_until_the_model_is_ready_and_then_the_whole_answer_comes(
         with FileLock(made.with_suffix(".lock")):  # as a process does that exports the model just now
             page.goto(f"{address}/ask?ask_text={TASK.replace(' ', '+')}")
             expect(page.get_by_text("these are the memories that share words with the task")).to_be_visible()
-            expect(page.get_by_text("Now: waiting for another process, which exports the model.")).to_be_visible()
+            expect(page.get_by_text("Now: waiting for another process that exports the model.")).to_be_visible()
             expect(page.locator(".atlas-hit").first).to_contain_text("web report")
             expect(page.get_by_text("What an agent is told")).to_have_count(0)
             settle(page)

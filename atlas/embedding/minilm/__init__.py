@@ -1,1 +1,1 @@
-"""The files of the bundled model that depend on its weights alone, so that no process has to make them."""
+"""Files of the bundled model that are derived from its weights, computed in advance."""

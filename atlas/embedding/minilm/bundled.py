@@ -1,4 +1,4 @@
-"""The bundled model in onnxruntime: the graph of this folder over the weights as they were published."""
+"""The bundled model in onnxruntime: the graph in this folder, with the published weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from atlas.embedding.onnx_encoder import FACTS, OnnxEncoder, UnloadableExport
 
 DIRECTORY = Path(__file__).parent
 TENSORS = "model.safetensors"
-"""File of the weights. The graph names the place of each in it, so that onnxruntime maps it into memory as it is."""
+"""File of the weights. The graph refers to offsets in it, so onnxruntime can memory-map it."""
 
 PROJECTION = "projection.json"
 
@@ -26,9 +26,9 @@ def bundled_encoder(batch_size: int) -> OnnxEncoder:
     """Return the bundled model, loaded.
 
     Raises:
-        EmbeddingUnavailable: Its weights are missing, or are not those that the graph was made of.
+        EmbeddingUnavailable: Its weights are missing, or are not those of the graph.
     """
-    weights = (bundled_files() / TENSORS).resolve().parent  # onnxruntime follows no link out of the directory
+    weights = (bundled_files() / TENSORS).resolve().parent  # onnxruntime follows no links out of a directory
     expected, actual = _facts()["weights"], weights_mark(weights / TENSORS)
     if actual != expected:
         raise EmbeddingUnavailable(
@@ -59,7 +59,7 @@ def bundled_projection() -> Projection:
 
 
 def weights_mark(file: Path) -> dict[str, Any]:
-    """Return the size of a file of weights and the checksum of its table of contents, which take no time to read."""
+    """Return a cheap fingerprint of a file of weights: its size and the checksum of its header."""
     with file.open("rb") as stream:
         start = stream.read(8)
         table = stream.read(min(struct.unpack("<Q", start)[0], 10_000_000)) if len(start) == 8 else b""

@@ -1,7 +1,7 @@
-"""The files of this folder, made again from the weights: `python -m atlas.embedding.minilm.make`.
+"""Regenerate the files of this folder from the weights: `python -m atlas.embedding.minilm.make`.
 
-It needs the extra `models`. The graph is exported as that of any other model. Then its weights are replaced by their
-places in the file that they were published in.
+It needs the extra `models`. The graph is exported like any other model's. Then its weights are replaced by references
+to offsets in the published file.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from atlas.embedding.onnx_encoder import FACTS, GRAPH, OnnxEncoder
 from atlas.embedding.onnx_export import TEXTS, TOLERANCE, ExportError, export
 
 _TYPES = {"F32": "<f4", "I64": "<i8"}
-"""Of the numbers in the file of weights."""
+"""Number types in the file of weights."""
 
 _DOMAINS = {"", "com.microsoft"}
-"""Sets of operators that the graph uses."""
+"""Operator sets (ONNX domains) that the graph uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class Tensor:
 
     values: Vectors
     offset: int
-    """Of its first byte in the file."""
+    """Offset of its first byte in the file."""
 
 
 def make(directory: Path) -> None:
-    """Write the graph, its facts, the projection and the calibration queries into a directory.
+    """Write the graph, its metadata, the projection and the calibration queries to a directory.
 
     Raises:
-        ExportError: The graph gives other vectors than the model.
+        ExportError: The vectors of the graph differ from the model's.
     """
     weights = bundled_files()
     with TemporaryDirectory() as scratch:
@@ -57,7 +57,7 @@ def make(directory: Path) -> None:
         encoder, copy = OnnxEncoder(directory, weights=weights), OnnxEncoder(exported)
         difference = float(np.abs(encoder.encode(TEXTS) - copy.encode(TEXTS)).max())
     if not difference <= TOLERANCE:
-        raise ExportError(f"over the published weights, the graph's vectors differ by up to {difference:.1e}")
+        raise ExportError(f"with the published weights, the graph's vectors differ by up to {difference:.1e}")
     projection = measured_projection(encoder.encode_with_tokens)
     assert projection is not None
     (directory / PROJECTION).write_text(projection.as_text() + "\n", encoding="ascii")
@@ -65,9 +65,9 @@ def make(directory: Path) -> None:
 
 
 def graph_over(weights: Path, graph: Path) -> bytes:
-    """Return a graph whose large weights are those in a file of safetensors, found there by their values.
+    """Return a graph whose large weights refer to a safetensors file, matched by value.
 
-    That file has matrices of linear layers transposed. So the operator that multiplies by them transposes them back.
+    The matrices of linear layers are transposed in that file, so the operator is changed to transpose them back.
     """
     import onnx
 
@@ -93,7 +93,7 @@ def graph_over(weights: Path, graph: Path) -> bytes:
 
 
 def tensors_in(file: Path) -> Mapping[str, Tensor]:
-    """Return the tensors of a file of safetensors, by name."""
+    """Return the tensors of a safetensors file by name."""
     content = file.read_bytes()
     start = 8 + struct.unpack("<Q", content[:8])[0]
     table = json.loads(content[8:start])
@@ -111,7 +111,7 @@ def _key(values: Vectors) -> tuple[tuple[int, ...], bytes]:
 
 
 def _refer(weight: Any, tensor: Tensor, location: str) -> None:
-    """Have a weight of a graph read from its place in a file."""
+    """Make a weight of a graph refer to its offset in a file."""
     import onnx
 
     weight.ClearField("raw_data")
@@ -125,15 +125,19 @@ def _refer(weight: Any, tensor: Tensor, location: str) -> None:
 
 
 def _transpose(node: Any, turned: set[str]) -> None:
-    """Have a multiplication by a weight use its transpose.
+    """Make a multiplication use the transpose of its weight.
 
     Raises:
-        ExportError: The node is another operation.
+        ExportError: The node is a different operation.
     """
     import onnx
 
     if node.op_type != "MatMul" or node.input[1] not in turned:
-        raise ExportError(f"{node.op_type} {node.name!r} uses a matrix that the file of weights has transposed")
+        raise ExportError(
+            f"expected a MatMul over a matrix that is transposed in the file of weights, got {node.op_type} "
+            f"{node.name!r}; "
+            "adapt this function to the exported graph"
+        )
     node.op_type, node.domain = "FusedMatMul", "com.microsoft"
     node.attribute.append(onnx.helper.make_attribute("transB", 1))
 

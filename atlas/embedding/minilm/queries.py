@@ -1,4 +1,4 @@
-"""Vectors of the calibration queries by the bundled model, so that no store has to embed them."""
+"""Precomputed vectors of the calibration queries for the bundled model."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ QUERIES = "queries.npz"
 LANGUAGES = (ENGLISH, *OTHERS)
 
 _TEXTS = "texts"
-"""Name of the checksum of the queries in the file."""
+"""Key in the file of the queries' checksum."""
 
 _STEPS = 127
-"""Quantisation of word pieces' vectors: number of steps on either side of 0."""
+"""Quantisation of the token vectors: number of steps on either side of 0."""
 
 
 def write_queries(directory: Path, encoder: OnnxEncoder, projection: Projection) -> None:
-    """Write the vectors of all calibration queries into a directory.
+    """Write the vectors of all calibration queries to a directory.
 
     Args:
         encoder: The bundled model.
-        projection: Its own. Word pieces are only ever compared along its directions, so only those are kept.
+        projection: The model's projection. Only projected token vectors are stored, as nothing else is compared.
     """
     columns: dict[str, npt.NDArray[Any]] = {_TEXTS: np.array(checksum())}
     for language, texts in calibration_queries_in(LANGUAGES).items():
@@ -50,7 +50,7 @@ def write_queries(directory: Path, encoder: OnnxEncoder, projection: Projection)
 
 
 def known_queries(texts: Sequence[str]) -> Mapping[str, tuple[Vector, TokenVectors]]:
-    """Return the vectors and word pieces of those texts that are calibration queries."""
+    """Return the vectors and word pieces of the texts that are calibration queries."""
     wanted = set(texts)
     known: dict[str, tuple[Vector, TokenVectors]] = {}
     with np.load(DIRECTORY / QUERIES) as columns:
@@ -61,12 +61,12 @@ def known_queries(texts: Sequence[str]) -> Mapping[str, tuple[Vector, TokenVecto
 
 
 def checksum() -> str:
-    """Return a checksum of the queries, in their order. The file contains the checksum of its own."""
+    """Return the checksum of the current queries, to compare with the file's."""
     return hashlib.sha256(json.dumps(calibration_queries_in(LANGUAGES)).encode()).hexdigest()
 
 
 def stored_checksum() -> str:
-    """Return the checksum of the queries that the file was made of."""
+    """Return the checksum of the queries that are in the file."""
     with np.load(DIRECTORY / QUERIES) as columns:
         return str(columns[_TEXTS])
 

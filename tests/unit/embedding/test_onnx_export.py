@@ -210,7 +210,7 @@ def test_a_killed_export_leaves_nothing_that_is_taken_for_one(tiny, tmp_path):
 
 def test_on_another_device_sentence_transformers_serves(tiny, cache):
     embedder = embedder_of(tiny, cache, "meta")
-    assert embedder.engine == "sentence-transformers, because the device meta was asked for"
+    assert embedder.engine == "sentence-transformers, because the device is set to meta"
 
 
 def test_without_a_place_for_exports_sentence_transformers_serves(tiny):
