@@ -1,1 +1,1 @@
-"""Asking a language model: the client, structured answers, prompts and a budget."""
+"""Language models: the client, structured answers, prompts and token budgets."""

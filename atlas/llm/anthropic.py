@@ -17,12 +17,15 @@ INSTRUCTION = f"Answer only by calling the tool `{TOOL}`."
 
 
 class AnthropicApi:
-    """Messages: a structured answer is the call of a tool whose input has the schema."""
+    """The Messages API. A structured answer is a tool call whose input has the schema."""
 
     name, title, key_variable = "anthropic", "Anthropic's Messages API", "ANTHROPIC_API_KEY"
 
     def __init__(self, base_url: str, api_key: str, timeout_seconds: float) -> None:
-        """Connect, without asking anything. The SDK's own retries are off: they hold a thread for as long as asked."""
+        """Create the SDK's client, which connects lazily.
+
+        Its retries are off, as they block a thread for any `retry-after`.
+        """
         with extra("llm", "a language model", LLMUnavailable):
             import anthropic
 
@@ -54,7 +57,7 @@ class AnthropicApi:
             raise ApiError(f"its reply is not JSON ({error})", status=200) from error
 
     def cannot_force(self, error: ApiError) -> bool:
-        """Return whether a model refuses to be forced to call a tool, as those that think do."""
+        """Return whether a model rejects a forced tool call, as thinking models do."""
         return error.status == 400 and "tool_choice" in str(error)
 
     def close(self) -> None:
@@ -86,7 +89,7 @@ def _messages(exchange: Exchange) -> list[dict[str, Any]]:
         result = {"type": "tool_result", "tool_use_id": CALL_ID, "is_error": True, "content": exchange.fault}
         return [question, {"role": "assistant", "content": [called]}, {"role": "user", "content": [result]}]
     text = str(exchange.answer or "").strip()
-    if not text:  # the protocol has no empty turns
+    if not text:  # the API rejects empty turns
         return [{"role": "user", "content": f"{exchange.prompt}\n\n{exchange.fault}"}]
     return [question, {"role": "assistant", "content": text}, {"role": "user", "content": exchange.fault}]
 
@@ -94,7 +97,7 @@ def _messages(exchange: Exchange) -> list[dict[str, Any]]:
 def _reply(message: Message) -> ModelReply:
     blocks = getattr(message, "content", None)
     if not isinstance(blocks, list):
-        raise LLMReplyInvalid("the reply has no content; is this server one that speaks the Messages API?")
+        raise LLMReplyInvalid("the reply has no content; check that the server speaks the Messages API")
     text = "".join(block.text for block in blocks if getattr(block, "type", "") == "text")
     calls = [block.input for block in blocks if getattr(block, "type", "") == "tool_use" and block.name == TOOL]
     stopped = ""

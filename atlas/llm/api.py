@@ -1,4 +1,4 @@
-"""The part of a language model's protocol that a client needs, whichever the protocol is."""
+"""The interface that the client needs of every language model protocol."""
 
 from __future__ import annotations
 
@@ -9,98 +9,98 @@ from typing import Any, Protocol
 from atlas.llm.budget import TokenUsage
 
 PATH_UNKNOWN = {404, 405, 501}
-"""Statuses of a server that does not have an address."""
+"""HTTP statuses for an unknown path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """The content of one request: a question, and if it was answered wrongly, that answer and why."""
+    """The content of one request: a prompt and, for a correction, the rejected answer with the reason."""
 
     system: str
     prompt: str
     schema: Mapping[str, Any] | None
     max_tokens: int
-    """Most tokens of the reply, thinking included."""
+    """Maximum tokens of the reply, including thinking."""
 
     answer: Any = None
-    """The wrong answer: an object, or a string that is none."""
+    """The rejected answer: an object, or a string that could not be parsed."""
 
     fault: str = ""
-    """The fault of that answer. Empty for a first question."""
+    """Why the answer was rejected. Empty for a first request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """A model's reply, as far as it went."""
+    """A model's reply, possibly incomplete."""
 
     text: str = ""
     value: Any = None
-    """The object of a structured answer that the protocol itself delivers as one, or None."""
+    """The object of a structured answer if the protocol returns it parsed, or None."""
 
     stopped: str = ""
-    """Why it is not a whole answer, or empty."""
+    """Why the reply is incomplete, or empty."""
 
     usage: TokenUsage = field(default_factory=lambda: TokenUsage(n_calls=1))
-    """Tokens, without their price."""
+    """Token usage, without cost."""
 
 
 class ApiError(Exception):
-    """A request that was not answered. The message is the server's."""
+    """A failed request. The message is the server's."""
 
     def __init__(
         self, message: str, *, status: int | None = None, retry_after: float | None = None, is_timeout: bool = False
     ) -> None:
         super().__init__(message)
         self.status = status
-        """HTTP status, or None if nothing answered."""
+        """HTTP status, or None without a response."""
 
         self.retry_after = retry_after
-        """Seconds after which the server wants to be asked again, or None."""
+        """Value of `retry-after` in seconds, or None."""
 
         self.is_timeout = is_timeout
 
     @property
     def is_about_model(self) -> bool:
-        """True where the server has the address, but not the model."""
+        """True if the path is known, but not the model."""
         return self.status in PATH_UNKNOWN and "model" in str(self).lower()
 
     @property
     def is_about_path(self) -> bool:
-        """True where the server does not have the address."""
+        """True if the path is unknown."""
         return self.status in PATH_UNKNOWN and not self.is_about_model
 
 
 class ModelApi(Protocol):
-    """One protocol, spoken with one server."""
+    """A connection to one server with one protocol."""
 
     name: str
     """Its value of ATLAS_LLM_API."""
 
     title: str
-    """Its name for people."""
+    """Display name."""
 
     key_variable: str
-    """The variable of its key."""
+    """Environment variable of the API key."""
 
     address: str
-    """The server's, without a path of the protocol."""
+    """Base URL of the server, without the protocol's path."""
 
     def send(self, exchange: Exchange, model: str, *, is_forced: bool, timeout_seconds: float) -> ModelReply:
         """Return the reply of a model.
 
         Args:
-            exchange: The question.
+            exchange: The content of the request.
             model: The server's name of the model.
-            is_forced: Whether the protocol itself holds the model to the schema, rather than the instructions.
-            timeout_seconds: Longest wait.
+            is_forced: Whether the protocol enforces the schema. Otherwise the instructions ask for it.
+            timeout_seconds: Timeout of the request.
 
         Raises:
-            ApiError: There is none.
+            ApiError: The request failed.
         """
         ...
 
     def cannot_force(self, error: ApiError) -> bool:
-        """Return whether a request failed because the server cannot hold a model to a schema."""
+        """Return whether a request failed because the server cannot enforce a schema."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Costs of asking a language model: tokens, their price, and a limit for each operation."""
+"""Cost of language model calls: tokens, prices, and a limit per operation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atlas.core.errors import LLMBudgetExceeded, LLMUnavailable
 
 PRICES_AS_OF = "2026-10-10"
 CHARACTERS_PER_TOKEN = 3
-"""A low estimate for English, so that the tokens of a prompt are overestimated rather than underestimated."""
+"""A low value for English, so that token counts are overestimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class Price:
     written: float
     cache_read: float
     long_prompt: int | None = None
-    """Tokens of a prompt above which all its prices are `long_factor` times as high, or None if they never are."""
+    """Tokens of a prompt above which all prices are multiplied by `long_factor`, or None."""
 
     long_factor: float = 1.0
 
     @property
     def cache_written(self) -> float:
-        """Price of tokens that are written to the five-minute cache."""
+        """Price of tokens written to the five-minute cache."""
         return 1.25 * self.read
 
 
@@ -52,7 +52,7 @@ PRICES = {
     "claude-sonnet-5": Price(2, 10, 0.2),
     "claude-sonnet-5-5": Price(2, 10, 0.1),
 }
-"""List prices by model, without the date that a name may end in.
+"""List prices by model name, without a date suffix.
 
 Source:
     https://platform.claude.com/docs/en/about-claude/pricing, as of `PRICES_AS_OF`.
@@ -61,19 +61,19 @@ Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenUsage:
-    """Tokens that were read and written, and their price."""
+    """Input and output tokens, and their cost."""
 
     n_calls: int = 0
     input_tokens: int = 0
-    """Tokens read, without those from a cache, which are counted apart."""
+    """Input tokens, without those from a cache, which are counted separately."""
 
     output_tokens: int = 0
-    """Tokens written, thinking included."""
+    """Output tokens, including thinking."""
 
     cache_read_tokens: int = 0
     cache_written_tokens: int = 0
     cost_usd: float | None = 0.0
-    """Cost at list prices, or None if the price of a model is not known."""
+    """Cost at list prices, or None if a model's price is unknown."""
 
     @property
     def tokens(self) -> int:
@@ -98,7 +98,7 @@ class TokenUsage:
 
 
 def priced(model: str, spent: TokenUsage) -> TokenUsage:
-    """Return the tokens of one call with their price, which is not known for a model that is not listed."""
+    """Return the usage of one call with its cost, which is None for a model without a list price."""
     price = PRICES.get(re.sub(r"-\d{8}$", "", model))
     if price is None:
         return replace(spent, cost_usd=None)
@@ -114,12 +114,12 @@ def priced(model: str, spent: TokenUsage) -> TokenUsage:
 
 
 def estimated_tokens(*texts: str) -> int:
-    """Return an estimate of the tokens in texts, high rather than low, except for scripts other than Latin."""
+    """Return a high estimate of the tokens in texts. For non-Latin scripts it may be too low."""
     return math.ceil(sum(map(len, texts)) / CHARACTERS_PER_TOKEN)
 
 
 class Meter:
-    """A count of the tokens that one operation spends, with a limit that it refuses to exceed."""
+    """Token counter of one operation, with a hard limit."""
 
     def __init__(self, limit_tokens: float = math.inf) -> None:
         self.limit_tokens = limit_tokens
@@ -133,30 +133,30 @@ class Meter:
         return self._spent
 
     def reserve(self, tokens: int) -> None:
-        """Set tokens aside for a call that is about to be made.
+        """Reserve tokens for the next call.
 
         Raises:
-            LLMBudgetExceeded: So many are not left.
+            LLMBudgetExceeded: Too few tokens are left.
         """
         with self._lock:
             used = self._spent.tokens + self._reserved
             if used + tokens > self.limit_tokens:
                 raise LLMBudgetExceeded(
-                    f"this operation may take {self.limit_tokens:,} tokens and has taken {used:,}; the next question "
-                    f"could take {tokens:,} more and was not asked. Ask about fewer memories, or raise "
+                    f"the budget of this operation is {self.limit_tokens:,} tokens, of which {used:,} are used; the "
+                    f"next request could take {tokens:,} more and was not sent. Select fewer memories, or raise "
                     "ATLAS_LLM_BUDGET_TOKENS"
                 )
             self._reserved += tokens
 
     def settle(self, reserved: int, spent: TokenUsage) -> None:
-        """Give back what was set aside for a call, and count what it took."""
+        """Release the reservation of a call, and count its actual usage."""
         with self._lock:
             self._reserved -= reserved
             self._spent += spent
 
 
 class Account:
-    """Tokens and time that one operation spends on models, and the models that cannot be asked any more in it."""
+    """Tokens and time that one operation spends on models, and the models that failed in it."""
 
     def __init__(self) -> None:
         self._meters: dict[object, Meter] = {}
@@ -164,10 +164,10 @@ class Account:
         self._until: float | None = None
         self._seconds = 0.0
         self.overdue = ""
-        """Why a question was not answered, once one was not for want of time."""
+        """Reason why a request was not answered, set after a timeout."""
 
     def meter(self, model: object, limit_tokens: int) -> Meter:
-        """Return the meter of a model, by identity, and create it for a new model."""
+        """Return the meter of a model, and create it at first use. Models are told apart by identity."""
         return self._meters.setdefault(model, Meter(limit_tokens))
 
     @property
@@ -177,7 +177,7 @@ class Account:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Give all questions inside a time limit. What is not answered by then counts as unavailable."""
+        """Limit the time of all requests in the block. The model counts as unavailable afterwards."""
         before = self._until, self._seconds
         self._until, self._seconds = time.monotonic() + seconds, seconds
         try:
@@ -187,21 +187,24 @@ class Account:
 
     @property
     def seconds_left(self) -> float | None:
-        """Time that is left for the next question, or None if it is not limited. Never negative."""
+        """Remaining time for the next request, never negative, or None if unlimited."""
         return None if self._until is None else max(0.0, self._until - time.monotonic())
 
     def check_available(self, model: object) -> None:
-        """Raise `LLMUnavailable` for a model that could not be asked before, or if no time is left."""
+        """Raise `LLMUnavailable` if the model failed earlier in this operation, or if no time is left."""
         if reason := self._stopped.get(id(model)):
             raise LLMUnavailable(f"it was not called again after an earlier failure: {reason}")
         if self.seconds_left == 0.0:
-            raise self.unavailable(model, LLMUnavailable("there was no time left to ask it"))
+            raise self.unavailable(
+                model, LLMUnavailable("the time limit was reached before the request; raise ATLAS_LLM_STORE_SECONDS")
+            )
 
     def unavailable(self, model: object, error: LLMUnavailable) -> LLMUnavailable:
-        """Return an error after which a model is not asked again, with the time limit as its reason if that is over."""
+        """Record that a model is unavailable for the rest of the operation, and return the error to raise."""
         if self.seconds_left == 0.0:
             self.overdue = (
-                f"the {self._seconds:g} seconds that a language model has here are over; see ATLAS_LLM_STORE_SECONDS"
+                f"the time limit of {self._seconds:g} seconds for the language model was reached; raise "
+                "ATLAS_LLM_STORE_SECONDS"
             )
             error = LLMUnavailable(self.overdue)
         self._stopped[id(model)] = str(error)
@@ -213,9 +216,9 @@ _current: ContextVar[Account | None] = ContextVar("atlas_operation", default=Non
 
 @contextmanager
 def operation() -> Iterator[Account]:
-    """Open one operation: all that it asks, also in threads and tasks of its own, shares one budget and one account.
+    """Run the block as one operation: all requests in it, including those of its threads and tasks, share one budget.
 
-    Inside another operation it is a part of that.
+    A nested operation is part of the outer one.
     """
     account = _current.get()
     if account is not None:

@@ -1,4 +1,4 @@
-"""A check of the configured language model: what answers, whether it holds a schema, how fast and at what price."""
+"""A check of the configured language model: reachability, structured output, speed and cost."""
 
 from __future__ import annotations
 
@@ -28,36 +28,40 @@ ANSWER_TOKENS = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCheck:
-    """The result of asking a language model one small question."""
+    """The result of a small test request."""
 
     address: str
-    """The server's."""
+    """Base URL of the server."""
 
     api: str
-    """The protocol that it speaks, for people."""
+    """Display name of the protocol."""
 
     model: str
     problem: str = ""
-    """Why there is no answer. Empty otherwise."""
+    """Why there is no answer, or empty."""
 
     fault: str = ""
-    """Why the answer has not the form that was asked for. Empty if it has, or if there is none."""
+    """Why the answer does not match the schema. Empty if it does, or if there is no answer."""
 
     spent: TokenUsage = field(default_factory=TokenUsage)
     seconds: float = 0.0
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Tokens written in a second, with the wait for the first, or None if the server does not count them."""
+        """Output tokens per second, including the latency of the first, or None if the server reports no usage."""
         return self.spent.output_tokens / self.seconds if self.spent.output_tokens and self.seconds else None
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
-        """The result as pairs of a label and a string, which may hold the server's words."""
+        """The result as pairs of a label and a value. Values may quote the server."""
         model = (("Server", self.address), ("Protocol", self.api), ("Model", self.model))
         if self.problem:
             return (*model, ("Answer", self.problem))
-        speed = f"{self.tokens_per_second:.1f}" if self.tokens_per_second is not None else "the server counts no tokens"
+        speed = (
+            f"{self.tokens_per_second:.1f}"
+            if self.tokens_per_second is not None
+            else "the server reports no token usage"
+        )
         return (
             *model,
             ("Holds a schema", f"no: {self.fault}" if self.fault else "yes"),
@@ -67,7 +71,7 @@ class ModelCheck:
 
 
 def check_model(client: ModelClient) -> ModelCheck:
-    """Return what comes of asking a model one small question."""
+    """Send a small test request to a model and return the result."""
     problem = fault = ""
     began = time.perf_counter()
     with operation() as account:

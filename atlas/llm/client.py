@@ -1,4 +1,4 @@
-"""The client of a language model: whichever protocol its server speaks, asked again while it is busy, and metered."""
+"""The client of a language model, for all protocols, with retries and a token budget."""
 
 from __future__ import annotations
 
@@ -28,24 +28,28 @@ from atlas.llm.structured_output import shortened
 logger = logging.getLogger(__name__)
 
 APIS: Mapping[str, type[AnthropicApi] | type[OpenAIApi]] = {"anthropic": AnthropicApi, "openai": OpenAIApi}
-"""Protocols by their value of ATLAS_LLM_API. Where it is empty, they are tried in this order, but for addresses of the
-other's form: those that end in `/v1`."""
+"""Protocols by their value of ATLAS_LLM_API.
+
+If it is empty, they are tried in this order. Only for URLs that end in `/v1`, OpenAI's comes first.
+"""
 
 KEY = AnthropicApi.key_variable
 PRICED_HOST = "api.anthropic.com"
 MAX_WAIT_SECONDS = 60.0
-"""Longest wait that a service may ask for. One that asks for more counts as unavailable."""
+"""Maximum accepted `retry-after`. A server that asks for more counts as unavailable."""
 
 PATIENCE_SECONDS = 90.0
-"""Time for which a server that is down is waited for, where a person sees that and may cancel it. A restart that loads
-a model takes about a minute."""
+"""Maximum wait for a server that is down, if a user sees it and can cancel.
+
+A restart that loads a model takes about a minute.
+"""
 
 MAX_PATIENT_PAUSE_SECONDS = 5.0
 STARTING = {None, 502, 503, 504}
-"""Statuses of a server that is down, or that starts: nothing answers, or a gateway or llama.cpp's server says so."""
+"""HTTP statuses of a server that is down or starting, from a gateway or llama.cpp, or None without a response."""
 
 PASSING = {408, 409, 429}
-"""Statuses, beside those of a failing server, after which the same question may be answered."""
+"""HTTP statuses, besides 5xx, after which a retry may succeed."""
 
 _ADDRESS = re.compile(r"https?://[\w.-]+|https?://\[[0-9a-fA-F:.]+\]")
 _FENCED = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
@@ -53,10 +57,7 @@ _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
 def is_configured(settings: Settings) -> bool:
-    """Return whether there is a model that may be asked.
-
-    Only the settings are read, so no SDK is imported.
-    """
+    """Return whether a language model is configured. Reads only the settings, and imports no SDK."""
     if settings.llm_base_url and not _ADDRESS.match(settings.llm_base_url):
         return False
     if settings.llm_base_url:
@@ -65,10 +66,10 @@ def is_configured(settings: Settings) -> bool:
 
 
 class ModelClient:
-    """A language model behind a server of either protocol.
+    """A language model on a server of any supported protocol.
 
-    Structured answers are held to their schema by the protocol. Some models and servers refuse that, and are asked
-    in words from then on.
+    Structured answers are enforced by the protocol. If a model or server rejects that, the instructions ask for JSON
+    from then on.
     """
 
     def __init__(
@@ -80,19 +81,19 @@ class ModelClient:
         on_wait: Callable[[str], None] | None = None,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
-        """Connect, without asking anything yet.
+        """Configure the client. The first request connects.
 
         Args:
-            settings: The model, the server, and how long and how often to try.
-            api_key: By default that of ANTHROPIC_API_KEY or OPENAI_API_KEY, as the protocol is.
-            backoff_seconds: The first wait before a question is repeated. Each later one is twice as long.
-            on_wait: For work that a person watches and may cancel. A server that is down is then waited for, and this
-                is called with a sentence on that before each wait. What it raises ends the wait.
-            patience_seconds: Longest time that such a server is waited for.
+            settings: Model, server, timeouts and retries.
+            api_key: By default that of ANTHROPIC_API_KEY or OPENAI_API_KEY, depending on the protocol.
+            backoff_seconds: Initial backoff. It doubles with each retry.
+            on_wait: For work that a user watches and can cancel. If given, the client waits for a server that is down,
+                and calls this with a message before each wait. An exception from it ends the wait.
+            patience_seconds: Maximum time to wait for such a server.
 
         Raises:
-            LLMUnavailable: There is no key, or asking is forbidden.
-            InvalidInput: The server's address or the protocol's name is not valid.
+            LLMUnavailable: There is no key, or the host is forbidden.
+            InvalidInput: The server's URL or the protocol's name is invalid.
         """
         self._settings = settings
         self._service = _Service(settings, api_key, backoff_seconds, on_wait, patience_seconds)
@@ -100,7 +101,7 @@ class ModelClient:
 
     @property
     def model_name(self) -> str:
-        """The service's name of the model."""
+        """The server's name of the model."""
         return self._settings.llm_model
 
     @property
@@ -110,17 +111,17 @@ class ModelClient:
 
     @property
     def address(self) -> str:
-        """The server's address."""
+        """Base URL of the server."""
         return self._service.api.address
 
     @property
     def api_title(self) -> str:
-        """The name of the protocol for people: the one that answered, once one has."""
+        """Display name of the protocol: of the one that answered, once known."""
         return self._service.api.title
 
     @property
     def spent(self) -> TokenUsage:
-        """Tokens of all operations so far. `budget.operation` has the account of one."""
+        """Total usage so far. `budget.operation` counts a single operation."""
         return self._total.spent
 
     async def complete(
@@ -128,15 +129,15 @@ class ModelClient:
     ) -> Any:
         """Return the text of the reply or, with a schema, its object, as in `LLMClient.complete`.
 
-        Its tokens count for the surrounding `budget.operation`, whose limit is ATLAS_LLM_BUDGET_TOKENS. Without one,
-        each question has the limit for itself. Data that the model's context has no room for are shortened.
+        Its tokens count towards the surrounding `budget.operation`, with the limit ATLAS_LLM_BUDGET_TOKENS. Without
+        one, the limit applies to each request. Data that do not fit into the model's context are shortened.
         """
         return await self._ask(system, prompt, schema, max_tokens)
 
     async def correct(
         self, system: str, prompt: str, answer: Any, fault: str, *, schema: Mapping[str, Any], max_tokens: int = 1024
     ) -> Any:
-        """Return another answer to a question, as in `CorrectableLLM.correct`."""
+        """Return a corrected answer, as in `CorrectableLLM.correct`."""
         return await self._ask(system, prompt, schema, max_tokens, answer=answer, fault=fault)
 
     async def _ask(
@@ -168,22 +169,22 @@ class ModelClient:
         return _answer(reply, is_structured=schema is not None)
 
     def _fitting(self, prompt: str, tokens: int) -> str:
-        """Return a prompt whose data are shortened so that it has at most `tokens` tokens."""
+        """Return the prompt with its data shortened to at most `tokens` tokens in total."""
         fitting = shortened(prompt, tokens * CHARACTERS_PER_TOKEN)
         if estimated_tokens(fitting) > tokens + 1:
             raise LLMBudgetExceeded(
-                f"the question does not fit into the {self._settings.llm_context_tokens:,} tokens of the model's "
-                "context and was not asked; choose a model with more, or correct ATLAS_LLM_CONTEXT_TOKENS"
+                f"the prompt does not fit into the model's context of {self._settings.llm_context_tokens:,} tokens "
+                "and was not sent; choose a model with a larger context, or correct ATLAS_LLM_CONTEXT_TOKENS"
             )
         return fitting
 
     def close(self) -> None:
-        """Close the connections to the service."""
+        """Close the connections to the server."""
         self._service.close()
 
 
 class _Service:
-    """The server that questions are put to, repeatedly if it is busy or fails."""
+    """The server, with retries if it is busy or fails."""
 
     def __init__(
         self,
@@ -208,11 +209,11 @@ class _Service:
         return urlsplit(self.api.address).hostname or ""
 
     async def ask(self, exchange: Exchange, seconds: float | None) -> ModelReply:
-        """Return the reply to a question.
+        """Send a request and return the reply.
 
         Args:
-            exchange: The question.
-            seconds: Time that is left for it, or None if it is not limited.
+            exchange: The content of the request.
+            seconds: Remaining time, or None if unlimited.
         """
         timeout = min(self._settings.llm_timeout_seconds, seconds or self._settings.llm_timeout_seconds)
         attempt, until = 0, math.inf
@@ -237,7 +238,7 @@ class _Service:
                 attempt += 1
 
     def priced(self, usage: TokenUsage) -> TokenUsage:
-        """Return the tokens of one reply with their price: none for a model that this machine runs itself."""
+        """Return the usage of one reply with its cost, which is 0 for a model on this machine."""
         if _is_this_machine(self._host):
             return usage
         return priced(self._settings.llm_model if self._host == PRICED_HOST else "", usage)
@@ -259,18 +260,18 @@ class _Service:
         return reply
 
     def _is_waited_for(self, error: ApiError, until: float) -> bool:
-        """Return whether a server is down, and a person waits for it."""
+        """Return whether a server is down, and the user is willing to wait for it."""
         is_down = error.status in STARTING and not error.is_timeout
         return self._on_wait is not None and is_down and time.monotonic() < until
 
     def _switch_protocol(self, api: ModelApi) -> bool:
-        """Switch to the other protocol, as the server has no such path. Return False if already settled."""
+        """Switch to the other protocol after an unknown path. Return False if the protocol is already settled."""
         with self._protocol_lock:
-            if self.api is not api:  # another question has switched meanwhile
+            if self.api is not api:  # a concurrent request has switched already
                 return True
             if self._protocol_is_known:
                 return False
-            self._protocol_is_known = True  # if this is not it either, that is an error
+            self._protocol_is_known = True  # this protocol failed as well
             [other] = (kind for name, kind in APIS.items() if name != api.name)
             self.api, self._can_force = self._connect(other), True
             api.close()
@@ -281,31 +282,28 @@ class _Service:
         key = os.environ.get(kind.key_variable, "") if self._key is None else self._key
         if not key and not settings.llm_base_url:
             raise LLMUnavailable(
-                f"there is no key for a language model; set {kind.key_variable}, or ATLAS_LLM_BASE_URL to a server "
-                "that needs none"
+                f"there is no API key for a language model; set {kind.key_variable}, or set ATLAS_LLM_BASE_URL to a "
+                "server that needs none"
             )
         if settings.llm_base_url and not _ADDRESS.match(settings.llm_base_url):
             raise InvalidInput(
-                "ATLAS_LLM_BASE_URL should be an address such as http://localhost:8080, but is "
-                f"{settings.llm_base_url!r}"
+                f"ATLAS_LLM_BASE_URL should be a URL such as http://localhost:8080, but is {settings.llm_base_url!r}"
             )
         api = kind(settings.llm_base_url, key, settings.llm_timeout_seconds)
         host = urlsplit(api.address).hostname or ""
         if settings.llm_forbidden and not _is_this_machine(host):
             raise LLMUnavailable(
-                f"calls to {host} are forbidden; unset ATLAS_LLM_FORBIDDEN to allow it, "
-                "or use atlas.testing.ScriptedLLM in tests"
+                f"calls to {host} are forbidden; unset ATLAS_LLM_FORBIDDEN to allow them, or use "
+                "atlas.testing.ScriptedLLM in tests"
             )
         return api
 
     async def _pause(self, error: ApiError, attempt: int) -> None:
         model = self._settings.llm_model
         if error.retry_after is not None and error.retry_after > MAX_WAIT_SECONDS:
-            raise LLMUnavailable(
-                f"{model} can be asked again in {error.retry_after:.0f} seconds; try again then"
-            ) from error
+            raise LLMUnavailable(f"{model} is rate limited; retry in {error.retry_after:.0f} seconds") from error
         wait = min(self._backoff_seconds * 2**attempt, MAX_WAIT_SECONDS) * random.uniform(0.75, 1.0)
-        logger.warning("%s does not answer (%s); asking again", model, _describe(error))
+        logger.warning("%s does not answer (%s); retrying", model, _describe(error))
         await asyncio.sleep(max(wait, error.retry_after or 0.0))
 
     def _unavailable(self, error: ApiError) -> LLMUnavailable:
@@ -313,7 +311,7 @@ class _Service:
         if error.is_timeout:
             seconds = self._settings.llm_timeout_seconds
             return LLMUnavailable(
-                f"{where} did not answer within {seconds:g} seconds; try later, or raise ATLAS_LLM_TIMEOUT_SECONDS"
+                f"{where} did not answer within {seconds:g} seconds; retry later, or raise ATLAS_LLM_TIMEOUT_SECONDS"
             )
         if error.status is None:
             return LLMUnavailable(
@@ -351,7 +349,7 @@ def _is_this_machine(host: str) -> bool:
 
 
 def _is_passing(error: ApiError) -> bool:
-    """Return whether the same question may be answered later, as after a timeout or a broken connection."""
+    """Return whether a retry may succeed, as after a timeout or a broken connection."""
     status = error.status
     return status is None or status < 400 or status in PASSING or (status >= 500 and not error.is_about_path)
 
@@ -361,10 +359,10 @@ def _describe(error: ApiError) -> str:
 
 
 def _answer(reply: ModelReply, *, is_structured: bool) -> Any:
-    """Return the text of a reply, or the object that it gives.
+    """Return the text of a reply, or its object.
 
     Raises:
-        LLMReplyInvalid: It was cut off or refused, or gives no object.
+        LLMReplyInvalid: It was cut off or refused, or is not an object.
     """
     written = reply.text or (dump(reply.value) if reply.value is not None else "")
     if reply.stopped:
@@ -377,7 +375,7 @@ def _answer(reply: ModelReply, *, is_structured: bool) -> Any:
 
 
 def _parse_json(text: str) -> Any:
-    """Return the object of a text, which may be fenced or follow thoughts, as local models write it."""
+    """Parse the JSON object in a text. Local models may put it in a code fence or after their thoughts."""
     bare = _THOUGHT.sub("", text).strip()
     fenced = _FENCED.search(bare)
     for candidate in (bare, fenced[1] if fenced else bare):

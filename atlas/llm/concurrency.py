@@ -1,4 +1,4 @@
-"""Questions that do not depend on each other, a few of them under way at once."""
+"""Concurrent calls of a language model."""
 
 from __future__ import annotations
 
@@ -16,21 +16,19 @@ T = TypeVar("T")
 
 
 def concurrency_of(asker: LLMClient | object) -> int:
-    """Return how many questions a model, or what asks it, may have under way at once: 1 unless it names more."""
+    """Return the maximum number of concurrent requests of a model or of an object that uses one. The default is 1."""
     return max(1, int(getattr(asker, "concurrency", 1)))
 
 
 def in_waves(method: Callable[[A], Awaitable[T]], arguments: Iterable[A], at_once: int) -> Iterator[T | AtlasError]:
-    """Yield what a method returns for each argument, in their order, or the error that it raised for it.
+    """Call a method for each argument, and yield the result or the raised error, in order.
 
-    `Cancelled` ends all of it.
-
-    As many calls run at once as are allowed, and the next ones begin after all of them. A caller that stops iterating,
-    after an error or an interrupt, thus begins no others.
+    `Cancelled` is raised at once. Calls run in waves of `at_once`, so a caller that stops iterating starts no further
+    calls.
 
     Args:
-        arguments: Read wave by wave, so that the first call waits for no others.
-        method: It may be sync where only one call runs at once.
+        arguments: Consumed lazily, wave by wave.
+        method: Sync or async; sync only if `at_once` is 1.
     """
     remaining = iter(arguments)
     while wave := list(islice(remaining, at_once)):

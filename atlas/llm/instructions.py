@@ -1,6 +1,6 @@
-"""Texts that read like an instruction to a model, or like the end of a part of its prompt.
+"""Detection of prompt injection: texts that read like an instruction or like a closing tag of the prompt.
 
-This is a list of well-known forms, not a proof: an instruction in other words reads like any other text.
+This is a list of well-known patterns. An instruction in other words is not detected.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ A_CLOSING_TAG = "a closing tag"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of text that models take for more than data."""
+    """A pattern of text that models may follow as an instruction."""
 
     name: str
     reads_like: str
     cues: tuple[str, ...]
-    """Texts, one of which stands in every match. They are looked for first."""
+    """Substrings, one of which is in every match. They are searched first, for speed."""
 
     pattern: re.Pattern[str]
-    """Compared with what `fold` makes of a text, as its lines and as one line."""
+    """Matched against the result of `fold`, both line by line and joined."""
 
 
 def _form(name: str, cues: str, pattern: str, reads_like: str = AN_INSTRUCTION) -> Form:
@@ -32,7 +32,7 @@ def _form(name: str, cues: str, pattern: str, reads_like: str = AN_INSTRUCTION) 
 
 
 _START = r"(?:^|\n)[\s>*_#\"'`|-]{0,12}"
-"""The beginning of a line, after quotation marks, list marks and emphasis."""
+"""Start of a line, including quotation marks, list markers and emphasis."""
 
 _EARLIER = r"(?:previous|prior|earlier|above|preceding|foregoing|existing|original|system|your)"
 _RULES = r"(?:instructions?|prompts?|rules|guidelines|directives|orders|commands)"
@@ -137,19 +137,19 @@ FORMS = (
         A_CLOSING_TAG,
     ),
 )
-"""The forms that are known, in the order in which they are looked for. Those named for a language drop the rules."""
+"""The known forms, in the order of matching. Those named after a language are variants of "ignore the rules"."""
 
 _LOOK_ALIKES = str.maketrans("аеорсухіјѕԁһӏԛԝοαειρτυνκ", "aeopcyxijsdhlqwoaeiptuvk")
-"""Cyrillic and Greek letters that look like Latin ones."""
+"""Cyrillic and Greek homoglyphs of Latin letters."""
 
 _ESCAPED = re.compile(r"\\(?:u00|x)([2-7][0-9a-f])", re.IGNORECASE)
 _CONTROLS = {code: " " if code == 9 else None for code in (*range(10), *range(11, 32), 127)}
 _LEFT_OUT = frozenset(("Mn", "Me", "Cf", "Cc", "Cs", "Co", "Cn"))
-"""Categories of characters that are not seen, or that only change the letter before them."""
+"""Unicode categories of invisible and combining characters."""
 
 
 def reads_like(text: str) -> str:
-    """Return `an instruction` or `a closing tag` for a text that reads like one, else an empty string."""
+    """Return `an instruction` or `a closing tag` if the text reads like one, else an empty string."""
     lines = fold(text)
     forms = {lines} if lines.isascii() else {lines, latin(text)}
     views = [view for form in forms for view in (form, " ".join(form.split()))]
@@ -160,14 +160,15 @@ def reads_like(text: str) -> str:
 
 
 def latin(text: str) -> str:
-    """Return a string as `fold` gives it, with letters that look like Latin ones as those."""
+    """Return the folded string with homoglyphs replaced by Latin letters."""
     return fold(text).translate(_LOOK_ALIKES)
 
 
 def fold(text: str) -> str:
-    """Return a string as forms are compared with it, line by line.
+    """Return a string normalised for matching.
 
-    Without case, accents, invisible characters, full-width and other compatible forms, entities and escapes.
+    Case, accents, invisible characters, compatibility forms, HTML entities and escapes are removed; line breaks are
+    kept.
     """
     plain = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), html.unescape(text) if "&" in text else text)
     lines = "\n".join(plain.splitlines())

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, which most servers of local models and gateways speak."""
+"""OpenAI's chat completions, which most local servers and gateways support."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ DEFAULT_ADDRESS = "https://api.openai.com/v1"
 
 
 class OpenAIApi:
-    """Chat completions: a structured answer is text, which `response_format` holds to the schema."""
+    """Chat completions. A structured answer is JSON text, whose schema is enforced by `response_format`."""
 
     name, title, key_variable = "openai", "OpenAI's chat completions", "OPENAI_API_KEY"
 
     def __init__(self, base_url: str, api_key: str, timeout_seconds: float) -> None:
-        """Connect, without asking anything.
+        """Create the HTTP client, which connects lazily.
 
         Args:
-            base_url: With or without the `/v1` at its end.
+            base_url: With or without a trailing `/v1`.
             api_key: Empty for a server that needs none.
-            timeout_seconds: Longest wait for the connection.
+            timeout_seconds: Connection timeout.
         """
         import httpx
 
@@ -52,12 +52,12 @@ class OpenAIApi:
             return _reply(response)
         failure = _failure(response)
         if response.status_code == 400 and self._limit == "max_tokens" and "max_completion_tokens" in str(failure):
-            self._limit = "max_completion_tokens"  # models that think have this name for it
+            self._limit = "max_completion_tokens"  # reasoning models use this name for the limit
             return self.send(exchange, model, is_forced=is_forced, timeout_seconds=timeout_seconds)
         raise failure
 
     def cannot_force(self, error: ApiError) -> bool:
-        """Return whether a server does not know `response_format` with a schema."""
+        """Return whether a server does not support `response_format` with a schema."""
         return error.status in (400, 422, 501) and any(
             word in str(error) for word in ("response_format", "json_schema", "grammar")
         )
@@ -69,7 +69,7 @@ class OpenAIApi:
 
 def _question(exchange: Exchange, *, is_forced: bool) -> dict[str, Any]:
     system = exchange.system
-    if exchange.schema is not None:  # one that is not told begins with prose, and a forced object cuts it short
+    if exchange.schema is not None:  # without this a model begins with prose, which a forced object cuts short
         system += "\n\nAnswer only with one JSON object."
         system += "" if is_forced else f" Its schema:\n{dump(exchange.schema)}"
     messages = [{"role": "system", "content": system}, {"role": "user", "content": exchange.prompt}]
@@ -92,9 +92,9 @@ def _reply(response: httpx.Response) -> ModelReply:
         message = choice["message"]
         text = message.get("content") or ""
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise LLMReplyInvalid("the reply has no content; is this server one of chat completions?") from error
+        raise LLMReplyInvalid("the reply has no content; check that the server supports chat completions") from error
     if not isinstance(text, str):
-        raise LLMReplyInvalid("the reply has no content that is text")
+        raise LLMReplyInvalid("the content of the reply is not text; check that the server supports chat completions")
     stopped = ""
     if choice.get("finish_reason") == "length":
         stopped = "the reply was cut off (length); a shorter answer is needed"

@@ -1,4 +1,4 @@
-"""Checks of an answer's substance: it is no echo, loop or copy, and what it names is in the texts that it is about."""
+"""Content checks of an answer: no echo, loop or copy, and only names that occur in the data."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 
 ECHO_WORDS = 8
-"""Words in a row, of a prompt or of a fault, that no answer of its own would repeat."""
+"""Number of consecutive words from a prompt or an error that make an answer an echo."""
 
 COPY_WORDS = 24
-"""Words in a row of one source that are a copy rather than a quotation."""
+"""Number of consecutive words from one source that make a copy rather than a quotation."""
 
 LOOP_CHARACTERS = 45
-"""Characters of a phrase with all its repetitions from which it is a loop."""
+"""Minimum total length in characters of a repeated phrase that counts as a loop."""
 
 MIN_DISTINCT, MANY_WORDS = 0.5, 30
-"""Share of different phrases of four words below which a text of many words goes round in circles."""
+"""Share of distinct four-word phrases below which a longer text is repetitive."""
 
 FEW_WORDS = 3
-"""Words that two fields may have in common without being copies of each other."""
+"""Number of words below which two fields may be equal."""
 
 _WORD = re.compile(r"\w+")
 _LONG_WORD = re.compile(r"[a-zà-ÿ]{4,}")
@@ -35,12 +35,12 @@ _COMMON = frozenset(
         *("this", "those", "very", "were", "what", "when", "where", "which", "while", "will", "with", "would", "your"),
     ]
 )
-"""Words that any two texts may share."""
+"""Common words, which any two texts may share."""
 
 _LOOP = re.compile(r"(.{2,80}?)\1{2,}", re.DOTALL)
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,:/-]*\d(?!\w)")
 _IDENTIFIER = re.compile(r"\b(?=\w*[^\W\d_])(?:\w*[^\W_]_\w+|\w*[a-z][A-Z]\w*|(?=\w*\d)\w{5,})\b")
-"""Words with an underscore, a capital letter inside, or letters and digits together."""
+"""Words with an underscore, an inner capital letter, or both letters and digits."""
 
 _QUOTED = re.compile(r'"([^"\n]+)"')
 _BRACED = re.compile(r"\{(\w+)\}")
@@ -57,34 +57,34 @@ class Basis:
     """The words of the prompt that are not data."""
 
     sources: Sequence[str]
-    """The data of the prompt, each text by itself."""
+    """The texts in the prompt's data."""
 
     fault: str = ""
-    """Description of what was wrong with an earlier answer."""
+    """Reason why an earlier answer was rejected."""
 
     earlier: str = ""
-    """The earlier answer, which the fault may quote. What is quoted may be said again."""
+    """The earlier answer, which the fault may quote. Quotations may be repeated."""
 
     may_copy: bool = False
-    """True if an answer may hold long parts of its sources."""
+    """True if an answer may copy long parts of its sources."""
 
     @cached_property
     def echoes(self) -> set[tuple[str, ...]]:
-        """The runs of words that only the prompt has."""
+        """The word n-grams that occur in the prompt but not in the data."""
         of_fault = _runs(self.fault, ECHO_WORDS) - _runs(self.earlier, ECHO_WORDS)
         of_prompt = _runs(self.instructions, ECHO_WORDS) | _runs(self.question, ECHO_WORDS) | of_fault
         return of_prompt.difference(*(_runs(text, ECHO_WORDS) for text in self.sources))
 
     @cached_property
     def examples(self) -> set[tuple[str, ...]]:
-        """The words of each text in the example of an answer that only the instructions have, however short it is."""
+        """The words of each text in the instructions' example answer that does not occur in the data, of any length."""
         sources = [f" {' '.join(_words(source))} " for source in self.sources]
         texts = {tuple(_words(text)) for text in _QUOTED.findall(self.instructions)}
         return {words for words in texts if words and not any(f" {' '.join(words)} " in source for source in sources)}
 
     @cached_property
     def copies(self) -> set[tuple[str, ...]]:
-        """The long runs of words of all sources."""
+        """The long word n-grams of all sources."""
         sources = () if self.may_copy else self.sources
         return set[tuple[str, ...]]().union(*(_runs(source, COPY_WORDS) for source in sources))
 
@@ -93,10 +93,10 @@ def check_substance(answer: Any, schema: Mapping[str, Any], prose: Collection[st
     """Raise `InvalidInput` for an answer whose prose is missing, an echo, a loop or a copy.
 
     Args:
-        answer: Conforms to the schema.
-        schema: Names the fields that are required, which may not be empty.
-        prose: Names of the fields that hold prose, at any depth.
-        basis: The prompt and what it shows.
+        answer: An object that conforms to the schema.
+        schema: Its required fields may not be empty.
+        prose: Names of the prose fields, at any depth.
+        basis: The texts to compare with.
     """
     for fields in _objects(answer, schema, prose):
         empty = [field.name for field in fields if field.is_required and not all(map(_has_words, field.texts))]
@@ -111,9 +111,9 @@ def check_substance(answer: Any, schema: Mapping[str, Any], prose: Collection[st
 
 
 def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str], basis: Basis) -> None:
-    """Raise `InvalidInput` for prose that names what its sources do not, or that shares no words with them.
+    """Raise `InvalidInput` for prose with names that are not in its sources, or without any word from them.
 
-    Names that it puts in braces are parameters, which it may make up.
+    Names in braces are parameters, and may be new.
     """
     written = "\n".join(text for fields in _objects(answer, schema, prose) for field in fields for text in field.texts)
     data = _normalised("\n".join([basis.question, *basis.sources, *_BRACED.findall(written)]))
@@ -121,11 +121,12 @@ def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str
     unknown = [name for name in named if _normalised(name) not in data]
     if unknown:
         raise InvalidInput(
-            f"it mentions names that are not in the data: {', '.join(unknown[:5])}; use only names from the data"
+            f"the answer mentions names that are not in the data: {', '.join(unknown[:5])}; use only names from the "
+            "data"
         )
     words, source_words = significant_words(written), significant_words("\n".join(basis.sources))
     if words and source_words and words.isdisjoint(source_words):
-        raise InvalidInput("it shares no words with the data; write about what the data show")
+        raise InvalidInput("the answer shares no words with the data; write about the data")
 
 
 def is_loop(text: str) -> bool:
@@ -180,18 +181,18 @@ def _words(text: str) -> list[str]:
 
 
 def _runs(text: str, n: int) -> set[tuple[str, ...]]:
-    """Return all runs of n words of a text."""
+    """Return all word n-grams of a text."""
     words = _words(text)
     return {tuple(words[start : start + n]) for start in range(len(words) - n + 1)}
 
 
 def _normalised(text: str) -> str:
-    """Return a string as names and numbers are looked for in it: without case, and without commas in numbers."""
+    """Return a string normalised for finding names and numbers: lower case, and without thousands separators."""
     return text.casefold().replace(",", "")
 
 
 def significant_words(text: str) -> set[str]:
-    """Return the beginnings of the longer words of a text, which carry its meaning."""
+    """Return the stems of the content words of a text."""
     return {word[:_STEM] for word in _LONG_WORD.findall(text.casefold()) if word not in _COMMON}
 
 

@@ -1,4 +1,4 @@
-"""One task answered by the language model twice: with its memories, and without."""
+"""A comparison: one task answered by the language model with and without memories."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from atlas.llm.structured_output import DATA_RULE, as_data, model_name
 from atlas.protocols.infra import LLMClient
 
 MAX_TOKENS = 1_500
-"""Of either answer."""
+"""Maximum tokens of each answer."""
 
 BLOCK_CHARACTERS = 60_000
-"""Characters of the block. Its budget keeps it far below."""
+"""Maximum characters of the block, far above its token budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,18 +24,18 @@ class Reply:
     """One answer of the model."""
 
     text: str
-    """Untrusted. Empty if there is no answer."""
+    """Untrusted text. Empty if there is no answer."""
 
     problem: str
-    """Reason for a missing answer, or for one that was cut off. Empty otherwise."""
+    """Reason for a missing or truncated answer, or empty."""
 
     cost: str
-    """Tokens read and written, and what they cost."""
+    """Input and output tokens, and their price."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """Both answers."""
+    """The two answers."""
 
     model: str
     without: Reply
@@ -43,7 +43,7 @@ class Trial:
 
 
 def tried(llm: LLMClient, text: str, block: str) -> Trial:
-    """Return the model's answers to a task, asked at the same time. One may fail by itself.
+    """Return the model's answers to a task, requested concurrently. One may fail without the other.
 
     Args:
         block: The context block from the memories, as an agent receives it.
@@ -65,7 +65,7 @@ async def _reply(llm: LLMClient, system: str, prompt: str) -> Reply:
     with operation() as account:
         try:
             text, problem = str(await llm.complete(system, prompt, max_tokens=MAX_TOKENS)), ""
-        except LLMReplyInvalid as error:  # what came of it was paid for
+        except LLMReplyInvalid as error:  # the truncated text was paid for
             text, problem = error.reply, str(error)
         except AtlasError as error:
             text, problem = "", str(error)
@@ -73,10 +73,10 @@ async def _reply(llm: LLMClient, system: str, prompt: str) -> Reply:
 
 
 def _cost(spent: TokenUsage, system: str, prompt: str, text: str) -> str:
-    """Return `1,204 tokens read, 96 written · $0.0017 …`. Estimated where the model does not count its tokens."""
+    """Return `1,204 tokens read, 96 written · $0.0017 …`. Estimated if the model reports no usage."""
     if not spent.n_calls:
         n_read, n_written = estimated_tokens(system, prompt), estimated_tokens(text)
-        return f"about {n_read:,} tokens read, {n_written:,} written · the model does not say what it counts"
+        return f"about {n_read:,} tokens read, {n_written:,} written · estimated, as the model reports no usage"
     n_read = spent.input_tokens + spent.cache_read_tokens + spent.cache_written_tokens
     tokens = f"{n_read:,} tokens read, {spent.output_tokens:,} written"
     if spent.cost_usd is None:

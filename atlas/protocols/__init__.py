@@ -1,1 +1,1 @@
-"""Protocols that the parts of ATLAS, and outside systems, have to meet."""
+"""Protocols between the parts of ATLAS, and for external systems."""

@@ -1,6 +1,7 @@
-"""Where a store keeps who may enter it, and what happened to it: beside its ledger, one for all of its servers.
+"""Storage of access rights and the audit log.
 
-No export, copy or backup of memories carries it.
+It is part of the store, but not of its ledger, and is shared by all of its servers. Exports, copies and backups of
+memories do not contain it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 KEYS, PEOPLE, LINKS = "keys.json", "people.json", "links.json"
-"""Names of the texts."""
+"""Names of the stored texts."""
 
 AUDIT = "audit.jsonl"
 """Name of the file with the lines of the audit log."""
@@ -19,43 +20,43 @@ AUDIT = "audit.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
-    """A text as it was read."""
+    """A text with its version."""
 
     version: Hashable
-    """Another one as soon as the text is replaced."""
+    """Opaque value that changes whenever the text is replaced."""
 
     text: str
 
 
 class AccessText(Protocol):
-    """A text that many servers may read and replace at once. Its `str` is its place."""
+    """A text that several servers may read and replace concurrently. `str()` returns its location."""
 
     def read(self, seen: StoredText | None = None) -> StoredText | None:
-        """Return the string as it is now, or None before the first one.
+        """Return the current text, or None if there is none yet.
 
         Args:
-            seen: The value read before, which is returned if the file was not replaced since.
+            seen: A previous result, which is returned again if the text has not changed since.
 
         Raises:
             OSError: It cannot be read.
-            StoreUnavailable: The server that has it cannot be reached.
+            StoreUnavailable: The database server cannot be reached.
         """
 
     def changing(self) -> AbstractContextManager[Callable[[str], None]]:
-        """Yield a function that replaces the text, in a block that excludes all others."""
+        """Yield a function that replaces the text, while an exclusive lock is held."""
 
 
 class AccessPlace(Protocol):
-    """Where one store keeps them."""
+    """The access rights and the audit log of one store."""
 
     def text(self, name: str) -> AccessText:
-        """Return the text of a name."""
+        """Return the text with a name."""
 
     def add_line(self, line: str) -> None:
-        """Add a line to the audit log. It outlasts a loss of power when this returns."""
+        """Append a line to the audit log durably."""
 
     def lines(self) -> list[str]:
-        """Return the lines of the audit log, the oldest first."""
+        """Return the lines of the audit log, oldest first."""
 
     def last_purge(self) -> str:
-        """Return the id of the last purge. Empty if a purge itself removes all copies of the store."""
+        """Return the id of the last purge, or an empty string if a purge itself removes all copies."""

@@ -1,4 +1,4 @@
-"""Protocols of outside systems: embedding models, language models, stores of vectors and of marks, the clock."""
+"""Protocols of external systems: embedding models, language models, stores of vectors and of marks, the clock."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from atlas.core.types import Vector, Vectors
 Where = Mapping[str, Any]
 """A filter: `{"key": value}`, `{"key": {"$in": [...]}}`, `$gt $gte $lt $lte`, `{"$and": [...]}`, `{"$or": [...]}`.
 
-Several keys mean all of them. A record without the key never matches; a key with several values (tags) matches if one
-does. Keys that begin with `marks.` or `usage.` ask for what happened to the record since it was stored."""
+Several keys are combined with and. A record without the key never matches. A key with several values (tags) matches if
+any value does. Keys with the prefix `marks.` or `usage.` refer to marks and usage counts instead of metadata."""
 
 Progress = Callable[[int, int], None]
-"""Callback that takes the number done and the total."""
+"""Callback with the number of items done and the total."""
 
 
 @runtime_checkable
@@ -33,7 +33,7 @@ class Clock(Protocol):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Everything that a memory asks of an embedding model. The rest of a `WholeEmbedder` is made up for."""
+    """The minimal embedding model. An adapter adds the other members of a `WholeEmbedder`."""
 
     def encode(self, text: str) -> npt.ArrayLike:
         """Return the vector of one text: numbers, shape (dim,), not all zero."""
@@ -42,19 +42,19 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class WholeEmbedder(Embedder, Protocol):
-    """An embedding model that turns texts into vectors of unit length. It is sync, and called in a thread.
+    """A complete embedding model, which returns vectors of unit length.
 
-    A memory makes one of any `Embedder`. It may have more methods:
+    It is sync, and called in a thread. A memory adapts any `Embedder` to it. Optional methods:
 
-    - `encode_query(text) -> (dim,)` embeds a question of any length. It is for models that embed questions in another
-      way than documents, or that must cut long ones. Without it, `encode` does.
-    - `windows(text) -> list[tuple[int, int]]` cuts a text into spans of characters, in order and overlapping, each of
-      which the model reads whole. A text that fits has one. Without it, every text is embedded at once, as far as the
-      model reads it.
-    - `encode_with_tokens(texts) -> (vectors, tokens)` gives the vectors of each document's word pieces as well, and
-      `query_tokens(text)` those of a question. See `atlas.storage.late_interaction`. Without them, texts are compared
-      as wholes and by their words.
-    - `word_vectors(text)` gives the words of a text with their vectors, so that a hit can show which words met. See
+    - `encode_query(text) -> (dim,)` embeds a query of any length. It is for models with a separate query prompt, or
+    with windows for long queries. The default is `encode`.
+    - `windows(text) -> list[tuple[int, int]]` cuts a text into overlapping spans of characters, in order, each of which
+    fits the model's window. A text that fits has one. By default every text is embedded in one call, and may be
+    truncated.
+    - `encode_with_tokens(texts) -> (vectors, tokens)` also returns the vectors of each document's word pieces, and
+    `query_tokens(text)` those of a query, for late interaction. See `atlas.storage.late_interaction`.
+    - `word_vectors(text)` returns the words of a text with their vectors, so that a hit can show pairs of similar
+    words. See
       `atlas.embedding.met_words`.
     """
 
@@ -65,7 +65,7 @@ class WholeEmbedder(Embedder, Protocol):
 
     @property
     def dimension(self) -> int:
-        """Length of its vectors."""
+        """Dimension of its vectors."""
         ...
 
     def encode(self, text: str) -> Vector:
@@ -81,43 +81,43 @@ class WholeEmbedder(Embedder, Protocol):
 class LLMClient(Protocol):
     """A language model.
 
-    Only its caller checks its replies, so ask through `atlas.llm.structured_output.ask`. It may have a `model_name`,
-    which is written beside what it made, and a `concurrency`, the number of questions that it takes at once.
+    It does not validate replies, so call it through `atlas.llm.structured_output.ask`. It may have a `model_name`,
+    which is stored with its results, and a `concurrency`, the maximum number of concurrent requests.
     """
 
     async def complete(
         self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Any:
-        """Return the reply's text, or, given the JSON schema of an object, the object that the model gave.
+        """Return the reply's text or, if a JSON schema is given, its object.
 
         Args:
             system: Instructions to the model.
-            prompt: The question.
+            prompt: The prompt.
             schema: JSON schema of the object to reply with.
-            max_tokens: Maximum tokens of the answer. A model's thinking has room of its own.
+            max_tokens: Maximum tokens of the answer, without thinking.
 
         Raises:
-            LLMUnavailable: No model can be asked, now or at all. The message names the remedy.
-            LLMBudgetExceeded: The question would take more tokens than the operation may. It was not asked.
-            LLMReplyInvalid: The reply was cut off, refused, or not of the form that was asked for.
+            LLMUnavailable: The model is unavailable. The message names the remedy.
+            LLMBudgetExceeded: The request would exceed the operation's budget. It was not sent.
+            LLMReplyInvalid: The reply was cut off, refused, or malformed.
         """
         ...
 
 
 @runtime_checkable
 class CorrectableLLM(LLMClient, Protocol):
-    """A language model that can be shown its own answer, and what is wrong with it, as a conversation."""
+    """A language model that can correct its own answer in a conversation."""
 
     async def correct(
         self, system: str, prompt: str, answer: Any, fault: str, *, schema: Mapping[str, Any], max_tokens: int = 1024
     ) -> Any:
-        """Return another answer to a question, as `complete` does.
+        """Return a corrected answer, as `complete` does.
 
         Args:
             system: Instructions to the model.
-            prompt: The question.
-            answer: The first answer: an object, or the text of a reply without one.
-            fault: The fault of the answer.
+            prompt: The original prompt.
+            answer: The rejected answer: an object, or the text of a reply without one.
+            fault: Why the answer was rejected.
             schema: JSON schema of the object to reply with.
             max_tokens: Maximum tokens of the answer.
         """
@@ -126,7 +126,7 @@ class CorrectableLLM(LLMClient, Protocol):
 
 @runtime_checkable
 class VectorIndex(Protocol):
-    """Nearest neighbours by cosine similarity. They are derived from the ledger, and may be deleted at any time."""
+    """Nearest neighbours by cosine similarity. The index is derived from the ledger, and may be deleted at any time."""
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Set the vectors of these keys, replacing earlier ones."""
@@ -151,7 +151,7 @@ class VectorIndex(Protocol):
 
 @runtime_checkable
 class VectorStore(Protocol):
-    """One collection of records: their documents, vectors and metadata. It is all that a memory needs of a store."""
+    """One collection of records with documents, vectors and metadata. The minimal store for a memory."""
 
     async def add(
         self,
@@ -184,10 +184,10 @@ class VectorStore(Protocol):
 
 @runtime_checkable
 class BrowsableVectorStore(VectorStore, Protocol):
-    """A store that can also be counted, listed and searched by words. A memory uses those of its methods that it has.
+    """A store that can also count, list and full-text search records.
 
-    `count` serves `len`. Without `update`, a record that changes is deleted and added. A store with all of them takes
-    long texts as several vectors.
+    A memory uses the methods that are present. `count` is used for `len`. Without `update`, a changed record is deleted
+    and added. Only a store with all methods stores long texts as several vectors.
     """
 
     async def count(self, where: Where | None = None) -> int:
@@ -209,7 +209,7 @@ class BrowsableVectorStore(VectorStore, Protocol):
         ...
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
-        """Return the k records that match the words of a text best (BM25), best first. Any text is literal."""
+        """Return the k best records by full-text search (BM25), best first. The text has no query syntax."""
         ...
 
     async def scan(
@@ -221,7 +221,7 @@ class BrowsableVectorStore(VectorStore, Protocol):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Return records sorted by a metadata key, those without it last, or in the order in which they were added."""
+        """Return records sorted by a metadata key, records without it last, or by default in insertion order."""
         ...
 
 
@@ -230,17 +230,17 @@ class MetadataStore(Protocol):
     """Marks of one collection, by record id."""
 
     def get(self, ids: Sequence[str]) -> dict[str, Marks]:
-        """Return the marks of those of the records that have any."""
+        """Return the marks of the given records, without records that have none."""
         ...
 
     def all(self) -> dict[str, Marks]:
-        """Return the marks of every record that has any."""
+        """Return the marks of all records that have any."""
         ...
 
     def replace(self, marks: Mapping[str, Marks]) -> None:
-        """Set the marks of some records. Empty marks remove the record's entry."""
+        """Set the marks of some records. Empty marks delete the entry."""
         ...
 
     def version(self) -> object:
-        """Return a value that changes whenever any process has replaced marks."""
+        """Return a value that changes whenever any process replaces marks."""
         ...

@@ -1,6 +1,6 @@
-"""The protocols of the memories, as the specifications give them.
+"""Protocols of the memories, as specified.
 
-A memory system takes any object that has these methods. Each of them may be a coroutine there.
+A memory system accepts any object with these methods, which may be sync or async.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class ExperienceMemory(Protocol):
     """Attempts at tasks, found by similarity to a new task."""
 
     def store(self, trajectory: Trajectory) -> str:
-        """Remember an attempt and return its new id."""
+        """Store an attempt and return its new id."""
         ...
 
     def search(self, task: Task, k: int = 4) -> list[Experience]:
@@ -28,7 +28,7 @@ class ExperienceMemory(Protocol):
         ...
 
     def refine(self, experiences: list[Experience]) -> list[Experience]:
-        """Return the experiences as the refine strategy leaves them."""
+        """Return the experiences after the refine strategy."""
         ...
 
     def prune(self, criteria: dict[str, Any]) -> int:
@@ -45,11 +45,11 @@ class ConceptLibrary(Protocol):
     """Reusable code, found by what it does."""
 
     def add(self, concept: CodeConcept) -> str:
-        """Keep a concept and return its id."""
+        """Store a concept and return its id."""
         ...
 
     def search(self, query: str, k: int = 5) -> list[CodeConcept]:
-        """Return the k concepts nearest to what is asked, best first."""
+        """Return the k concepts nearest to the query, best first."""
         ...
 
     def get(self, concept_id: str, /) -> CodeConcept | None:
@@ -57,7 +57,7 @@ class ConceptLibrary(Protocol):
         ...
 
     def compose(self, concept_ids: list[str]) -> CodeConcept | None:
-        """Return one concept made of several, or None if they do not fit."""
+        """Return a concept composed of several, or None if they do not fit together."""
         ...
 
     def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
@@ -65,7 +65,7 @@ class ConceptLibrary(Protocol):
         ...
 
     def update_stats(self, concept_id: str, success: bool) -> None:
-        """Record whether a task succeeded that the concept was used for."""
+        """Record the outcome of a task for which the concept was used."""
         ...
 
 
@@ -86,13 +86,13 @@ class StrategyBank(Protocol):
         ...
 
     def update_stats(self, strategy_id: str, success: bool) -> None:
-        """Record whether a task succeeded that the strategy was used for."""
+        """Record the outcome of a task for which the strategy was used."""
         ...
 
 
 @runtime_checkable
 class MemorySystem(Protocol):
-    """Any memories of an agent behind one object. Each of them may be missing."""
+    """The memories of an agent, each of which may be missing."""
 
     @property
     def experience_memory(self) -> ExperienceMemory | None:
@@ -110,9 +110,9 @@ class MemorySystem(Protocol):
         ...
 
     async def query(self, task: Task, k: int = 5) -> MemoryQueryResult:
-        """Return at most k of what each memory finds for a task."""
+        """Return at most k results of each memory for a task."""
         ...
 
     def store(self, trajectory: Trajectory) -> dict[str, Any]:
-        """Store an attempt in the memories that take it and return the id in each."""
+        """Store an attempt in every memory that accepts it, and return its id in each."""
         ...

@@ -1,7 +1,6 @@
-"""The pluggable steps of the memories: how to extract, refine, compress, compose, document, abstract and update.
+"""The pluggable steps of the memories: extract, refine, compress, compose, document, abstract and update.
 
-The coroutines of those that refine, compress, compose, document and abstract may be ordinary methods too. Each of those
-is called in a thread of its own.
+Methods that are declared async here may also be sync. A sync one is called in a thread.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from atlas.core.types import CodeConcept, Experience, Strategy, Task, Trajectory
 
 @runtime_checkable
 class ExperienceExtractor(Protocol):
-    """A step that chooses what of an attempt is embedded."""
+    """A step that chooses the text of an attempt to embed."""
 
     def extract(self, trajectory: Trajectory) -> str:
         """Return the text to embed for similarity search."""
@@ -24,7 +23,7 @@ class ExperienceExtractor(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedText:
-    """The text of an attempt that is embedded, and what wrote it."""
+    """The text of an attempt to embed, with its provenance."""
 
     text: str
     made_by: str = ""
@@ -33,16 +32,16 @@ class ExtractedText:
 
 @runtime_checkable
 class RecordedExtractor(ExperienceExtractor, Protocol):
-    """An extractor whose texts come with what wrote them, which is kept with the experience."""
+    """An extractor that also returns the provenance of its text, which is stored with the experience."""
 
     def extract_recorded(self, trajectory: Trajectory) -> ExtractedText:
-        """Return the text to embed for similarity search, and what wrote it."""
+        """Return the text to embed for similarity search, with its provenance."""
         ...
 
 
 @runtime_checkable
 class RefineStrategy(Protocol):
-    """The refinement of ReMem: exploit what is useful, prune noise, reorganise."""
+    """A refinement step as in ReMem: exploit useful experiences, prune noise, reorganise."""
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
         """Return the experiences worth showing an agent, in the order to show them."""
@@ -60,25 +59,25 @@ class PrimitiveLoader(Protocol):
 
 @runtime_checkable
 class CompositionStrategy(Protocol):
-    """A step that makes one concept of several."""
+    """A step that composes several concepts into one."""
 
     async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
-        """Return the composed concept, or None if no meaningful one can be made of them."""
+        """Return the composed concept, or None if the concepts do not combine meaningfully."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposedConcept:
-    """The result of composing concepts, or the reason for an empty one."""
+    """The result of a composition, or the reason why there is none."""
 
     concept: CodeConcept | None = None
     why_not: str = ""
-    """With names of concepts and a model's words in it: untrusted. Empty if there is a concept."""
+    """Untrusted text, with names of concepts and words of a model. Empty if there is a concept."""
 
 
 @runtime_checkable
 class ExplainingComposition(CompositionStrategy, Protocol):
-    """A composition strategy that gives the reason for an empty result."""
+    """A composition strategy that explains an empty result."""
 
     async def explain(self, concepts: list[CodeConcept]) -> ComposedConcept:
         """Return the composed concept, or the reason why there is none."""
@@ -109,25 +108,23 @@ class ConceptDocumenter(Protocol):
 
 @runtime_checkable
 class Reranker(Protocol):
-    """A judge of how well documents answer a query, which reads both together: a cross-encoder, or a language model.
+    """A model that scores query and document together: a cross-encoder, or a language model.
 
-    It is slow beside the ranking, so it sees the first few hits alone. ATLAS brings no reranker. One is off unless it
-    is given: one that was trained on web search may well rank attempts at tasks worse. Measure it first, with
-    `atlas.evaluation.tasks`.
+    It is slow, so only the first few hits are reranked. There is no default reranker: one that was trained on web
+    search may well rank attempts at tasks worse. Evaluate it first, with `atlas.evaluation.tasks`.
     """
 
     async def rerank(self, query: str, documents: Sequence[str]) -> Sequence[float]:
-        """Return a score in [0, 1] for each document, in their order, that does not depend on the other documents.
+        """Return a score in [0, 1] for each document, in order, independent of the other documents.
 
-        A cross-encoder gives the sigmoid of its logit, from a thread. A language model gives its grade as a share of
-        the highest.
+        For a cross-encoder it is the sigmoid of the logit, for a language model the grade divided by the highest grade.
         """
         ...
 
 
 @runtime_checkable
 class StrategyAbstractor(Protocol):
-    """A step that makes a reusable strategy of a successful attempt."""
+    """A step that abstracts a successful attempt into a reusable strategy."""
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
         """Return the strategy, or None if the attempt is too specific, or too short."""
@@ -136,42 +133,43 @@ class StrategyAbstractor(Protocol):
 
 @runtime_checkable
 class InformedAbstractor(StrategyAbstractor, Protocol):
-    """An abstractor that is shown the strategies near an attempt, and makes warnings of failures as well."""
+    """An abstractor that also receives similar strategies, and abstracts failures into warnings."""
 
     async def abstract_beside(self, trajectory: Trajectory, near: Sequence[Strategy]) -> Strategy | None:
         """Return the strategy of a success, the warning of a failure, or None as `abstract` does.
 
         Args:
             trajectory: The attempt.
-            near: Strategies for alike situations. One that covers the attempt is returned, with it as the only source.
+            near: Strategies for similar situations. If one covers the attempt, it is returned, with the attempt as its
+                only source.
         """
         ...
 
 
 @runtime_checkable
 class StrategyCombiner(Protocol):
-    """Decides whether two strategies for similar situations are the same. An abstractor may do this too."""
+    """Merges two strategies for the same situation. An abstractor may implement this too."""
 
     async def combined(self, held: Strategy, other: Strategy) -> Strategy | None:
-        """Return the held one with the advice of both, or None if they are for different situations after all."""
+        """Return the existing strategy with the advice of both, or None if they are for different situations."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CombinedStrategy:
-    """The result of combining two strategies, or the reason for an empty one."""
+    """The result of merging two strategies, or the reason why there is none."""
 
     strategy: Strategy | None = None
     why_not: str = ""
-    """In a model's words: untrusted. Empty if there is a strategy, or if no reason is known."""
+    """Untrusted text of a model. Empty if there is a strategy, or if no reason is known."""
 
 
 @runtime_checkable
 class ExplainingCombiner(StrategyCombiner, Protocol):
-    """A combiner that gives the reason for an empty result."""
+    """A combiner that explains an empty result."""
 
     async def explain_combined(self, held: Strategy, other: Strategy) -> CombinedStrategy:
-        """Return the held one with the advice of both, or the reason why they are two."""
+        """Return the existing strategy with the advice of both, or the reason why they are different."""
         ...
 
 
@@ -180,5 +178,5 @@ class SuccessRateUpdater(Protocol):
     """A rule that keeps the success rate of a strategy up to date."""
 
     def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
-        """Return the rate and the count after one more outcome. A count of 0 means that the rate is a first guess."""
+        """Return the rate and the count after one more outcome. With a count of 0, the rate is an initial guess."""
         ...

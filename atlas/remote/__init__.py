@@ -1,1 +1,1 @@
-"""A memory that another process serves, with the methods and the errors of one that is opened here."""
+"""Client of a memory server, with the methods and errors of a local memory."""

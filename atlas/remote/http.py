@@ -1,4 +1,4 @@
-"""Calls of a server of ATLAS: sent, and answered by JSON values or by our own errors."""
+"""HTTP calls to an ATLAS server, which return JSON values or raise ATLAS errors."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _ERRORS: Mapping[int, type[AtlasError]] = {
     413: InvalidInput,
     422: InvalidInput,
 }
-"""Errors by the status of answers without an error's name, such as those of the doors in front of the API."""
+"""Error classes by HTTP status, for responses without an error name, such as those of a proxy."""
 
 
 MAX_WAITS = 5
 MAX_WAIT = 10
-"""Most seconds that a call waits at once for a busy server. A longer wait is an error."""
+"""Maximum accepted `retry-after` of a busy server, in seconds. A longer one is an error."""
 
 
 class Server:
-    """One server, and the key that it is asked with. Safe for many threads."""
+    """One server, with an API key. Thread-safe."""
 
     def __init__(self, address: str, key: str, timeout_seconds: float) -> None:
         """Connect lazily: the first request opens the connection.
 
         Raises:
-            InvalidInput: The address is not that of a server.
+            InvalidInput: The address is not a URL of a server.
         """
         try:
             url = httpx.URL(address.rstrip("/") + "/api/v1/")
@@ -48,31 +48,31 @@ class Server:
             raise InvalidInput(f"the address of a server should be like http://host:8501, but is {address!r:.200}")
         if not key.isascii() or not key.isprintable():
             raise InvalidInput(
-                "the key should be letters, digits, - and _, as `atlas keys add` printed it; copy it again"
+                "the key should consist of letters, digits, - and _, as printed by `atlas keys add`; copy it again"
             )
         self.address = address
         self._key = key
         self._client = httpx.Client(timeout=timeout_seconds, trust_env=not endpoint(address).is_local)
 
     def call(self, path: str, arguments: Mapping[str, Any]) -> Any:
-        """Call a verb, count the secrets that it replaced, and return its result as JSON values.
+        """Call a verb and return its result as JSON values. Replaced secrets are counted.
 
         Raises:
-            AtlasError: The one that the same call on an open memory would raise.
+            AtlasError: The same error as from a local memory.
             StoreUnavailable: The server cannot be reached, or fails.
         """
-        there = endpoint(self.address, self._key)  # a server that was started again has another token
+        there = endpoint(self.address, self._key)  # a restarted server has a new token
         url = f"{there.address.rstrip('/')}/api/v1/verbs/{path}"
         try:
             answer = self._post(
                 url,
-                content=json.dumps(arguments).encode("ascii"),  # which lone surrogates survive
+                content=json.dumps(arguments).encode("ascii"),  # keeps lone surrogates
                 headers={**there.headers, "Content-Type": "application/json"},
             )
         except httpx.HTTPError as error:
             raise StoreUnavailable(
-                f"the server at {self.address} cannot be reached ({type(error).__name__}: {error}); see that it runs "
-                "(atlas serve), and that the address is right"
+                f"the server at {self.address} cannot be reached ({type(error).__name__}: {error}); check that it is "
+                "running (atlas serve), and that the address is right"
             ) from error
         if not answer.is_success:
             raise _error(answer, self.address)
@@ -80,7 +80,7 @@ class Server:
         return answer.json()
 
     def _post(self, url: str, content: bytes, headers: Mapping[str, str]) -> httpx.Response:
-        """Send a request, again after the time that a busy server asks to wait: it has not worked on it."""
+        """Send a request, and retry after `retry-after` if the server is busy, as it has not processed it."""
         for _ in range(MAX_WAITS):
             answer = self._client.post(url, content=content, headers=headers)
             wait = answer.headers.get("Retry-After", "")
@@ -98,7 +98,7 @@ def _error(answer: httpx.Response, address: str) -> AtlasError:
     try:
         detail = str(answer.json()["detail"])
     except (ValueError, KeyError, TypeError):
-        detail = f"{address} answered {answer.status_code}, and not as ATLAS does; is the address right?"
+        detail = f"{address} answered with status {answer.status_code}, and not like an ATLAS server; check the address"
     kind = getattr(errors, answer.headers.get("Atlas-Error", ""), None)
     if isinstance(kind, type) and issubclass(kind, AtlasError):
         return kind(detail)
@@ -106,6 +106,6 @@ def _error(answer: httpx.Response, address: str) -> AtlasError:
 
 
 def _scrubbed(answer: httpx.Response) -> dict[str, int]:
-    """Return the number of secrets that were replaced in what was sent, by kind."""
+    """Return the number of secrets that the server replaced in the request, by kind."""
     counts = (part.rpartition("=") for part in answer.headers.get("Atlas-Scrubbed", "").split(", "))
     return {kind: int(n) for kind, _, n in counts if n.isdecimal()}

@@ -1,4 +1,4 @@
-"""All memories of a store that another process serves, behind one object."""
+"""The memory system of a server, as one object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from atlas.remote.verbs import Remote, with_verbs
 from atlas.verbs.table import CONCEPTS, EXPERIENCE, JOURNAL, STRATEGIES, SYSTEM
 
 if TYPE_CHECKING:
-    from atlas.memory.system import MemorySystemImpl as Verbs  # whose signatures its verbs have
+    from atlas.memory.system import MemorySystemImpl as Verbs  # the verbs copy its signatures
 else:
     Verbs = object
 
@@ -56,7 +56,7 @@ class RemoteJournal(Remote):
 
 @with_verbs
 class RemoteMemory(Remote, Verbs):
-    """The memory of a server, with the verbs of one that is open here."""
+    """The memory system of a server, with the verbs of a local one."""
 
     owner = SYSTEM
     experience: ChromaExperienceMemory
@@ -82,7 +82,7 @@ class RemoteMemory(Remote, Verbs):
         diversity: float = 0.0,
         count_retrieval: bool = True,
     ) -> MemoryQueryResult:
-        """Return the hits of every memory for a task."""
+        """Return each memory's hits for a task."""
         return await in_thread(
             self.query_sync,
             task,
@@ -110,15 +110,15 @@ class RemoteMemory(Remote, Verbs):
 def connect(
     address: str | None = None, *, key: str | None = None, timeout_seconds: float = TIMEOUT_SECONDS
 ) -> RemoteMemory:
-    """Return the memory that a server of ATLAS holds.
+    """Return the memory of an ATLAS server.
 
     Args:
-        address: Such as `http://memory.example:8501`. `ATLAS_STORE` if it is None.
-        key: A key of that server. `ATLAS_KEY` if it is None. A server of yours on this machine needs no key.
-        timeout_seconds: Longest wait for an answer.
+        address: URL such as `http://memory.example:8501`. By default `ATLAS_STORE`.
+        key: API key of the server. By default `ATLAS_KEY`. Your own server on this machine needs no key.
+        timeout_seconds: Timeout of a request.
 
     Raises:
-        InvalidInput: The address is not that of a server.
+        InvalidInput: The address is not a URL of a server.
     """
     server_address = os.environ.get("ATLAS_STORE", "") if address is None else address
     return RemoteMemory(

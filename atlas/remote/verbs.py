@@ -1,4 +1,4 @@
-"""Methods that send the call of a verb to a server, with the signature of the method that does it there."""
+"""Methods that forward verbs to a server, with the signatures of the local methods."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ C = TypeVar("C", bound="type[Remote]")
 
 
 class Remote:
-    """A memory, or the system over all of them, in another process. Each verb of the table is a method of it."""
+    """A memory or memory system on a server. Each verb of the table is a method."""
 
     owner: str
-    """Name of its rows in the table."""
+    """Owner of its rows in the table."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -25,10 +25,12 @@ class Remote:
     def __getattr__(self, name: str) -> Any:
         verb = name.removeprefix("a")
         if {name, verb} & NEEDS_FILES:
-            raise AttributeError(f"`{name}` needs the store's files; call it on that machine, on atlas.open_memory")
+            raise AttributeError(
+                f"`{name}` needs the store's files; call it on the server's machine, with atlas.open_memory"
+            )
         if {name, verb} & OF_THIS_PROGRAM:
-            raise AttributeError(f"`{name}` takes in-process objects; call it on atlas.open_memory")
-        raise AttributeError(f"a memory on a server has no {name!r}")
+            raise AttributeError(f"`{name}` takes in-process objects; use atlas.open_memory")
+        raise AttributeError(f"a remote memory has no attribute {name!r}")
 
 
 def with_verbs(kind: C) -> C:
@@ -41,7 +43,7 @@ def with_verbs(kind: C) -> C:
 
 
 def _sending(verb: Verb, owner: str) -> Callable[..., Any]:
-    """Return a method that sends a call to the server, and returns its result or raises its error."""
+    """Return a method that forwards its call to the server."""
     method = verb.method(owner)
     name = verb.sent_as or verb.name
     path = name if owner == SYSTEM else f"{owner}/{name}"

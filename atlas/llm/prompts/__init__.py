@@ -1,1 +1,1 @@
-"""Prompts for language models: one module for each question, and the records that they are shown."""
+"""Prompts for language models, one per module, and the formatting of records in them."""

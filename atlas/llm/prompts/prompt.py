@@ -1,4 +1,4 @@
-"""A prompt with its name and version, which are kept with what a model made of it."""
+"""A prompt with a name and version, which are stored with the model's results."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Prompt:
 
     @property
     def version(self) -> str:
-        """The name with a digest of the text, such as `strategy-1f3a09bc`. It changes with every word."""
+        """The name with a digest of the text, such as `strategy-1f3a09bc`."""
         digest = hashlib.sha256(self.text.encode()).hexdigest()
         return f"{self.name}-{digest[:VERSION_CHARACTERS]}"
 
 
 def authorship(llm: LLMClient, prompt: Prompt) -> str:
-    """Return a model and the version of its prompt, to be kept with what they made: `smollm2, strategy-1f3a09bc`."""
+    """Return the provenance of a model's result: the model and the prompt's version, `smollm2, strategy-1f3a09bc`."""
     return f"{model_name(llm)}, {prompt.version}"

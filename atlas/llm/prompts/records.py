@@ -1,4 +1,4 @@
-"""Attempts and experiences as a language model reads them: data, delimited, and no longer than they may be."""
+"""Formatting of attempts and experiences for prompts: delimited, and of limited length."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from atlas.core.types import Experience, Step, Trajectory
 from atlas.llm.structured_output import as_data
 
 ATTEMPT_CHARACTERS = 24_000
-"""Most characters of one attempt in a prompt, about 8,000 tokens."""
+"""Maximum characters of one attempt in a prompt, about 8,000 tokens."""
 
 
 def attempt_as_data(trajectory: Trajectory, *, limit: int = ATTEMPT_CHARACTERS) -> str:
-    """Return the part of a prompt that shows an attempt: its task, its steps, how it ended and its feedback."""
+    """Return an attempt as part of a prompt: its task, steps, outcome and feedback."""
     outcome = trajectory.outcome
     parts = {
         "task": trajectory.task.description,
@@ -25,7 +25,7 @@ def attempt_as_data(trajectory: Trajectory, *, limit: int = ATTEMPT_CHARACTERS) 
 
 
 def experience_as_text(experience: Experience) -> str:
-    """Return one experience as text: its task, how it ended, what was done and its feedback."""
+    """Return one experience as text: its task, outcome, actions and feedback."""
     return as_fields(
         {
             "task": experience.task.description,
@@ -37,9 +37,9 @@ def experience_as_text(experience: Experience) -> str:
 
 
 def as_fields(texts: Mapping[str, str]) -> str:
-    """Return a line `name: text` for each text that is not blank.
+    """Return a line `name: text` for each non-blank text.
 
-    Further lines of a text are indented, so that no text can pass for another field.
+    Continuation lines are indented, so that a text cannot fake another field.
     """
     return "\n".join(": ".join((name, "\n  ".join(text.splitlines()))) for name, text in texts.items() if text.strip())
 

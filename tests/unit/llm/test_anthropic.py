@@ -129,7 +129,7 @@ def test_a_passing_failure_is_tried_again(failure, caplog):
         assert complete(llm) == "hello"
         assert llm.spent.n_calls == 1
     assert server.requests[0] == server.requests[1]
-    assert "asking again" in caplog.text
+    assert "retrying" in caplog.text
 
 
 def test_it_gives_up_after_so_many_retries_and_says_why():
@@ -161,7 +161,7 @@ def test_a_lasting_failure_is_told_at_once_with_what_to_do(failure, said):
 
 def test_a_service_that_asks_for_an_hour_of_patience_counts_as_unavailable():
     with model(error(429, "rate_limit_error", retry_after="3600")) as (llm, server):
-        with pytest.raises(LLMUnavailable, match="asked again in 3600 seconds"):
+        with pytest.raises(LLMUnavailable, match="rate limited; retry in 3600 seconds"):
             complete(llm)
         assert len(server.requests) == 1
 
@@ -246,7 +246,7 @@ def test_a_model_of_this_machine_costs_nothing():
 def test_a_question_that_could_go_over_the_budget_is_not_asked():
     with model(HELLO, HELLO, llm_thinking_tokens=10, llm_budget_tokens=500) as (llm, server), operation():
         complete(llm, max_tokens=100)
-        with pytest.raises(LLMBudgetExceeded, match=r"may take 500 tokens and has taken 120; .* could take 516 more"):
+        with pytest.raises(LLMBudgetExceeded, match=r"is 500 tokens, of which 120 are used; .* could take 516 more"):
             complete(llm, prompt="x" * 1_200, max_tokens=100)
         assert len(server.requests) == 1
 
@@ -261,7 +261,7 @@ def test_each_operation_has_a_budget_of_its_own_and_so_has_each_question_outside
                 await llm.complete("s", "p", max_tokens=100)
 
         asyncio.run(thrice())
-        with operation(), pytest.raises(LLMBudgetExceeded, match="may take 300 tokens and has taken 240"):
+        with operation(), pytest.raises(LLMBudgetExceeded, match="is 300 tokens, of which 240 are used"):
             run(thrice())
         assert len(server.requests) == 8
 
@@ -273,7 +273,7 @@ def test_threads_of_an_operation_and_sync_calls_inside_it_share_its_budget():
             for _ in range(2):
                 await asyncio.to_thread(complete, llm, max_tokens=170)
 
-        with pytest.raises(LLMBudgetExceeded, match="has taken 120"):
+        with pytest.raises(LLMBudgetExceeded, match="of which 120 are used"):
             asyncio.run(_as_one(in_threads))
         assert len(server.requests) == 1
 

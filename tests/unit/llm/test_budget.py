@@ -52,7 +52,7 @@ def test_the_default_model_has_a_price():
 def test_a_meter_refuses_what_could_go_over_its_limit():
     meter = Meter(100)
     meter.reserve(60)
-    with pytest.raises(LLMBudgetExceeded, match=r"may take 100 tokens and has taken 60; .* 41 more"):
+    with pytest.raises(LLMBudgetExceeded, match=r"is 100 tokens, of which 60 are used; .* 41 more"):
         meter.reserve(41)
     meter.settle(60, TokenUsage(n_calls=1, input_tokens=50))
     meter.reserve(50)

@@ -130,6 +130,6 @@ def test_a_model_is_called_by_its_name_or_its_class():
 def test_an_error_of_another_client_counts_as_a_model_that_cannot_be_asked():
     gone = RuntimeError("connection pool is closed")
     _, run = asked(gone)
-    with pytest.raises(LLMUnavailable, match="scripted could not be asked: RuntimeError: connection pool") as caught:
+    with pytest.raises(LLMUnavailable, match="scripted is unavailable: RuntimeError: connection pool") as caught:
         run()
     assert caught.value.__cause__ is gone
