@@ -1,1 +1,1 @@
-"""Who may enter a store that is served to others: named keys, each with a role and an end."""
+"""Access control of a served store: keys, people, links and roles."""

@@ -1,4 +1,4 @@
-"""Wrong keys, links and tokens by the address that they came from, and the wait after too many of them."""
+"""Rate limiting of wrong keys, links and tokens by client address."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 
 FREE_ENTRIES = 10
-"""Wrong keys of an address that are answered at once."""
+"""Number of wrong keys per address before the first wait."""
 
 MAX_WAIT_SECONDS = 60.0
 FORGET_SECONDS = 900.0
 """Time without a wrong key after which the count of an address is reset."""
 
 MAX_ADDRESSES = 10_000
-"""Addresses that are remembered. Beyond it the least recent ones are forgotten."""
+"""Maximum number of tracked addresses. The least recent ones are dropped."""
 
 
 @dataclass(slots=True)
@@ -26,14 +26,15 @@ class _Failures:
     n: int = 0
     last: float = -math.inf
     until: float = -math.inf
-    """Time until which further failures are refused unheard."""
+    """Time until which further failures are rejected without being counted."""
 
 
 class FailedEntries:
-    """Wrong keys by address. After the tenth one the address waits 1, 2, 4 … seconds for the answer to the next.
+    """Wrong keys by address, with exponential backoff.
 
-    A correct key is accepted during a wait, so that an agent which shares its address with an attacker can continue.
-    Keys have 256 random bits, so the wait protects the server's time and its audit log, not the keys.
+    After the tenth one the address has to wait 1, 2, 4 … seconds. A correct key is accepted during a wait, so an agent
+    that shares its address with an attacker can continue. Keys have 256 random bits, so the backoff protects the
+    server's time and its audit log, not the keys.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -42,10 +43,7 @@ class FailedEntries:
         self._lock = threading.Lock()
 
     def add(self, address: str) -> float:
-        """Count a wrong key, and return the seconds to wait. 0 if it may be answered immediately.
-
-        Wrong keys during a wait are not counted.
-        """
+        """Count a wrong key, and return the seconds to wait, 0 for none. Wrong keys during a wait are not counted."""
         now, network = self._monotonic(), _network(address)
         with self._lock:
             failures = self._by_address.setdefault(network, _Failures())
@@ -63,7 +61,7 @@ class FailedEntries:
 
 
 def _network(address: str) -> str:
-    """Return an address, or the /64 network of an IPv6 address, all of which is one subscriber's."""
+    """Return an IPv4 address, or the /64 network of an IPv6 address, as a subscriber has all of it."""
     try:
         parsed = ip_address(address)
     except ValueError:

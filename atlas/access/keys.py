@@ -1,7 +1,7 @@
 """Keys of agents and people for a served store: creation, listing, revocation and verification.
 
-They lie in a file of their own beside the ledger, so that no export or backup of memories carries them. The file holds
-the SHA-256 of each secret. A secret is 256 random bits, so that no slow hash is needed to keep it from being guessed.
+They are stored in a file outside of the ledger, so exports and backups of memories do not contain them. The file
+contains the SHA-256 of each secret. A secret has 256 random bits, so a slow hash is unnecessary.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from atlas.storage.place.audit import KEY_MADE, KEY_REVOKED, AuditLog
 from atlas.storage.place.values import AccessValues
 
 PREFIX = "atlas_"
-"""Prefix of every key, by which scanners for leaked secrets recognise it."""
+"""Prefix of every key, for scanners of leaked secrets."""
 
 _NAME = re.compile(r"[\w.@ -]{1,64}")
 
@@ -45,7 +45,7 @@ class Key:
     created_at: datetime
     created_by: str
     expires_at: datetime | None
-    """Time from which on it is refused, or None."""
+    """Time of its expiry, or None."""
 
     revoked_at: datetime | None
     is_reviewed: bool = False
@@ -56,7 +56,7 @@ class Key:
 
     @property
     def actor(self) -> Actor:
-        """Whoever acts with this key."""
+        """The actor of this key."""
         return Actor(self.name, self.role, self.is_reviewed, scope=tuple(sorted(self.scope.items())))
 
     @property
@@ -80,7 +80,7 @@ class KeyRing:
         """Open the keys of the store in a directory. The file is created with the first key.
 
         Args:
-            owner: Name of whoever runs the process, for lines of the audit log without a signed-in person.
+            owner: Name of the process's user, for audit log lines without a signed-in person.
         """
         self.directory = directory
         self._file = AccessValues(directory, KEYS, _encode, _decode)
@@ -105,18 +105,22 @@ class KeyRing:
             taken: Names of people in the history.
 
         Raises:
-            InvalidInput: The name has other characters, a live key or a person has it, a former key of another scope
-                had it, the end lies in the past, the scope is malformed or an administrator's, or the key is to be
-                reviewed, but is no writer's.
+            InvalidInput: The name is malformed, belongs to an active key or a person, or belonged to a key with another
+                scope; the expiry is in the past; the scope is malformed, or the role is admin; or the key is under
+                review, but its role is not writer.
         """
         now = self._clock.now()
         _check_name(name)
         if expires_at is not None and expires_at <= now:
-            raise InvalidInput(f"a key should expire in the future, but {expires_at:%Y-%m-%d %H:%M} has passed")
+            raise InvalidInput(
+                f"a key should expire in the future, but {expires_at:%Y-%m-%d %H:%M} is past; choose a later time"
+            )
         if is_reviewed and role is not Role.WRITER:
             raise InvalidInput(f"only a writer's records can wait for review, but the role is {role}; choose writer")
         if scope and role is Role.ADMIN:
-            raise InvalidInput("a key with a scope cannot be an admin's, who acts on the whole store; choose curator")
+            raise InvalidInput(
+                "a key with a scope cannot have the role admin, which covers the whole store; choose curator"
+            )
         bound_to = scope_metadata(scope)
         if any(look_alike(name, existing) for existing in (*taken, self.audit.owner)):
             raise InvalidInput(f"the history already has an actor named {name!r}; choose another name for the key")
@@ -136,7 +140,9 @@ class KeyRing:
             if any(other.name == name and not other.problem(now) for other in keys.values()):
                 raise InvalidInput(f"there is a key named {name!r} already; revoke it first, or choose another name")
             if any(look_alike(other.name, name) and other.scope != bound_to for other in keys.values()):
-                raise InvalidInput(f"a former key {name!r} had another scope, and its history; choose another name")
+                raise InvalidInput(
+                    f"a former key {name!r} had another scope, and the name refers to its history; choose another name"
+                )
             keys[_hash(secret)] = key
         self.audit.note(KEY_MADE, who=created_by, about=_about(key))
         return key, secret
@@ -150,7 +156,7 @@ class KeyRing:
         return {key.name for key in self._file.read().values()}
 
     def live_keys(self) -> list[Key]:
-        """Return the keys that are not refused now, newest first."""
+        """Return the active keys, newest first."""
         now = self._clock.now()
         return [key for key in self.keys() if not key.problem(now)]
 
@@ -172,14 +178,14 @@ class KeyRing:
         return found
 
     def find(self, key_id: str) -> Key | None:
-        """Return the key of an id as long as it is not refused, or None."""
+        """Return the active key with an id, or None."""
         return next((key for key in self.live_keys() if key.id == key_id), None)
 
     def revoke(self, name: str) -> Key:
-        """Refuse the key of a name, or of an id, from now on.
+        """Revoke the active key with a name or an id.
 
         Raises:
-            NotFound: No live key has that name or id.
+            NotFound: No active key has that name or id.
         """
         now = self._clock.now()
         with self._file.changing() as keys:

@@ -1,4 +1,4 @@
-"""Links for demonstrations: whoever has one sees only a frozen copy of a store, until the link ends."""
+"""Demonstration links, which show a frozen copy of a store until they end."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class Link:
 
 
 class Links:
-    """The links of one store. Any number of processes may use them at once."""
+    """The links of one store. Several processes may use them concurrently."""
 
     def __init__(self, directory: Path, clock: Clock | None = None, *, owner: str = "") -> None:
         """Open the links of the store in a directory. The file is created with the first link.
 
         Args:
-            owner: Name of whoever runs the process, for lines of the audit log without a signed-in person.
+            owner: Name of the process's user, for audit log lines without a signed-in person.
         """
         self.directory = directory
         self._file = AccessValues(directory, LINKS, _encode, _decode)
@@ -65,10 +65,10 @@ class Links:
         """Store a link, and return it with its secret, which cannot be shown again.
 
         Args:
-            link_id: Name of the frozen copy that it leads to.
+            link_id: Name of its frozen copy.
 
         Raises:
-            InvalidInput: The name is empty or too long, or the end has passed.
+            InvalidInput: The name is empty or too long, or the end is in the past.
         """
         now, plain = self._clock.now(), " ".join(name.split())
         if not 0 < len(plain) <= _NAME_CHARACTERS:
@@ -104,7 +104,7 @@ class Links:
         return found
 
     def find(self, link_id: str) -> Link | None:
-        """Return the link of an id as long as it has not ended, or None."""
+        """Return the active link with an id, or None."""
         now = self._clock.now()
         return next((link for link in self._file.read().values() if link.id == link_id and not link.problem(now)), None)
 
@@ -112,7 +112,7 @@ class Links:
         """End a link.
 
         Raises:
-            NotFound: There is no link of this id, or it has ended.
+            NotFound: No active link has this id.
         """
         now = self._clock.now()
         with self._file.changing() as links:
@@ -124,7 +124,7 @@ class Links:
         return ended
 
     def ended(self) -> list[Link]:
-        """Return the links that lead nowhere any more."""
+        """Return the ended links."""
         now = self._clock.now()
         return [link for link in self.all() if link.problem(now)]
 

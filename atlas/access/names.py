@@ -1,4 +1,4 @@
-"""Names of people and keys in the history. No two look alike."""
+"""Names of people and keys in the history, which are visually distinct."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from collections.abc import Iterable
 NAME_CHARACTERS = 120
 
 _UNPRINTED = frozenset({"Cc", "Cf", "Cs"})
-"""Categories of characters that no name has: they steer a terminal, turn text around, or are not text."""
+"""Unicode categories that are removed from names: control and bidirectional characters, and others that are not
+text."""
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me"})
-"""Categories of characters that a name is compared without, as they are not seen or only decorate a letter."""
+"""Unicode categories that are ignored when names are compared: invisible and combining characters."""
 
 
 def plain_name(name: str) -> str:
-    """Return a name as it is shown: composed, on one line, without control characters, and not too long."""
+    """Return a name for display: normalised, on one line, without control characters, and of limited length."""
     line = " ".join(unicodedata.normalize("NFC", name).split())
     seen = "".join(letter for letter in line if unicodedata.category(letter) not in _UNPRINTED)
     return " ".join(seen.split())[:NAME_CHARACTERS].strip() or "somebody"
 
 
 def unique_name(name: str, taken: Iterable[str]) -> str:
-    """Return a name, numbered where another one looks like it."""
+    """Return a name, with a number if another one looks the same."""
     plain, looks = plain_name(name), {_looks(candidate) for candidate in taken}
     numbered = (f"{plain} ({number})" for number in range(2, len(looks) + 3))
     return (
@@ -33,7 +34,7 @@ def unique_name(name: str, taken: Iterable[str]) -> str:
 
 
 def look_alike(name: str, other: str) -> bool:
-    """Return whether two names look the same. Letters of other scripts do not."""
+    """Return whether two names look the same. Homoglyphs of other scripts are not detected."""
     return _looks(name) == _looks(other)
 
 

@@ -31,10 +31,10 @@ class Identity:
     issuer: str
     subject: str
     name: str
-    """Name for people to read, without the control characters that the provider may send."""
+    """Display name, without control characters."""
 
     groups: tuple[str, ...] = ()
-    """Groups exactly as the provider names them."""
+    """Groups, as named by the provider."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", plain_name(self.name))
@@ -47,7 +47,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Somebody who has signed in."""
+    """A person who has signed in."""
 
     id: str
     name: str
@@ -64,19 +64,19 @@ class Person:
 
     removed_at: datetime | None = None
     has_role: bool = True
-    """False if no group gave them a role at their last sign-in. Their name stays theirs."""
+    """False if no group gave them a role at their last sign-in. Their name stays reserved."""
 
     former_names: tuple[str, ...] = ()
-    """Names that the history knew them by before."""
+    """Their former names in the history."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All their names in the history, which no other person can get."""
+        """Their present and former names, which are reserved."""
         return (self.name, *self.former_names)
 
     @property
     def actor(self) -> Actor:
-        """Whoever acts when this person does."""
+        """The actor of this person."""
         return Actor(self.name, self.role)
 
 
@@ -97,7 +97,7 @@ class People:
         Args:
             roles: Roles by the names of groups. A person without one of these groups is refused.
             owner: Name of the user who runs the server. No other person may have it in the history.
-            actors: Returns the names in the history. A new person gets another.
+            actors: Returns the names in the history, which a new person may not take.
         """
         self._file = AccessValues(directory, PEOPLE, _encode, _decode)
         self._roles = roles
@@ -108,7 +108,7 @@ class People:
         self._actors = actors
 
     def sign_in(self, identity: Identity) -> Person:
-        """Return the person of an identity, stored if new, with the role of their present groups.
+        """Sign a person in: store them if new, and update the role from their current groups.
 
         Raises:
             NotAllowed: An administrator has removed them, or no group and no administrator gives them a role.
@@ -120,7 +120,7 @@ class People:
         return person
 
     def _signed_in(self, identity: Identity) -> Person:
-        """Return the present state of a person."""
+        """Return the updated person."""
         now = self._clock.now()
         with self._file.changing() as people:
             existing = people.get(identity.id)
@@ -152,14 +152,12 @@ class People:
         person = people.get(identity.id)
         own_names = person.names if person is not None else ()
         other_names = [*_names(people.values(), but=identity.id), *self._keys.names(), self._owner]
-        if not any(
-            look_alike(identity.name, other) for other in own_names
-        ):  # a name that they come with for the first time
+        if not any(look_alike(identity.name, other) for other in own_names):  # their name has changed at the provider
             other_names += [other for other in self._actors() if other not in own_names]
         return unique_name(identity.name, other_names)
 
     def all(self) -> list[Person]:
-        """Return everybody who has signed in and has a role, or was removed, by their last visit."""
+        """Return all people with a role, and removed people, by last visit."""
         people = [person for person in self._file.read().values() if person.has_role]
         return sorted(people, key=lambda person: person.seen_at, reverse=True)
 
@@ -168,7 +166,7 @@ class People:
         return set(_names(self._file.read().values()))
 
     def find(self, person_id: str) -> Person | None:
-        """Return the person of an id as long as they have a role and were not removed, or None."""
+        """Return the person with an id, or None if they have no role or were removed."""
         person = self._file.read().get(person_id)
         return person if person is not None and person.removed_at is None and person.has_role else None
 
@@ -198,7 +196,7 @@ class People:
 
 
 def _names(people: Iterable[Person], but: str = "") -> list[str]:
-    """Return every name of people, without those of one."""
+    """Return all names of people except one."""
     return [name for person in people if person.id != but for name in person.names]
 
 

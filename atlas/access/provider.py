@@ -1,4 +1,4 @@
-"""The provider that people sign in with, by OpenID Connect: its address, and this server's secret there."""
+"""Configuration of the OpenID Connect provider."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ SCOPE = "openid profile email"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A provider of sign-in."""
+    """An OpenID Connect provider."""
 
     issuer: str
-    """ATLAS_OIDC_ISSUER: its address, below which `/.well-known/openid-configuration` lies."""
+    """ATLAS_OIDC_ISSUER: its URL, without `/.well-known/openid-configuration`."""
 
     client: str
     """ATLAS_OIDC_CLIENT: this server's id there."""
@@ -33,7 +33,7 @@ class Provider:
     """
 
     claim: str = "groups"
-    """ATLAS_OIDC_CLAIM: name of the claim that lists somebody's groups."""
+    """ATLAS_OIDC_CLAIM: name of the claim with a person's groups."""
 
     scope: str = SCOPE
     """ATLAS_OIDC_SCOPE: the requested scope. Many providers return groups only for the scope `groups`."""
@@ -43,25 +43,25 @@ class Provider:
 
     @property
     def public_host(self) -> str:
-        """The server's host in browsers, with its port if it has one. Empty if it is not set."""
+        """The server's public host, with a port if necessary. Empty if it is not set."""
         return urlsplit(self.public_url).netloc
 
     @property
     def has_tls(self) -> bool:
-        """True if browsers reach this server over TLS, even if a proxy connects without."""
+        """True if browsers connect over TLS, even if a proxy connects without it."""
         return urlsplit(self.public_url).scheme == "https"
 
     def warning(self, proxies: Collection[str]) -> str:
-        """Return a warning for the person who starts the server, or an empty string.
+        """Return a warning about the configuration, or an empty string.
 
         Args:
-            proxies: Addresses of the proxies that are believed.
+            proxies: Addresses of trusted proxies.
         """
         if not self.has_tls or proxies:
             return ""
         return (
-            f"ATLAS_PUBLIC_URL is {self.public_url}, so a proxy stands in front, but ATLAS_PROXY names none: every "
-            "address in the audit log is the proxy's then; name it, as in ATLAS_PROXY=127.0.0.1"
+            f"ATLAS_PUBLIC_URL is {self.public_url}, so there is a proxy, but ATLAS_PROXY is not set: all addresses "
+            "in the audit log will be the proxy's; set it, for example ATLAS_PROXY=127.0.0.1"
         )
 
     @classmethod
@@ -78,7 +78,9 @@ class Provider:
         _check_issuer(issuer)
         client, secret = environment.get("ATLAS_OIDC_CLIENT", ""), _secret(environment)
         if not client or not secret:
-            raise InvalidInput("sign-in needs ATLAS_OIDC_CLIENT and ATLAS_OIDC_SECRET, or ATLAS_OIDC_SECRET_FILE, too")
+            raise InvalidInput(
+                "sign-in also needs ATLAS_OIDC_CLIENT, and ATLAS_OIDC_SECRET or ATLAS_OIDC_SECRET_FILE; set them"
+            )
         return cls(
             issuer=issuer.rstrip("/"),
             client=client,
@@ -90,14 +92,14 @@ class Provider:
 
 
 def _check_issuer(issuer: str) -> None:
-    """Raise `InvalidInput` for an address that no provider can have, or that others could answer in its place."""
+    """Raise `InvalidInput` for a malformed or insecure URL."""
     address = urlsplit(issuer)
     if address.scheme not in ("http", "https") or not address.hostname:
-        raise InvalidInput(f"ATLAS_OIDC_ISSUER should be an address like https://id.example, but is {issuer!r:.200}")
+        raise InvalidInput(f"ATLAS_OIDC_ISSUER should be a URL like https://id.example, but is {issuer!r:.200}")
     if address.scheme == "http" and not _is_loopback(address.hostname):
         raise InvalidInput(
-            f"ATLAS_OIDC_ISSUER should begin with https://, but is {issuer!r:.200}: over plain http whoever stands "
-            "between could sign in as anybody. Give the provider TLS; plain http is for one on this machine alone"
+            f"ATLAS_OIDC_ISSUER should begin with https://, but is {issuer!r:.200}: with plain http, anyone on the "
+            "network path could sign in as any user. Use TLS; plain http is only allowed on this machine"
         )
 
 
@@ -124,7 +126,7 @@ def _secret(environment: Mapping[str, str]) -> str:
     path = Path(named).expanduser()
     try:
         if stat.S_IMODE(path.stat().st_mode) & 0o077:
-            raise InvalidInput(f"others may read {path}; let only its owner read it: chmod 600 {path}")
+            raise InvalidInput(f"{path} is readable by other users; restrict it: chmod 600 {path}")
         return path.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise InvalidInput(f"ATLAS_OIDC_SECRET_FILE names {path}, which cannot be read: {error.strerror}") from error

@@ -19,13 +19,16 @@ _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proxy:
-    """Proxies that are believed. Whoever else sends the same headers is not."""
+    """Trusted proxies. Their headers from any other address are ignored."""
 
     addresses: frozenset[str] = frozenset()
     """ATLAS_PROXY: their addresses, such as `127.0.0.1 10.0.0.5`."""
 
     user: str = ""
-    """ATLAS_PROXY_USER: name of the header with somebody's id, such as `X-Forwarded-User`. Empty to trust no proxy."""
+    """ATLAS_PROXY_USER: name of the header with the user's id, such as `X-Forwarded-User`.
+
+    Empty for no sign-in by proxy.
+    """
 
     name: str = ""
     """ATLAS_PROXY_NAME: name of the header with the name that History shows. Empty for the id."""
@@ -38,7 +41,7 @@ class Proxy:
         """Return the proxy that the ATLAS_PROXY* variables describe.
 
         Raises:
-            InvalidInput: One is malformed, or there are headers to believe and no proxy.
+            InvalidInput: One is malformed, or headers are configured without a proxy.
         """
         environment = os.environ if environ is None else environ
         user, name, groups = (environment.get(f"ATLAS_PROXY_{part}", "") for part in ("USER", "NAME", "GROUPS"))

@@ -1,7 +1,7 @@
-"""Sockets by which hooks of this user reach a process that has a store open, so that they need not open it.
+"""Unix sockets through which hooks query a process that already has the store open.
 
-Opening a store and its embedding model takes a second or more, which a person would wait for at each prompt. A client's
-own `atlas mcp` has done so already. Each such process listens at a socket in a directory that only its user enters.
+Opening a store and its embedding model takes a second or more at each prompt, but a client's own `atlas mcp` has done
+so already. Each such process listens on a socket in a directory that only its user can enter.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Function from a request to its response, both JSON objects."""
 
 TIMEOUT_SECONDS = 3.0
-"""Longest wait of a hook for all responses together."""
+"""Total timeout of a hook for all responses."""
 
 MAX_BYTES = 2**20
-"""Largest request and response."""
+"""Maximum size of requests and responses."""
 
 
 @contextmanager
 def listening(settings: Settings, answer: Answer) -> Iterator[None]:
-    """Answer the hooks of a store from threads, until the end of the block.
+    """Answer the hooks of a store in threads during the block.
 
-    If the system has no such sockets, or the path of one would be too long, it only logs that.
+    If sockets are not supported, or the path is too long, this is only logged.
     """
     path = socket_directory() / f"{_store_name(settings, actor_scope())}-{os.getpid()}.sock"
     actor = present_actor()
@@ -68,7 +68,7 @@ def listening(settings: Settings, answer: Answer) -> Iterator[None]:
 
 
 def ask(settings: Settings, scope: Mapping[str, str], request: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the response of a process that has the store open, or None if none answers in time.
+    """Return the response of a process with the open store, or None if none answers in time.
 
     Args:
         scope: Metadata of all records that the process reads. Empty for a process that reads all.
@@ -81,7 +81,7 @@ def ask(settings: Settings, scope: Mapping[str, str], request: Mapping[str, Any]
             return _ask(path, request, end - time.monotonic())
         except (ConnectionRefusedError, FileNotFoundError):
             with suppress(OSError):
-                path.unlink()  # its process was killed
+                path.unlink()  # left over from a killed process
         except (OSError, ValueError, AttributeError) as error:
             logger.info("%s does not answer: %s", path, error)
     return None
@@ -100,7 +100,7 @@ def _ask(path: Path, request: Mapping[str, Any], timeout_seconds: float) -> Mapp
 
 
 class _Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
-    """A server whose connections each bring one request."""
+    """A server with one request per connection."""
 
     address_family = getattr(socket, "AF_UNIX", socket.AF_UNSPEC)
     daemon_threads = True
@@ -122,7 +122,7 @@ class _Connection(socketserver.StreamRequestHandler):
 
 
 def socket_directory() -> Path:
-    """Return the directory of the sockets, which only this user enters."""
+    """Return the directory of the sockets, which only this user can enter."""
     return platformdirs.user_state_path(DIRECTORY) / "hooks"
 
 

@@ -1,4 +1,4 @@
-"""Roles by groups, as a provider or a proxy reports them."""
+"""Roles by group. A provider or a proxy reports the groups."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atlas.core.errors import InvalidInput
 from atlas.infra.actor import Role
 
 EVERYBODY = "*"
-"""Group that everybody is in."""
+"""Group that contains everybody."""
 
 
 def roles_from_environment(environ: Mapping[str, str] | None = None) -> dict[str, Role]:
@@ -25,14 +25,15 @@ def roles_from_environment(environ: Mapping[str, str] | None = None) -> dict[str
         if not (group and sign) or role.upper() not in Role.__members__:
             role_names = ", ".join(map(str, Role))
             raise InvalidInput(
-                f"ATLAS_ROLES should be like admins=admin team=curator, of the roles {role_names}, but has {rule!r:.60}"
+                f"ATLAS_ROLES should be like admins=admin team=curator, with the roles {role_names}, but has "
+                f"{rule!r:.60}"
             )
         roles[group] = Role[role.upper()]
     return roles
 
 
 def _rules(text: str) -> list[str]:
-    """Return the rules between spaces. Spaces in quotes do not count."""
+    """Split the rules at spaces outside of quotes."""
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace_split = True
     lexer.commenters = ""
@@ -46,10 +47,10 @@ def _rules(text: str) -> list[str]:
 
 
 def roles_in(store: str, stores: Collection[str], roles: Mapping[str, Role]) -> dict[str, Role]:
-    """Return the roles by groups in one store.
+    """Return the roles by group in one store.
 
     Args:
-        stores: Names of all stores, the first one first. In that one everybody is a viewer at least.
+        stores: Names of all stores. In the first one, everybody is at least a viewer.
         roles: Roles by groups. `research/ml` is the group `ml` in the store `research` alone.
     """
     found = {EVERYBODY: Role.VIEWER} if store == next(iter(stores)) else {}

@@ -1,7 +1,7 @@
-"""The token of a server that serves only its own machine. Whoever started the server, or was shown its address, has it.
+"""The token of a server on the local machine.
 
-It lies in the store's directory, in a file that only its owner reads. A file of the user's has the place of that file
-by the server's port, so that programs of the same user find the token by the server's address.
+It is part of the URL that the server prints. It is stored in the store's directory, in a file that only its owner can
+read. A per-user file maps the server's port to that file, so that programs of the same user find the token by URL.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from atlas.core.imports.distribution import DIRECTORY
 from atlas.infra.durable_files import replace_durably
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-"""Names of this machine that no other one can reach it by."""
+"""Loopback names and addresses."""
 
 _SECRET = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Address of a server, and the secret for its requests."""
+    """URL of a server, and the secret for its requests."""
 
     address: str
     secret: str = field(repr=False)
     """A key or the server's token. Empty for none."""
 
     is_local: bool
-    """True for a server of this machine, to which requests must not use a proxy from the environment."""
+    """True for a local server, for which a proxy in the environment is ignored."""
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -58,23 +58,23 @@ def make_token() -> str:
 
 
 def token_file_name(port: int) -> str:
-    """Return the name of the file in the store's directory that has the token of the server on a port."""
+    """Return the name of the token file of the server on a port."""
     return f"token-{port}"
 
 
 def local_address(host: str, port: int) -> str:
-    """Return the address of a server of this machine."""
+    """Return the URL of a local server."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 @contextmanager
 def publishing(token: str, store: Path, host: str, port: int) -> Iterator[Path]:
-    """Write a token where this user's programs find it, yield its file, and remove it at the end of the block.
+    """Write a token for this user's programs, yield its file, and remove it at the end of the block.
 
-    Files of an earlier server of the same port are replaced. Those that a later one has written stay at the end.
+    Files of an earlier server on the port are replaced, and those of a later one are not removed.
 
     Args:
-        store: The store's directory, or that with its files of this machine.
+        store: The store's directory, or the local directory for a store in a database.
         host: Address that the server listens on, not a name.
         port: Port that the server listens on, which no other process has.
 
@@ -96,15 +96,16 @@ def publishing(token: str, store: Path, host: str, port: int) -> Iterator[Path]:
 
 
 def forget(port: int) -> None:
-    """Remove the note of a server with a token on a port, for a server without one that runs there now."""
+    """Remove the entry of an earlier server on a port, when a server without a token starts there."""
     with suppress(OSError):
         _entry(port).unlink()
 
 
 def endpoint(address: str, key: str = "") -> Endpoint:
-    """Return the connection to a server, with a key or else with the token of a server of this user's.
+    """Return the endpoint of a server, with a key, or else the token if it is this user's server.
 
-    The token goes to the address that the server listens on: `localhost` may lead to another program on the same port.
+    The token is only sent to the address that the server listens on, as `localhost` may resolve to another program on
+    the same port.
 
     Args:
         address: Such as `http://127.0.0.1:8501`.
@@ -125,7 +126,7 @@ def _running(port: int) -> _Server | None:
     """Return the server of this user on a port, or None if no server with a token runs there."""
     with suppress(OSError, ValueError, TypeError, KeyError, OverflowError):
         entry = json.loads(_entry(port).read_text(encoding="utf-8"))
-        os.kill(entry["pid"], 0)  # raises OSError if there is no such process of this user's
+        os.kill(entry["pid"], 0)  # raises OSError if this user has no such process
         token = Path(entry["token_file"]).read_text(encoding="utf-8")
         if _SECRET.fullmatch(token) and entry["host"] in LOOPBACK:
             return _Server(entry["host"], token)

@@ -31,13 +31,13 @@ Answer = TypeVar("Answer")
 
 
 OUTAGE = "the store is out of reach now, so nobody can be let in; try again in a while. The server's log has the reason"
-"""Sentence for visitors meanwhile. It has no address and no path, as they have not entered yet."""
+"""Message for visitors during an outage. It has no address or path, as they are not authenticated."""
 
 DAMAGE = (
     "{} cannot be read, so nobody can be let in until whoever runs the server has mended it. The server's log has its "
     "place and the reason"
 )
-"""Sentence shown at the entrance while an access file is damaged. It has no path either."""
+"""Message for visitors while an access file is damaged. It has no path either."""
 
 OTHER_TOKEN = (
     "this is neither the token of this server nor a key of its store; each start makes a new token, so open the "
@@ -46,7 +46,7 @@ OTHER_TOKEN = (
 
 
 class AccessRefused(NotAllowed):
-    """A refusal of a person or key that some of the stores contain."""
+    """Access was refused to a person or key, which some stores know."""
 
     def __init__(self, message: str, stores: Sequence[ServedStore]) -> None:
         super().__init__(message)
@@ -55,7 +55,7 @@ class AccessRefused(NotAllowed):
 
 @dataclass(frozen=True, slots=True)
 class ServedStore:
-    """A store, with those who may enter it."""
+    """A store with its access rights."""
 
     name: str
     directory: Path
@@ -65,7 +65,7 @@ class ServedStore:
     audit: AuditLog
 
     def key(self, key_id: str) -> Mapping[str, Actor]:
-        """Return the actor of a key, by the store's name. Empty if the key is refused by now."""
+        """Return the actor of a key by store name, or nothing if the key is no longer valid."""
         key = self.ring.find(key_id)
         return {self.name: self.actor(key)} if key else {}
 
@@ -74,20 +74,20 @@ class ServedStore:
         return replace(key.actor, store=self.directory)
 
     def link(self, link_id: str) -> Mapping[str, Actor]:
-        """Return the actor of a link, by the store's name. Empty if it has ended, or its copy is gone."""
+        """Return the actor of a link by store name, or nothing if it has ended or its copy is gone."""
         link = self.links.find(link_id)
         copy = present_copy(self.directory, link_id) if link else None
         return {self.name: replace(link.actor, store=copy)} if link and copy else {}
 
     def has_removed(self, person_id: str) -> bool:
-        """Return whether an administrator has removed somebody from it."""
+        """Return whether an administrator has removed a person."""
         return any(person.id == person_id and person.removed_at is not None for person in self.people.all())
 
 
 class Stores:
     """The stores of a server by name. The first is the default for people without a group's store.
 
-    A store with unreadable access files lets in no visitor, and does not affect the others.
+    A store with unreadable access files refuses all visitors, and does not affect the others.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Stores:
         Args:
             directories: Directories by the names of the stores.
             roles: Roles by groups. `research/ml` is the group `ml` in the store `research` alone.
-            owner: Name of whoever runs the server. No other person may have it in the history.
+            owner: Name of the server's user, which is reserved in the history.
             token: The secret that opens every store. Empty for none.
         """
         self._owner = owner
@@ -139,7 +139,7 @@ class Stores:
 
     @property
     def secret_name(self) -> str:
-        """Words for the credentials that a visitor needs."""
+        """Description of the credentials that a visitor needs."""
         return "the token that `atlas serve` printed, or a key" if self.token else "a key"
 
     def is_token(self, secret: str) -> bool:
@@ -152,14 +152,14 @@ class Stores:
         return Actor(self._owner, Role.ADMIN, store=store.directory, is_owner=True)
 
     def owner(self) -> dict[str, Actor]:
-        """Return the actor of the server's owner in each store, by its name."""
+        """Return the actor of the server's owner in each store, by store name."""
         return {store.name: self.owner_in(store) for store in self}
 
     def has_key(self) -> bool:
-        """Return whether there is a key for any of them that is not refused now.
+        """Return whether any store has an active key.
 
         Raises:
-            StoreUnavailable: None is found, and the keys of a store cannot be read.
+            StoreUnavailable: No active key was found, and the keys of a store cannot be read.
         """
         return bool(self._answers(lambda store: store.ring.live_keys()))
 
@@ -192,14 +192,14 @@ class Stores:
             raise AccessRefused(str(error), stores) from error
         if not store.link(link.id):
             raise AccessRefused(
-                "what this link led to was removed by a purge, or is on another server; ask whoever gave it to you for "
-                "another one",
+                "the copy behind this link was removed by a purge, or is on another server; ask its sender for a new "
+                "one",
                 stores,
             )
         return store, link
 
     def sign_in(self, identity: Identity) -> str:
-        """Let a person into every store of their groups, and return their id.
+        """Sign a person in to every store of their groups, and return their id.
 
         Raises:
             NotAllowed: No store has such a person, or an administrator has removed them.
@@ -220,7 +220,7 @@ class Stores:
         return identity.id
 
     def person(self, person_id: str) -> dict[str, Actor]:
-        """Return the actors of a person in each store that they may see now, by its name.
+        """Return the actors of a person in all stores that they may see, by store name.
 
         Raises:
             StoreUnavailable: No store has such a person, and the people of one cannot be read.
@@ -229,15 +229,15 @@ class Stores:
         return {store.name: replace(guest.actor, store=store.directory) for store, guest in found if guest}
 
     def refuse(self, address: str, reason: str, error: Exception | None = None, *, counts: bool = True) -> float:
-        """Count a refusal, and return the seconds for which its address has to wait. 0 if it may be answered.
+        """Record a refusal, and return the seconds for which its address has to wait, 0 for none.
 
         It is added to the audit log of the stores that know the visitor, or else of the first one. During a wait
-        nothing is added, so that nobody can fill the log.
+        nothing is added, so that the log cannot be flooded.
 
         Args:
             reason: Why they were refused.
             error: The error that was raised, with the stores that know them.
-            counts: Whether it was a guess: a wrong key, link or token.
+            counts: Whether it counts as a guess: a wrong key, link or token.
         """
         if counts and (wait := self.failures.add(address)):
             return wait
@@ -258,7 +258,7 @@ class Stores:
                 answer = ask(store)
             except StoreUnavailable as error:
                 problem = problem or error
-                self._log_once(f"the store {store.name!r} is passed over: {error}")
+                self._log_once(f"the store {store.name!r} is skipped: {error}")
             else:
                 answers += [(store, answer)] if answer else []
         if problem is not None and not answers:
@@ -274,7 +274,7 @@ class Stores:
 
 
 def named_stores(first: Path, other_texts: list[str]) -> dict[str, Path]:
-    """Return directories of stores by their names, the first one by its directory's.
+    """Return directories of stores by name. The first one is named after its directory.
 
     Args:
         others: Such as `research=/srv/atlas/research`.
@@ -289,13 +289,13 @@ def named_stores(first: Path, other_texts: list[str]) -> dict[str, Path]:
         if not (sign and path) or not name.replace("-", "").replace("_", "").isalnum():
             raise InvalidInput(f"a further store should be like research=/srv/atlas/research, but got {text!r:.200}")
         if name in found or directory in found.values():
-            raise InvalidInput(f"there is a store of the name {name!r}, or at {directory}, already; name another one")
+            raise InvalidInput(f"there is already a store named {name!r} or at {directory}; choose another one")
         found[name] = directory
     return found
 
 
 def _actors(directory: Path) -> list[str]:
-    """Return the names that the history of a store has. None before there is a store."""
+    """Return the names in the history of a store, or None if the store does not exist yet."""
     try:
         with Store.open(directory, read_only=True) as store:
             return store.ledger.history.actors()

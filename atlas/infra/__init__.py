@@ -1,1 +1,1 @@
-"""General tools for sync and async code, processes and forks."""
+"""Infrastructure for sync and async code, processes, files and forks."""

@@ -1,4 +1,4 @@
-"""Access rights and the audit log of a store in a directory, in files for its owner and its group."""
+"""Access rights and the audit log of a store directory, in files readable by its owner and group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atlas.protocols.access import AUDIT, StoredText
 
 @dataclass(frozen=True, slots=True)
 class AccessFile:
-    """A text in a file, which is read by its owner, and by the group of a directory that is shared with one."""
+    """A text in a file, readable by its owner, and by the group if the directory is shared."""
 
     path: Path
 
@@ -24,10 +24,11 @@ class AccessFile:
         return str(self.path)
 
     def read(self, seen: StoredText | None = None) -> StoredText | None:
-        """Return the current file, or None if it is missing."""
+        """Return the current text, or None if the file is missing."""
         try:
             status = self.path.stat()
-            version = status.st_ino, status.st_mtime_ns, status.st_size  # replaced as a whole, it has another number
+            # a new version is a new file with a new inode
+            version = (status.st_ino, status.st_mtime_ns, status.st_size)
             if seen is not None and seen.version == version:
                 return seen
             return StoredText(version, self.path.read_text(encoding="utf-8"))
@@ -43,21 +44,21 @@ class AccessFile:
 
 @dataclass(frozen=True, slots=True)
 class AccessDirectory:
-    """The files of a store that is a directory. Nothing is written there before the first change."""
+    """The files of a store directory. They are created at the first change."""
 
     directory: Path
 
     def text(self, name: str) -> AccessFile:
-        """Return the text of a name."""
+        """Return the text with a name."""
         return AccessFile(self.directory / name)
 
     def add_line(self, line: str) -> None:
-        """Add a line to the audit log. It outlasts a loss of power when this returns."""
+        """Append a line to the audit log durably."""
         with InterProcessLock(self.directory / f"{AUDIT}.lock").locked():
             append_durably(self.directory / AUDIT, line + "\n")
 
     def lines(self) -> list[str]:
-        """Return the lines of the audit log, the oldest first."""
+        """Return the lines of the audit log, oldest first."""
         path = self.directory / AUDIT
         try:
             return path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -67,5 +68,5 @@ class AccessDirectory:
             raise StoreUnavailable(f"{path} cannot be read ({error}); check its permissions") from error
 
     def last_purge(self) -> str:
-        """Return an empty list: a purge removes the copies, which lie in the same directory."""
+        """Return an empty string: a purge removes the copies, which are in the same directory."""
         return ""

@@ -17,26 +17,26 @@ from typing import Any, TypeVar
 from atlas.core.errors import InvalidInput, NotAllowed
 
 Made = TypeVar("Made")
-"""Result of an act."""
+"""Result of a function."""
 
 Scoped = TypeVar("Scoped")
 """A record, or an attempt, with metadata."""
 
 
 class Role(IntEnum):
-    """Set of acts that an actor may perform. A higher role may do all that a lower one may."""
+    """Role of an actor. A higher role includes the permissions of the lower ones."""
 
     VIEWER = 0
-    """Only reads. What a viewer looks up is not counted as retrieved."""
+    """May read. Retrievals by a viewer are not counted."""
 
     WRITER = 1
-    """Stores, edits, marks, and undoes."""
+    """May also store, edit, mark, and undo."""
 
     CURATOR = 2
-    """Deletes, merges, prunes, compacts, accepts what waits for review, and undoes what others did."""
+    """May also delete, merge, prune, compact, accept pending records, and undo operations of others."""
 
     ADMIN = 3
-    """Purges, makes and restores backups, chooses models, and hands out keys and roles."""
+    """May also purge, back up and restore, choose models, and grant keys and roles."""
 
     def __str__(self) -> str:
         return self.name.lower()
@@ -48,25 +48,25 @@ _KINDS = {
     ),
     Role.ADMIN: frozenset({"purge"}),
 }
-"""Kinds of operations that take more than a writer."""
+"""Kinds of operations that need a higher role than writer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Somebody for whom a server acts."""
+    """The user or key on whose behalf a server acts."""
 
     name: str
     """Name of the person or key, as shown in the history."""
 
     role: Role = Role.VIEWER
     is_reviewed: bool = False
-    """True if what it writes is found by itself alone until a curator accepts it."""
+    """True if its records are pending, and visible to it alone, until a curator accepts them."""
 
     store: Path | None = None
-    """Directory of the store of this role, or None for the store that the process is set to."""
+    """Directory of the store for which the role holds, or None for the configured store."""
 
     is_owner: bool = False
-    """True for the operator of the server, who may name files of its machine."""
+    """True for the operator of the server, who may use paths on its machine."""
 
     scope: tuple[tuple[str, str], ...] = ()
     """Metadata of all records that it may read and write: `(("scope.project", "shop"),)`. Empty for all records."""
@@ -74,13 +74,13 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """Finder of the actor for code outside of `acting`."""
+    """Source of the actor for code outside of `acting`."""
 
     present: Callable[[], Actor | None]
-    """Returns the actor. None for the person who runs the process."""
+    """Returns the actor, or None for the operator of the process."""
 
     choices: Callable[[], Mapping[str, Actor]]
-    """Returns the actor in each store that they may see, by its name."""
+    """Returns the user's actor in each store that they may see, by store name."""
 
     n_stores: int = 1
     """Number of all stores of the server, visible to them or not."""
@@ -92,7 +92,7 @@ _finders: list[Finder] = []
 
 @contextmanager
 def acting(actor: Actor) -> Iterator[None]:
-    """Run the block on behalf of an actor. Threads that it starts by hand are not inside."""
+    """Run the block on behalf of an actor. Threads that the block starts itself are not included."""
     token = _present.set(actor)
     try:
         yield
@@ -101,7 +101,7 @@ def acting(actor: Actor) -> Iterator[None]:
 
 
 def on_behalf(act: Callable[[], Made]) -> Callable[[], Made]:
-    """Return an act that runs later, in any thread, on behalf of the current actor."""
+    """Return a function that runs `act` on behalf of the current actor, later and in any thread."""
     actor = present_actor()
 
     def acted() -> Made:
@@ -114,15 +114,15 @@ def on_behalf(act: Callable[[], Made]) -> Callable[[], Made]:
 
 
 def look_up_actors(finder: Finder) -> None:
-    """Ask `finder` for the actor outside of all blocks that name one.
+    """Use `finder` for the actor outside of `acting` blocks.
 
-    A framework that runs parts of a page by itself, such as a button's callback, leaves no place for a block.
+    It is for frameworks that call parts of a page themselves, such as a button's callback, which no block can enclose.
     """
     _finders[:] = [finder]
 
 
 def store_choices() -> Mapping[str, Actor]:
-    """Return the current actor in each store that they may see, by the store's name. Empty if there is no choice."""
+    """Return the user's actor in each store that they may see, by store name, or nothing if there is no choice."""
     return next((finder.choices() for finder in _finders), {})
 
 
@@ -142,22 +142,22 @@ def present_actor() -> Actor | None:
 
 
 def actor_name(otherwise: str) -> str:
-    """Return the name of the current actor, or the given one for the operator of the process."""
+    """Return the name of the current actor, or `otherwise` for the operator of the process."""
     actor = present_actor()
     return otherwise if actor is None else actor.name
 
 
 def is_under_review() -> bool:
-    """Return whether what is written now waits until a curator accepts it."""
+    """Return whether new records are pending until a curator accepts them."""
     actor = present_actor()
     return actor is not None and actor.is_reviewed
 
 
 def refuse_under_review(act: str) -> None:
-    """Raise `NotAllowed` if what is written now waits until a curator accepts it.
+    """Raise `NotAllowed` if the current actor's records are pending until a curator accepts them.
 
     Args:
-        act: The act, which would affect all visitors, such as `rename domains`.
+        act: What the actor wants to do, which affects everyone, such as `rename domains`.
     """
     if is_under_review():
         raise NotAllowed(
@@ -166,17 +166,18 @@ def refuse_under_review(act: str) -> None:
 
 
 def actor_scope() -> dict[str, str]:
-    """Return the metadata of all records that the current actor may read and write. Empty for all records."""
+    """Return the scope of the current actor, as metadata. Empty for all records."""
     actor = present_actor()
     return dict(actor.scope) if actor is not None else {}
 
 
 @contextmanager
 def acting_in_scope(name: str, scope: Mapping[str, str]) -> Iterator[None]:
-    """Run the block on behalf of the operator of the process, on records of a scope alone.
+    """Run the block on behalf of the operator of the process, limited to a scope.
 
     Args:
-        name: Name of the operator. The history shows it with the scope, so that no other operations are its own.
+        name: Name of the operator. The history shows it with the scope, so only operations in the scope count as its
+            own.
         scope: Metadata, such as `{"scope.project": "shop"}`. Empty for no limit.
     """
     if not scope:
@@ -189,7 +190,7 @@ def acting_in_scope(name: str, scope: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def acting_on_all_records() -> Iterator[None]:
-    """Run the block without the scope of the current actor, for measurements that all actors share."""
+    """Run the block without the current actor's scope, for measurements that all actors share."""
     actor = present_actor()
     if actor is None or not actor.scope:
         yield
@@ -199,7 +200,7 @@ def acting_on_all_records() -> Iterator[None]:
 
 
 def within_actor_scope(where: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return a filter that passes only records in the scope of the current actor."""
+    """Return the filter restricted to records in the scope of the current actor."""
     scope = actor_scope()
     return {"$and": [scope, where or {}]} if scope else where
 
@@ -223,12 +224,12 @@ def in_actor_scope(record: Scoped) -> Scoped:
 
 
 def check_actor_scope(metadatas: Iterable[Mapping[str, Any]]) -> None:
-    """Raise `InvalidInput` if a record with one of these metadatas is outside of the scope of the current actor."""
+    """Raise `InvalidInput` if any of these metadata is outside of the current actor's scope."""
     scope = actor_scope()
     if scope and not all(in_scope(scope, metadata) for metadata in metadatas):
         own = ", ".join(f"{name} = {value!r}" for name, value in scope.items())
         raise InvalidInput(
-            f"{actor_name('')} writes only records with {own}; leave the scope out, and it is added to each new record"
+            f"{actor_name('')} may only write records with {own}; omit the scope, as it is added to each new record"
         )
 
 
@@ -236,7 +237,7 @@ def refuse_in_scope(act: str) -> None:
     """Raise `NotAllowed` if the current actor is bound to a scope.
 
     Args:
-        act: The act, which concerns the whole store, such as `list deleted records`.
+        act: What the actor wants to do, which affects the whole store, such as `list deleted records`.
     """
     if actor_scope():
         raise NotAllowed(
@@ -255,7 +256,7 @@ def check_role(role: Role, act: str) -> None:
     """Raise `NotAllowed` unless the current actor has a role, or a higher one.
 
     Args:
-        act: The act that needs the role, for the message, such as `purge records`.
+        act: What the actor wants to do, for the message, such as `purge records`.
     """
     actor = present_actor()
     if actor is not None and actor.role < role:
@@ -266,15 +267,15 @@ def check_role(role: Role, act: str) -> None:
 
 
 def check_kind(kind: str) -> None:
-    """Raise `NotAllowed` if an operation of this kind requires a higher role than the current actor has."""
+    """Raise `NotAllowed` if this kind of operation requires a higher role than the current actor's."""
     needed = next((role for role, kinds in _KINDS.items() if kind in kinds), Role.WRITER)
     check_role(needed, f"do what the history calls {kind!r}")
 
 
 def check_store(directory: Path) -> None:
-    """Raise `NotAllowed` if the current actor may not enter the store of a directory.
+    """Raise `NotAllowed` if the current actor has no access to a directory's store.
 
-    A page that was drawn of one store may act after its person's way into that one has ended.
+    A page may still be open in a browser after the access ended.
     """
     actor = present_actor()
     if actor is not None and actor.store is not None and actor.store.resolve() != directory.resolve():

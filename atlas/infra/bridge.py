@@ -1,7 +1,7 @@
-"""Coroutines of others, run from sync code: a plugged-in strategy's, a user's vector store's, a language model's.
+"""Running third-party coroutines from sync code: those of plug-ins, vector stores and language models.
 
-A coroutine runs on the caller's event loop if there is one, as a client may be bound to its loop. For a sync call it
-runs on a loop of ours, one for each process, so that pooled clients outlive a single call.
+A coroutine runs on the caller's event loop if there is one, as a client may be bound to its loop. A sync call uses
+ATLAS's own loop, one per process, so that connection pools outlive a single call.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 CHECK_SECONDS = 1.0
-"""Time between two looks whether the loop that should answer a waiting call was closed."""
+"""Interval at which a waiting call checks whether the loop was closed."""
 
 
 class _Twin:
-    """One call of a twin under way: the loop that awaits it, and the coroutine that its thread waits for."""
+    """A running call of an async twin: the awaiting loop, and the coroutine that its thread waits for."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -54,7 +54,7 @@ class _Twin:
             return future
 
     def cancel(self) -> None:
-        """Stop the coroutine under way, and start no other: the twin was cancelled."""
+        """Cancel the running coroutine, and start no other, as the twin was cancelled."""
         with self._lock:
             self._is_cancelled, running = True, self._running
         if running is not None and not self.loop.is_closed():
@@ -65,11 +65,11 @@ _twin: ContextVar[_Twin | None] = ContextVar("atlas_twin", default=None)
 
 
 def call(method: Callable[..., Awaitable[T]], *arguments: Any) -> T:
-    """Return the result of another library's method, whether it is sync or async.
+    """Return the result of a third-party method, which may be sync or async.
 
     Raises:
         BlockingCall: It is async, and this was called from inside the background loop.
-        RuntimeError: It raised what would end more than itself, such as `SystemExit`.
+        RuntimeError: It raised an exception that would end the process or the loop, such as `SystemExit`.
     """
     try:
         result: Any = method(*arguments)
@@ -84,32 +84,33 @@ def call(method: Callable[..., Awaitable[T]], *arguments: Any) -> T:
         return answer
     finally:
         if inspect.iscoroutine(result) and inspect.getcoroutinestate(result) == inspect.CORO_CREATED:
-            result.close()  # it was refused before it began
+            result.close()  # never awaited; avoid the warning
 
 
 def run(coroutine: Coroutine[Any, Any, T], *, to_its_end: bool = False) -> T:
     """Return the result of a coroutine.
 
     Args:
-        to_its_end: Whether it goes on if the twin that it runs for is cancelled, as a write to a store does. Else it is
-            cancelled too.
+        to_its_end: Whether it continues if its twin is cancelled, as a write to a store does.
 
     Raises:
-        asyncio.CancelledError: The twin that it ran for was cancelled.
+        asyncio.CancelledError: Its twin was cancelled.
         BlockingCall: Called from inside the background loop, which would wait for itself.
-        RuntimeError: The loop of the caller was closed before the coroutine came to its end.
+        RuntimeError: The caller's loop was closed before the coroutine finished.
     """
     loop = _loop_for_this_call()
     if loop is None:
         coroutine.close()
-        raise BlockingCall("a sync method was called from ATLAS's own event loop; await its async twin (`a…`) there")
+        raise BlockingCall("a sync method was called from ATLAS's own event loop; await its async twin (`a…`) instead")
     twin = None if to_its_end else _twin.get()
     future = twin.start(coroutine, loop) if twin else asyncio.run_coroutine_threadsafe(coroutine, loop)
     try:
         return _result(future, loop)
-    except CancelledError as error:  # a future's own is an ordinary exception, which would pass for a failure
+    except (
+        CancelledError
+    ) as error:  # `concurrent.futures.CancelledError` is an ordinary exception, and would look like a failure
         raise asyncio.CancelledError from error
-    except BaseException:  # an interrupt of this thread, for one, ends the coroutine too
+    except BaseException:  # for example KeyboardInterrupt in this thread
         if not loop.is_closed():
             future.cancel()
         raise
@@ -118,8 +119,8 @@ def run(coroutine: Coroutine[Any, Any, T], *, to_its_end: bool = False) -> T:
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return the result of a sync function, run in a thread. Coroutines that it runs by `run` run on the awaiting loop.
 
-    If this is cancelled, so is the coroutine that the thread waits for, and each that it would run then. The thread
-    itself goes on to its end, and what it raises then is logged.
+    If this is cancelled, the coroutine that the thread waits for is cancelled too, and so is any later one. The thread
+    itself runs to its end, and a later exception is logged.
 
     Raises:
         RuntimeError: The function raised `StopIteration`, which no coroutine can raise.
@@ -139,18 +140,18 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 def _call_here(function: Callable[[], T]) -> T:
     try:
         return function()
-    except StopIteration as error:  # asyncio's futures refuse it, and whoever awaits one would wait for ever
+    except StopIteration as error:  # asyncio's futures reject StopIteration, so the awaiting task would hang
         raise RuntimeError(f"it raised {error!r}") from error
 
 
 def _log_failure(future: Future[Any]) -> None:
     error = None if future.cancelled() else future.exception()
     if error is not None and not isinstance(error, asyncio.CancelledError):
-        logger.error("a call that was cancelled went on, and failed: %s", error, exc_info=error)
+        logger.error("a call failed after it was cancelled: %s", error, exc_info=error)
 
 
 def _ending() -> tuple[type[BaseException], ...]:
-    """Return exceptions that would end more than the call that raised them, or that a future does not pass on."""
+    """Return exceptions that would end the process or the loop, or that futures do not propagate."""
     return KeyboardInterrupt, SystemExit, asyncio.CancelledError, StopIteration, GeneratorExit
 
 
@@ -171,7 +172,10 @@ async def _contained(awaitable: Awaitable[T]) -> T:
 
 
 def _is_a_persons(error: BaseException) -> bool:
-    """Return whether a person pressed Ctrl-C, which interrupts the main thread, or a method raised it by itself."""
+    """Return whether a `KeyboardInterrupt` comes from Ctrl-C.
+
+    Ctrl-C interrupts the main thread. In any other thread, a method has raised it.
+    """
     return isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread()
 
 
@@ -191,12 +195,12 @@ def _result(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
                 raise RuntimeError("the event loop was closed before its tasks finished") from None
             if not loop.is_running() and _is_ending():
                 raise RuntimeError(
-                    "the process is exiting, and the event loop was stopped before its tasks ended"
+                    "the event loop was stopped before its tasks finished, as the process is exiting"
                 ) from None
 
 
 def _is_ending() -> bool:
-    """Return whether the interpreter shuts down. It waits for our threads, and takes no more work for them."""
+    """Return whether the interpreter is shutting down. It then joins our threads, and accepts no new work."""
     try:
         _threads().submit(int)
     except RuntimeError:
@@ -205,9 +209,9 @@ def _is_ending() -> bool:
 
 
 def _loop_for_this_call() -> asyncio.AbstractEventLoop | None:
-    """Return the caller's loop or ours, or None if this thread runs ours and would wait for itself.
+    """Return the caller's loop or ours, or None if this thread runs ours and would deadlock.
 
-    A thread that runs a loop of its own is no twin's: the caller's loop may be waiting for what it does.
+    A thread with a running loop of its own is not a twin's: that loop may be waiting for this call.
     """
     running = _running_loop()
     twin = _twin.get()
@@ -227,8 +231,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 class _Threads:
     """The threads of this process: one with an event loop, and the workers of the async twins.
 
-    There are as many of the latter as calls wait at once. A limit would let calls that wait for one more thread wait
-    for ever.
+    The number of workers is unlimited, as nested calls would deadlock at a limit.
     """
 
     def __init__(self) -> None:
@@ -238,7 +241,7 @@ class _Threads:
         self.threads = ThreadPoolExecutor(sys.maxsize, thread_name_prefix="atlas")
 
     def loop(self) -> asyncio.AbstractEventLoop:
-        """Return the running loop, started at the first call."""
+        """Return the running loop, which is started lazily."""
         with self._lock:
             if self._loop is None or self._thread is None or not self._thread.is_alive():
                 self._loop = asyncio.new_event_loop()
@@ -248,7 +251,7 @@ class _Threads:
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    """Run a loop until the process ends. Exceptions of tasks go to their callers."""
+    """Run a loop until the process ends. Exceptions of tasks are raised in their callers."""
     while not loop.is_closed():
         with suppress(KeyboardInterrupt, SystemExit):
             loop.run_forever()
@@ -263,8 +266,8 @@ def _threads() -> ThreadPoolExecutor:
 
 def _after_fork() -> None:
     global _process_threads, _twin
-    _process_threads = _Threads()  # a child has the parent's objects, but none of its threads
-    _twin = ContextVar("atlas_twin", default=None)  # nor do its loops run, though they say so
+    _process_threads = _Threads()  # a child inherits objects, but no threads
+    _twin = ContextVar("atlas_twin", default=None)  # inherited loops report that they run, but do not
 
 
 if hasattr(os, "register_at_fork"):

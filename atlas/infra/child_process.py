@@ -1,4 +1,4 @@
-"""Running a module in a Python of its own, which trusts the working directory no more than this process does."""
+"""Running a module in a child process, without importing from the working directory."""
 
 from __future__ import annotations
 

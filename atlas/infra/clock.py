@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 
 class SystemClock:
-    """The present time, in UTC."""
+    """The system clock in UTC."""
 
     def now(self) -> datetime:
-        """Return the present."""
+        """Return the current time in UTC."""
         return datetime.now(UTC)

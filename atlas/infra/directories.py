@@ -1,4 +1,4 @@
-"""Directories that existed when they were opened, and may be gone since."""
+"""Directories that may have been removed since they were opened."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from atlas.infra.permissions import directory_mode
 def store_removed(directory: Path, file: Path) -> StoreUnavailable:
     """Return the error for a store that was removed or moved while it was in use."""
     return StoreUnavailable(
-        f"the store {directory} is gone: {file.name} belongs there, but the directory was removed or moved since it "
-        "was opened; nothing was written. Put it back, or open the store where it is now"
+        f"the store {directory} was removed or moved since it was opened, so {file.name} was not written; restore the "
+        "directory, or open the store at its new path"
     )
 
 
 def make_directory_in(parent: Path, *names: str) -> Path:
-    """Return a directory below one that has to be there, made if it is missing.
+    """Create a directory in an existing one if it is missing, and return it.
 
     Raises:
-        StoreUnavailable: The one that has to be there is gone.
+        StoreUnavailable: The parent does not exist.
     """
     directory = parent
     for name in names:

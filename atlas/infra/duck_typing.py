@@ -1,4 +1,7 @@
-"""Members of other libraries' objects, whose classes may derive from a protocol and leave its methods as stubs."""
+"""Optional members of third-party objects.
+
+Classes that derive from a protocol may inherit methods that are only stubs.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +10,26 @@ from typing import Any, Protocol
 
 
 def get_offered(instance: object, name: str) -> Any:
-    """Return a member of an object, or None if it is missing or the stub of a protocol."""
+    """Return a member of an object, or None if it is missing or a protocol's stub."""
     return None if is_stub(instance, name) else getattr(instance, name, None)
 
 
 def offers(instance: object, name: str) -> bool:
-    """Return whether an object has a member, without reading it, because a property may take long."""
+    """Return whether an object has a member, without evaluating properties, which may be slow."""
     return inspect.getattr_static(instance, name, None) is not None and not is_stub(instance, name)
 
 
 def is_stub(instance: object, name: str) -> bool:
-    """Return whether a member of an object is only the stub of a protocol."""
+    """Return whether a member of an object is only a protocol's stub."""
     kinds = [] if name in getattr(instance, "__dict__", {}) else type(instance).__mro__
     owner = next((kind for kind in kinds if name in vars(kind)), None)
     return owner is not None and Protocol in owner.__bases__
 
 
 def may_be_awaited(instance: object, name: str) -> bool:
-    """Return whether an object has a method that is a coroutine, or a decorated one, which may be.
+    """Return whether a method is, or may be, a coroutine function.
 
-    An ordinary function under its own name is taken for a sync one.
+    Only a plain function under its own name counts as sync, as a decorated one may be async.
     """
     method = get_offered(instance, name)
     if not callable(method):

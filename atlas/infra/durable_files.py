@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole or not at all, and that outlast a loss of power."""
+"""Atomic and durable writes of files."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from atlas.infra.permissions import file_mode, temporary_path
 
 
 def replace_durably(path: Path, text: str, *, mode: int | None = None) -> None:
-    """Replace a file, or create it: the text is written beside it, flushed to the disk, and then renamed.
+    """Replace or create a file atomically and durably, through a temporary file that is flushed to disk.
 
     Args:
-        mode: The permissions of the file, less those that the process's umask takes away. None for those of the files
-            of its directory.
+        mode: Permissions of the file, reduced by the umask. By default those of the directory's files.
     """
     _replace(path, text, mode=mode, is_durable=True)
     _sync_directory(path.parent)
 
 
 def replace_whole(path: Path, text: str) -> None:
-    """Replace a file, or create it, without waiting for the disk: a loss of power may leave it empty."""
+    """Replace or create a file atomically, but not durably: a power failure may leave it empty."""
     _replace(path, text, mode=None, is_durable=False)
 
 
@@ -28,7 +27,7 @@ def _replace(path: Path, text: str, *, mode: int | None, is_durable: bool) -> No
     mode = file_mode(path.parent) if mode is None else mode
     beside = temporary_path(path)
     try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)  # follows no link
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)  # O_EXCL does not follow links
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
             if is_durable:
@@ -41,12 +40,12 @@ def _replace(path: Path, text: str, *, mode: int | None, is_durable: bool) -> No
 
 
 def append_durably(path: Path, text: str, *, mode: int | None = None) -> None:
-    """Add a string to the end of a file, which is created if missing, and write it to disk.
+    """Append a string to a file, which is created if missing, and flush it to disk.
 
-    A crash may leave a part of the text. The next call ends such an incomplete line first.
+    A crash may leave a part of it. The next call first terminates such an incomplete line.
 
     Args:
-        mode: The permissions of a new file, reduced by the umask. None for those of its directory's files.
+        mode: The permissions of a new file, reduced by the umask. By default those of the directory's files.
     """
     mode = file_mode(path.parent) if mode is None else mode
     is_new = not path.exists()

@@ -1,4 +1,4 @@
-"""The embedder at the path that the specifications give it."""
+"""The embedder, at its specified import path."""
 
 from atlas.embedding.sentence_transformers import (
     BUNDLED,

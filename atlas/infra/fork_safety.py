@@ -1,8 +1,8 @@
-"""Safety around `os.fork`: a child may not inherit locks or connections to files.
+"""Safety around `os.fork`: a child must not inherit locks or connections to files.
 
-SQLite keeps its file locks for each process, and in a forked child believes that it holds the parent's: a child that
-uses a connection of its own beside an inherited one writes without any lock, and what it writes is lost when the parent
-closes the file. So idle connections are closed before each fork, and parent and child open new ones when needed.
+POSIX file locks belong to a process, but in a forked child SQLite assumes that it holds the parent's. A child with an
+inherited connection would write without a lock, and lose data when the parent closes the file. So idle connections are
+closed before each fork, and parent and child open new ones when needed.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from atlas.infra.permissions import file_mode
 
 
 class ForkAware(Protocol):
-    """A holder of connections to files."""
+    """An object with connections to files."""
 
     def before_fork(self) -> None:
-        """Close unused resources, and start no work until the fork is over."""
+        """Close idle resources, and start no work until the fork is done."""
         ...
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Continue, in the child without anything that was in use."""
+        """Continue. In the child, drop everything that was in use."""
         ...
 
 
@@ -37,16 +37,16 @@ _watched: weakref.WeakSet[ForkAware] = weakref.WeakSet()
 _waiting: list[ForkAware] = []
 _inherited: list[object] = []
 _forking = threading.Lock()
-"""Acquired while a thread forks, since a second fork at that time would release the first one's locks."""
+"""Lock held during a fork, as a concurrent second fork would release the first one's locks."""
 
 
 def watch(resource: ForkAware) -> None:
-    """Register a resource to be notified of forks, as long as it lives."""
+    """Notify a resource of forks. Only a weak reference is kept."""
     _watched.add(resource)
 
 
 def abandon(inherited: object) -> None:
-    """Keep an object that a child inherited in use from being closed there: that would release the parent's locks."""
+    """Keep an inherited object alive in a child, as closing it there would release the parent's locks."""
     _inherited.append(inherited)
 
 
@@ -78,7 +78,7 @@ def _file_lock(path: Path) -> BaseFileLock:
 
 
 class InterProcessLock:
-    """A lock between processes and threads, re-entrant in a thread. A forked child has one of its own."""
+    """A lock between processes and threads, re-entrant per thread. A forked child gets a new one."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -87,10 +87,10 @@ class InterProcessLock:
 
     @contextmanager
     def locked(self, timeout_seconds: float = -1) -> Iterator[bool]:
-        """Hold the lock inside the block, or yield False if others kept it for longer than the timeout.
+        """Hold the lock during the block and yield True, or yield False after the timeout.
 
         Raises:
-            StoreUnavailable: The directory that it is in is gone. It is not made again.
+            StoreUnavailable: Its directory was removed. It is not created again.
         """
         if not self._path.parent.is_dir():
             raise store_removed(self._path.parent, self._path)

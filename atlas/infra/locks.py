@@ -1,4 +1,4 @@
-"""A lock for an object of another library, the same for all who share the object."""
+"""Locks for third-party objects, one per object."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from weakref import WeakValueDictionary
 
 
 class SharedLock:
-    """A lock that lets in one thread at a time. In a forked child it is free."""
+    """A lock that is free in a forked child."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Release the lock, whoever holds it."""
+        """Replace the lock by a free one."""
         self._lock = threading.Lock()
 
     def __enter__(self) -> None:
@@ -32,7 +32,7 @@ _making = threading.Lock()
 
 
 def lock_of(thing: object) -> SharedLock:
-    """Return the lock of an object: the same for all who hold on to both the object and the lock."""
+    """Return the lock of an object, the same one at each call as long as object and lock are referenced."""
     with _making:
         return _locks.setdefault(id(thing), SharedLock())
 

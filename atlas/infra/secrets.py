@@ -1,6 +1,6 @@
 """Secrets in texts: each is replaced by its kind, and counted.
 
-No pattern finds every secret. These find what has a known shape, or a name that gives it away.
+Only secrets of a known format, or under a telltale name, are found.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ T = TypeVar("T", bound=Scrubbable)
 V = TypeVar("V")
 
 HOME = "home directories"
-"""The kind that is not a secret. Imports of logs shorten them, because they name a person."""
+"""Kind of home directories. They are no secrets, but imports of logs shorten them, as they contain a user's name."""
 
 _KEY_SHAPES = (
     r"sk-(?=[A-Za-z0-9_-]{0,200}?(?<=[_-])(?=[A-Za-z0-9]{8})(?=\d{0,200}[A-Za-z])[A-Za-z]{0,200}\d)"
-    r"[A-Za-z0-9_-]{16,200}",  # a part of it holds letters and digits, unlike the names of packages
+    r"[A-Za-z0-9_-]{16,200}",  # a part has both letters and digits, unlike package names
     r"[sp]k-lf-[A-Za-z0-9-]{8,80}",
     r"[sr]k_(?:live|test)_[A-Za-z0-9]{10,200}",
     r"(?:AKIA|ASIA)[A-Z0-9]{16}",
@@ -59,7 +59,7 @@ _NO_NUMBER = r"(?!\d(?:[./-]?\d){0,8}(?![A-Za-z0-9_./+~!@#$%^&*=-]{0,200}[A-Za-z
 """Not a number of fewer than ten digits, such as a count or a date."""
 
 _PASSWORDS = rf"passwd|password|passphrase|pwd(?={_SEPARATOR}{_NO_PATH})"
-"""Names of passwords. `pwd` may also name the working directory."""
+"""Names of passwords. `pwd` may also be the working directory."""
 
 _ASSIGNED = (
     rf"(?:{_NAMES}|{_PASSWORDS}){_SEPARATOR}"
@@ -68,7 +68,7 @@ _ASSIGNED = (
 _VARIABLE = r"\$(?:\{|(?-i:[A-Z_][A-Z0-9_]{1,100})(?![A-Za-z0-9_./+~!@#$%^&*=-]))"
 _ATTRIBUTE = r"(?-i:[a-z_]{1,30}(?:\.[a-z_][a-z0-9_]{0,30}){1,9})(?![A-Za-z0-9_./+~!@#$%^&*=-])"
 _WORDS = r"string|str|text|none|null|true|false|required|optional|missing|invalid|redacted|hidden"
-"""Words that people write in place of a secret."""
+"""Common placeholders for a secret."""
 
 _AZURE_NAMES = r"(?:account|storage|shared[ _-]?access)[ _-]?key"
 _NAME = r"[^\s/\\\"'<>:|*?,;)\]]{1,100}"
@@ -76,14 +76,14 @@ _NAME = r"[^\s/\\\"'<>:|*?,;)\]]{1,100}"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of secret: how it is found, and what takes its place."""
+    """A kind of secret, with its pattern and placeholder."""
 
     name: str
     cues: tuple[str, ...]
-    """Lower-case texts that are looked for first: each text with such a secret contains one of them."""
+    """Lower-case substrings, one of which is in every text with such a secret. They are searched first, for speed."""
 
     pattern: str
-    """Compiled, and kept by `re`, when a text first holds a cue."""
+    """Regular expression. It is compiled, and cached by `re`, when a text first contains a cue."""
 
     placeholder: str
 
@@ -178,19 +178,19 @@ KINDS = (
         "~",
     ),
 )
-"""Kinds of secrets, in the order in which they are looked for."""
+"""Kinds of secrets, in the order of matching."""
 
 PLACEHOLDERS = ("[secret]", "[token]", "[API key]", "[private key]")
-"""Texts that take the place of a secret as a whole."""
+"""Placeholders that replace a whole secret."""
 
 _COUNT_DIGITS = 5
-"""Digits up to which a number counts as a count, under any name."""
+"""Maximum digits of a number that is taken for a count, under any key."""
 
 _SECRET_NAME = re.compile(
     rf"(?:^|[_.-])(?:{_NAMES}|passwd|password|passphrase|pwd|secret|authorization)$|^token$|accessKey$", re.IGNORECASE
 )
 _WORD_NAME = re.compile(r"(?:secret|token)", re.IGNORECASE)
-"""Names that a task may have for a word, whose values are secrets where they look like them."""
+"""Keys that a task may use for ordinary words. Their values are only secrets if they look like one."""
 
 _SECRET_LOOK = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])\S{8,}")
 _PATH_NAME = re.compile(r"(?:^|[_.-])pwd$", re.IGNORECASE)
@@ -206,10 +206,10 @@ SCRUBBED_FIELDS: Mapping[type[Scrubbable], tuple[str, ...]] = {
     Strategy: ("title", "situation", "suggestion", "parameters", "rationale", "metadata"),
     CodeConcept: ("description", "guidance"),
 }
-"""The fields that are scrubbed. A concept's code and examples stay, because they are run to prove it."""
+"""Fields that are scrubbed. A concept's code and examples are not, as they are run to prove it."""
 
 TESTS = ("test", "tests", "test_list", "test_setup_code")
-"""Keys of a task's context and of its verification whose values stay, because they are run to prove its solution."""
+"""Keys of a task's context and verification that are not scrubbed, as they are run to prove its solution."""
 
 _CUES = tuple(dict.fromkeys(cue for kind in KINDS for cue in kind.cues))
 
@@ -218,9 +218,9 @@ _counters: ContextVar[tuple[Counter[str], ...]] = ContextVar("atlas_secrets", de
 
 @contextmanager
 def counting_secrets() -> Iterator[Counter[str]]:
-    """Yield the number of secrets, by kind, that memories replace in what this block writes.
+    """Yield a counter, by kind, of the secrets that are replaced in the block's writes.
 
-    Writes of threads and tasks that the block starts count where these have its context, as those of async twins do.
+    Threads and tasks of the block are included if they inherit its context, as async twins do.
     """
     counter = Counter[str]()
     token = _counters.set((*_counters.get(), counter))
@@ -231,13 +231,13 @@ def counting_secrets() -> Iterator[Counter[str]]:
 
 
 def describe_counts(counts: Mapping[str, int]) -> str:
-    """Return for example `Secrets replaced: API keys 1, tokens 2.`, or an empty string without secrets."""
+    """Return a sentence such as `Secrets replaced: API keys 1, tokens 2.`, or an empty string."""
     kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(counts.items()))
     return f"Secrets replaced: {kinds}." if kinds else ""
 
 
 def report(counts: Mapping[str, int]) -> None:
-    """Add replaced secrets to the counters of this context, and log how many there were."""
+    """Add replaced secrets to the counters of this context, and log their number."""
     if counts:
         logger.info("%s", describe_counts(counts))
     for counter in _counters.get():
@@ -245,10 +245,10 @@ def report(counts: Mapping[str, int]) -> None:
 
 
 def scrub_text(text: str, counts: Counter[str], *, homes: bool = True) -> str:
-    """Return the text without secrets, and count them by kind in `counts`.
+    """Return the text with secrets replaced, and count them by kind in `counts`.
 
     Args:
-        homes: Whether home directories are shortened too.
+        homes: Whether to shorten home directories too.
     """
     lowered = text.lower()
     if not any(map(lowered.__contains__, _CUES)):  # as most texts
@@ -262,7 +262,7 @@ def scrub_text(text: str, counts: Counter[str], *, homes: bool = True) -> str:
 
 
 def scrub_value(value: Any, counts: Counter[str], *, homes: bool = True) -> Any:
-    """Return a value of JSON or a dataclass without secrets, those that only its keys give away among them."""
+    """Return a JSON value or dataclass with secrets replaced, including those that only their keys reveal."""
     if isinstance(value, str):
         return scrub_text(value, counts, homes=homes)
     if isinstance(value, list | tuple):
@@ -276,19 +276,19 @@ def scrub_value(value: Any, counts: Counter[str], *, homes: bool = True) -> Any:
 
 
 def scrub_record(item: T, counts: Counter[str], *, homes: bool = True) -> T:
-    """Return a record without secrets, or itself without secrets. Its ids and its times stay."""
+    """Return a record with secrets replaced, or itself if it has none. Ids and times are not changed."""
     new_counts = Counter[str]()
     names = next(names for kind, names in SCRUBBED_FIELDS.items() if isinstance(item, kind))
     try:
         clean: T = _replaced(item, names, new_counts, homes)
     except RecursionError:
-        return item  # no ledger takes what nests so deeply
+        return item  # the ledger rejects such deep nesting
     counts.update(new_counts)
     return clean if new_counts else item
 
 
 def without_secrets(value: V) -> V:
-    """Return a record or a value without secrets. `counting_secrets` counts them."""
+    """Return a record or a value with secrets replaced. `counting_secrets` counts them."""
     counts = Counter[str]()
     clean = (
         scrub_record(value, counts, homes=False) if isinstance(value, Scrubbable) else _scrubbed_value(value, counts)
@@ -314,7 +314,7 @@ def _replaced(item: Any, names: Sequence[str], counts: Counter[str], homes: bool
 
 
 def _tests_of(item: Any) -> dict[str, dict[str, Any]]:
-    """Return the tests of a task or its verification, by field."""
+    """Return the tests of a task or of its verification, by field."""
     name = "context" if isinstance(item, Task) else "parameters" if isinstance(item, VerificationSpec) else ""
     mapping = getattr(item, name) if name else None
     tests = {key: mapping[key] for key in TESTS if key in mapping} if isinstance(mapping, Mapping) else {}
@@ -322,7 +322,7 @@ def _tests_of(item: Any) -> dict[str, dict[str, Any]]:
 
 
 def _member(key: Any, value: Any, counts: Counter[str], homes: bool) -> Any:
-    """Return the value under a key, which may give it away."""
+    """Return the scrubbed value of a key, which may reveal a secret."""
     if isinstance(value, list | tuple):
         items = [_member(key, item, counts, homes) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
@@ -333,7 +333,7 @@ def _member(key: Any, value: Any, counts: Counter[str], homes: bool) -> Any:
 
 
 def _is_secret(key: Any, value: Any) -> bool:
-    """Return whether a key gives its value away. A small number is a count, such as that of tokens."""
+    """Return whether a key marks its value as a secret. A small number is a count, such as of tokens."""
     if not isinstance(key, str) or not value or isinstance(value, Mapping | bool) or value in PLACEHOLDERS:
         return False
     if isinstance(value, str) and _AZURE_NAME.search(key) and _AZURE_KEY.fullmatch(value):
@@ -344,7 +344,7 @@ def _is_secret(key: Any, value: Any) -> bool:
 
 
 def _is_ordinary(key: str, text: str) -> bool:
-    """Return whether a value under a secret's name is a word, a working directory, or stands for a secret elsewhere."""
+    """Return whether a value under a secret's name is a word, a working directory, or a reference to a secret."""
     if _WORD_NAME.fullmatch(key):
         return not _SECRET_LOOK.fullmatch(text)
     return bool(_STAND_IN.fullmatch(text) or (_PATH_NAME.search(key) and _PATH.match(text)))

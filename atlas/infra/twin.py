@@ -1,4 +1,4 @@
-"""The async twin of a sync method, derived from it."""
+"""Async twins, derived from sync methods."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ T = TypeVar("T")
 
 
 def twin(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """Return a coroutine method that does in a thread what a sync method does.
+    """Return a coroutine method that runs a sync method in a thread.
 
-    The method is looked up by its name at each call, so a subclass that overrides it overrides both. A twin that is
-    cancelled stops waiting and stops the coroutine of others that it runs, such as a language model's. Its thread goes
-    on, so what it writes may still be committed.
+    The method is looked up by name at each call, so overriding it in a subclass changes both. A cancelled twin stops
+    waiting, and cancels the third-party coroutine that it runs, such as a language model's. Its thread continues, so
+    its writes may still be committed.
     """
     name = method.__name__
 
@@ -29,5 +29,5 @@ def twin(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], 
 
     awaited.__name__ = f"a{name}"
     awaited.__qualname__ = f"{method.__qualname__.removesuffix(name)}a{name}"
-    awaited.__doc__ = f"Do as `{name}` does, in a thread. If it is cancelled, its writes may still be committed."
+    awaited.__doc__ = f"Run `{name}` in a thread. If it is cancelled, its writes may still be committed."
     return awaited

@@ -1,4 +1,4 @@
-"""The protocol of an index at the path that the specifications give it."""
+"""The index protocol, at its specified import path."""
 
 from atlas.protocols.infra import VectorIndex
 

@@ -1,1 +1,1 @@
-"""The verbs of a memory in one table, and their arguments and results as JSON."""
+"""The table of the memories' verbs, and the JSON encoding of their arguments and results."""

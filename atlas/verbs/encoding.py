@@ -1,4 +1,4 @@
-"""Values of ATLAS as JSON: results by what they are, and arguments by the types that methods declare."""
+"""Encoding of ATLAS values as JSON: results by their own type, arguments by the declared type."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from atlas.core.schema.reading import types_of_fields
 from atlas.verbs.values import SEQUENCES, refused, types_of_arguments
 
 _EXACT = {str: "a string", datetime: "a datetime"}
-"""Types that other values would turn into on the way, and what errors call them."""
+"""Types to which JSON would silently convert other values, with their names in errors."""
 
 
 def encode(value: Any) -> Any:
-    """Return a value as JSON values. A mapping with keys that are not texts becomes a list of pairs.
+    """Encode a value as JSON values. A mapping with keys that are not strings becomes a list of pairs.
 
     Raises:
-        InvalidInput: It is, or contains, something of this program alone, such as a function.
+        InvalidInput: It is or contains an in-process object, such as a function.
     """
     if value is None or isinstance(value, str | bool | int):
         return value
@@ -52,23 +52,22 @@ def _encode_container(value: Any) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, bytes):
         return [encode(part) for part in value]
     raise InvalidInput(
-        f"expected a value that can be sent to a server, but got {value!r:.80}, which is of this program alone; leave "
-        "it out"
+        f"expected a value that can be sent to a server, but got the in-process object {value!r:.80}; omit it"
     )
 
 
 def encode_arguments(
     method: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any], owner: type, of_record: Any
 ) -> dict[str, Any]:
-    """Return the arguments of a call of a method, by their names, as JSON values. Defaults are left out.
+    """Encode the arguments of a call by name, without defaults.
 
     Args:
         arguments: The positional arguments, with the object itself first.
         owner: The class of the method.
-        of_record: The kind of the records whose fields may be named, for methods that take any of those.
+        of_record: The kind of record, for methods that accept its fields as keyword arguments.
 
     Raises:
-        InvalidInput: JSON cannot hold one of them.
+        InvalidInput: One of them cannot be encoded.
     """
     signature, hints = inspect.signature(method), types_of_arguments(method, owner)
     bound = list(signature.bind(*arguments, **named).arguments.items())[1:]
@@ -83,13 +82,13 @@ def encode_arguments(
 
 
 def encode_as(declared: Any, value: Any, place: str) -> Any:
-    """Return a value of a declared type as JSON values. What may be any value is sent as it is.
+    """Encode a value of a declared type as JSON values. A value declared as `Any` is sent unchanged.
 
     Args:
-        place: Its place, for the message.
+        place: Its path, for the message.
 
     Raises:
-        InvalidInput: JSON cannot hold it.
+        InvalidInput: It cannot be encoded.
     """
     origin, parts = get_origin(declared) or declared, get_args(declared)
     if origin in (Any, object):
@@ -137,7 +136,7 @@ def _encode_parts(origin: Any, parts: tuple[Any, ...], value: Any, place: str) -
 def _encode_mapping(parts: tuple[Any, ...], value: Mapping[Any, Any], place: str) -> Any:
     of_key, of_part = parts
     if of_key is str:
-        check_json(dict.fromkeys(value), place)  # which names a key that is no text
+        check_json(dict.fromkeys(value), place)  # raises for a key that is not a string
         return {key: encode_as(of_part, part, f"{place}.{key:.40}") for key, part in value.items()}
     pairs = [[encode(key), encode_as(of_part, part, f"{place}.{key!s:.40}")] for key, part in value.items()]
     return dict(pairs) if all(isinstance(key, str) for key in value) else pairs

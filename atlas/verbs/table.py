@@ -1,7 +1,7 @@
-"""Every verb of the memories and of the system over them: who may do it, and where else than in Python it is offered.
+"""All verbs of the memories and of the memory system, with the required role and the interfaces that offer them.
 
-The HTTP API and `atlas.connect` are made from this table. The tools of MCP, the commands, the meanings in History and
-the page on serving are checked against it. Parameters and results are those of the method that a verb names.
+The HTTP API and `atlas.connect` are generated from this table. MCP tools, commands, the texts of History and the docs
+on serving are checked against it. Parameters and results are those of the method.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OWNERS: Mapping[str, Any] = {
     CONCEPTS: ChromaConceptLibrary,
     JOURNAL: Journal,
 }
-"""Classes whose methods the verbs are, by the name that each has in a memory system."""
+"""Classes with the verbs' methods, by attribute name in the memory system."""
 
 EVERY = (EXPERIENCE, STRATEGIES, CONCEPTS, JOURNAL)
 MERGED = (EXPERIENCE, STRATEGIES, CONCEPTS)
@@ -40,31 +40,31 @@ WRITER, CURATOR = Role.WRITER, Role.CURATOR
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """An act on a memory, or on the system over all of them."""
+    """An operation of a memory, or of the memory system."""
 
     name: str
     """Name of its method."""
 
     of: tuple[str, ...] = EVERY
-    """Memories that have it, or the system."""
+    """Memories that have it, or the memory system."""
 
     role: Role = Role.VIEWER
-    """Lowest role that may do it."""
+    """Lowest role that is allowed to call it."""
 
     kind: str = ""
-    """Kind of the operation that History shows for it. Empty for what reads."""
+    """Kind of its operation in the history. Empty for read-only verbs."""
 
     tools: tuple[str, ...] = ()
-    """Tools of MCP that do it."""
+    """MCP tools that offer it."""
 
     commands: tuple[str, ...] = ()
-    """Commands that do it."""
+    """Commands that offer it."""
 
     is_of_store: bool = False
-    """True for what concerns the whole store, so that keys with a scope may not do it."""
+    """True if it affects the whole store, so keys with a scope may not call it."""
 
     sent_as: str = ""
-    """Verb that `atlas.connect` calls in its place. Empty for itself."""
+    """Verb that `atlas.connect` calls instead. Empty for itself."""
 
     def method(self, owner: str) -> Callable[..., Any]:
         """Return the method of one of the memories."""
@@ -72,24 +72,24 @@ class Verb:
         return found
 
     def arguments(self, owner: str, encoded: Any) -> dict[str, Any]:
-        """Return the arguments of a call from JSON values, or raise `InvalidInput`."""
+        """Decode the arguments of a call, or raise `InvalidInput`."""
         return decode_arguments(self.method(owner), encoded, OWNERS[owner], record_kind(owner))
 
     def encoded_arguments(self, owner: str, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of a call as JSON values, or raise `InvalidInput`."""
+        """Encode the arguments of a call, or raise `InvalidInput`."""
         return encode_arguments(self.method(owner), arguments, named, OWNERS[owner], record_kind(owner))
 
     def result(self, owner: str, encoded: Any) -> Any:
-        """Return the result of a call from JSON values."""
+        """Decode the result of a call."""
         return READERS.read(self.types(owner)["return"], encoded, "the result")
 
     def types(self, owner: str) -> dict[str, Any]:
-        """Return the types of its arguments by their names, and that of its result as `return`."""
+        """Return the types of its arguments by name, and the result's type as `return`."""
         return types_of_arguments(self.method(owner), OWNERS[owner])
 
 
 def record_kind(owner: str) -> Any:
-    """Return the kind of a memory's records, or None for the system."""
+    """Return the kind of a memory's records, or None for the memory system."""
     [variable] = get_args(Memory.__orig_bases__[-1])  # type: ignore[attr-defined]
     return bindings(OWNERS[owner]).get(variable)
 
@@ -235,7 +235,7 @@ NEEDS_FILES = frozenset(
         "restore_many",
     }
 )
-"""Methods of copies, purges, compression and imports. They need the store's files, or run code of the caller's."""
+"""Methods that need the store's files or run the caller's code: copies, purges, compression and imports."""
 
 OF_THIS_PROGRAM = frozenset(
     {
@@ -251,15 +251,15 @@ OF_THIS_PROGRAM = frozenset(
         "within",
     }
 )
-"""Methods that take or give objects of the program that calls them. `close` and `query` of a server are its own."""
+"""Methods with in-process arguments or results. A remote memory has its own `close` and `query`."""
 
 
 def verbs_of(owner: str) -> tuple[Verb, ...]:
-    """Return the verbs of a memory, or of the system."""
+    """Return the verbs of a memory, or of the memory system."""
     return tuple(verb for verb in VERBS if owner in verb.of)
 
 
 ROLES: Mapping[str, Role] = {
     f"{'memory' if owner == SYSTEM else owner}.{verb.name}": verb.role for verb in VERBS for owner in verb.of
 }
-"""Lowest role of each verb, by its name as in Python: `experience.delete`."""
+"""Lowest role of each verb, by qualified name such as `experience.delete`."""

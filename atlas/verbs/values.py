@@ -1,4 +1,4 @@
-"""Arguments and results of verbs from JSON, by the types that signatures declare."""
+"""Decoding of arguments and results from JSON, by the types in signatures."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from atlas.memory.experience.refinement.plan import RefinePlan
 from atlas.memory.promotion import Promotion
 
 NOT_FINITE = ("inf", "-inf", "nan")
-"""Texts that stand for the numbers that JSON lacks."""
+"""Strings for numbers that JSON does not support."""
 
 SEQUENCES = (list, Sequence, Iterable, Collection, set, frozenset, AbstractSet)
-"""Declared types whose values are lists in JSON, beside tuples."""
+"""Declared types, besides tuples, that are lists in JSON."""
 
 _LATE = {
     kind.__name__: kind
     for kind in (ExportedExperience, MemoryEffect, MergePlan, OutcomePlan, Promotion, PrunePlan, RefinePlan)
 }
-"""Types in signatures of memories whose modules these import only when they are used."""
+"""Types in signatures whose modules are imported late."""
 
 
 def _read_text(value: Any) -> str:
@@ -71,11 +71,11 @@ def _read_null(value: Any) -> None:
 
 
 def _refuse_function(value: Any) -> None:
-    raise mismatch("left out, because a server cannot call a local function", value)
+    raise mismatch("omitted, as a server cannot call a local function", value)
 
 
 class VerbReaders(Readers):
-    """The readers of the types in signatures: those of records, and of arguments such as arrays and sets."""
+    """The readers of types in signatures: those of records, and those of arguments such as arrays and sets."""
 
     scalars: ClassVar[Mapping[Any, Reader]] = {
         **Readers.scalars,
@@ -100,7 +100,7 @@ class VerbReaders(Readers):
         return super()._compound(form)
 
     def _sequence(self, origin: Any, arguments: tuple[Any, ...]) -> Reader:
-        is_one_text_allowed = origin is Sequence and arguments == (str,)  # methods refuse it with a better message
+        is_one_text_allowed = origin is Sequence and arguments == (str,)  # methods reject it with a better message
         read_items = self._tuple((*(arguments or (Any,)), ...))
         make = {set: set, frozenset: frozenset, AbstractSet: frozenset}.get(origin, list)
         return lambda value: value if is_one_text_allowed and isinstance(value, str) else make(read_items(value))
@@ -139,21 +139,23 @@ READERS = VerbReaders()
 
 
 def refused(expected: str, value: Any, place: str) -> InvalidInput:
-    """Return the error of a value of another type than expected."""
+    """Return the error for a value of the wrong type."""
     return InvalidInput(f"{place} {mismatch(expected, value).problem}")
 
 
 def check_names(named: Iterable[str], allowed: Collection[str], needed: Iterable[str], place: str) -> None:
-    """Raise `InvalidInput` where a name is unknown, or one that is needed is missing."""
+    """Raise `InvalidInput` if a name is unknown, or a required one is missing."""
     names = list(named)
     if unknown := [name for name in names if name not in allowed]:
-        raise InvalidInput(f"{unknown[0]!r:.80} is not part of {place}; it takes {', '.join(allowed) or 'none'}")
+        raise InvalidInput(
+            f"{unknown[0]!r:.80} is not an argument of {place}; it accepts {', '.join(allowed) or 'none'}"
+        )
     if missing := [name for name in needed if name not in names]:
-        raise InvalidInput(f"{place} lacks {', '.join(missing)}")
+        raise InvalidInput(f"{place} needs {', '.join(missing)}")
 
 
 def decode_arguments(method: Callable[..., Any], encoded: Any, owner: type, of_record: type | None) -> dict[str, Any]:
-    """Return the arguments of a call of a method that were encoded, by their names.
+    """Decode the arguments of a method call by name.
 
     Args:
         owner: The class of the method.
@@ -180,21 +182,21 @@ def decode_arguments(method: Callable[..., Any], encoded: Any, owner: type, of_r
         changes = READERS.read(dict[str, Any], decoded.pop(parameter.name, {}), parameter.name)
         if clashing := sorted(changes.keys() & {*allowed}):
             raise InvalidInput(
-                f"{parameter.name} should have no {clashing[0]!r}, which is a parameter of {method.__name__} itself; "
-                f"give it beside {parameter.name}"
+                f"{parameter.name} should not contain {clashing[0]!r}, which is a parameter of {method.__name__}; "
+                f"pass it outside of {parameter.name}"
             )
         decoded |= decode_fields(of_record, changes)
     return decoded
 
 
 def decode_fields(kind: Any, encoded: Mapping[str, Any]) -> dict[str, Any]:
-    """Return new values of some of a record's fields. Names that it does not have are not converted."""
+    """Decode new values for fields of a record. Unknown names are not converted."""
     hints = types_of_fields(kind)
     return {name: READERS.read(hints.get(name, Any), value, name) for name, value in encoded.items()}
 
 
 @cache
 def types_of_arguments(method: Any, owner: Any) -> dict[str, Any]:
-    """Return the types of a method's arguments, by their names, and that of its result as `return`."""
+    """Return the types of a method's arguments by name, and the result's type as `return`."""
     bound = bindings(owner)
     return {name: bind(hint, bound) for name, hint in get_type_hints(method, localns=_LATE).items()}

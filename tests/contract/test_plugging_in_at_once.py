@@ -163,5 +163,5 @@ def test_what_fails_when_nobody_waits_any_more_is_logged_with_the_record(caplog)
         return concept_id
 
     concept_id = asyncio.run(use())
-    assert "a call that was cancelled went on, and failed: the vector store deleted records" in caplog.text
+    assert "a call failed after it was cancelled: the vector store deleted records" in caplog.text
     assert concept_id in caplog.text

@@ -243,7 +243,7 @@ def test_commands_that_a_server_can_meet_run_over_it(here, token, monkeypatch, c
         assert main(["prune", "--max-count", "0"]) == 1
         assert "needs the store's directory" in capsys.readouterr().err
         assert main(["journal", "add", "reflection", "again", "--keep-noise"]) == 1
-        assert "over a server" in capsys.readouterr().err
+        assert "do not work with a server" in capsys.readouterr().err
 
 
 def test_what_a_killed_server_left_undone_of_an_attempt_is_done_when_it_is_sent_again(here, there):

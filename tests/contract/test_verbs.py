@@ -137,7 +137,7 @@ def test_an_export_without_vectors_has_none(both, prepared):
         ("experience/retrieve_words", {"query": "report", "k": 10**30}, "k should be a whole number below"),
         ("experience/never_retrieved", {"days": "nan"}, "days should be a finite number"),
         ("experience/stale", {"days": "inf"}, "days should be a finite number"),
-        ("experience/edit", {"experience_id": "x", "changes": {"experience_id": "y"}}, "changes should have no"),
+        ("experience/edit", {"experience_id": "x", "changes": {"experience_id": "y"}}, "changes should not contain"),
     ],
 )
 def test_arguments_that_no_call_could_have_are_refused(server, path, arguments, message):

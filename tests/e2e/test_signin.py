@@ -109,7 +109,7 @@ def test_a_server_whose_proxy_is_not_named_warns_when_it_starts(store, tmp_path)
         signing_in(store, USERS, ROLES, stderr=file, ATLAS_PUBLIC_URL="https://memory.example"),
     ):
         pass
-    assert said.read_text().count("name it, as in ATLAS_PROXY=127.0.0.1") == 1
+    assert said.read_text().count("set it, for example ATLAS_PROXY=127.0.0.1") == 1
 
 
 def test_whoever_has_been_signed_in_for_too_long_signs_in_again(page: Page, store):

@@ -279,7 +279,7 @@ def test_what_a_cancelled_call_raises_later_is_logged(caplog):
             if caplog.text:
                 break
             threading.Event().wait(0.1)
-    assert "a call that was cancelled went on, and failed: quota exceeded" in caplog.text
+    assert "a call failed after it was cancelled: quota exceeded" in caplog.text
 
 
 STOPPED = """

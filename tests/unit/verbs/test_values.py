@@ -62,7 +62,7 @@ def test_only_lists_of_numbers_are_vectors(encoded):
         (Task, Task("t", "", "d", {"a": b"b"}), r"it\.context\.a is of type bytes"),
         (str | None, datetime(2026, 5, 1, tzinfo=UTC), "it should be a string"),
         (Sequence[str], ["a", datetime(2026, 5, 1, tzinfo=UTC)], r"it\[1\] should be a string"),
-        (Sequence[int], b"ab", "of this program alone"),
+        (Sequence[int], b"ab", "in-process object"),
     ],
 )
 def test_what_json_cannot_hold_is_refused_before_it_is_sent(declared, value, message):
