@@ -113,21 +113,21 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "bench": "measure ways to curate against each other: what is still found as a memory shrinks",
     },
 }
-"""Commands and what they do, by the module that declares them, in the order in which `atlas --help` lists them.
+"""Commands with their summaries, by the module that declares them, in the order of `atlas --help`.
 
-Only the module of the command that is asked for is imported, and help is printed from this table alone.
+Only the module of the requested command is imported, and `atlas --help` needs none.
 """
 
 HOOK = "hook"
-"""The command that programs call in the middle of a person's work, which never fails."""
+"""The command that clients run during a user's work, so it must not fail."""
 
 SUMMARIES: Mapping[str, str] = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status: 0 done, 1 not done, 2 wrong usage, 130 interrupted.
+    """Run one command and return its exit status: 0 success, 1 failure, 2 wrong usage, 130 interrupted.
 
-    With ATLAS_DEBUG set, an error that ATLAS did not foresee shows its traceback too.
+    With ATLAS_DEBUG set, an unexpected error prints its traceback.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     command = _command(given)
@@ -148,10 +148,11 @@ def _main(command: str | None, given: Sequence[str]) -> int:
         print(f"atlas: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("atlas: interrupted; what was stored until now is kept (see: atlas history)", file=sys.stderr)
+        print("atlas: interrupted; everything stored so far is kept (see: atlas history)", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains again while it exits
+        # otherwise Python reports the broken pipe again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
         print(f"atlas: {error}", file=sys.stderr)
@@ -170,7 +171,7 @@ def _report_bug(error: Exception) -> None:
 
 
 def _command(given: Sequence[str]) -> str | None:
-    """Return the command that a command line names, or None."""
+    """Return the command named in the arguments, or None."""
     first = argparse.ArgumentParser(add_help=False, parents=[_options()])
     first.add_argument("command", nargs="?")
     command: str | None = first.parse_known_args(given)[0].command
@@ -178,7 +179,7 @@ def _command(given: Sequence[str]) -> str | None:
 
 
 def _options() -> argparse.ArgumentParser:
-    """Return the options of every command."""
+    """Return a parser with the options that all commands share."""
     everywhere = argparse.ArgumentParser(add_help=False)
     everywhere.add_argument(
         "--store",
@@ -194,7 +195,7 @@ def _options() -> argparse.ArgumentParser:
 
 
 def _parser(asked: str | None) -> argparse.ArgumentParser:
-    """Return a parser that declares the named command, or every command if it is None or no command of ATLAS."""
+    """Return a parser for one command, or for all if it is None or not a built-in one."""
     parser = argparse.ArgumentParser(
         prog="atlas", description="See, trust and curate what an agent has learned.", parents=[_options()]
     )
@@ -209,7 +210,7 @@ def _parser(asked: str | None) -> argparse.ArgumentParser:
 
 
 def _add_every_command(commands: Any, asked: str | None) -> None:
-    """Declare all commands by their names and summaries, and the one that is asked for, if a plug-in brings it."""
+    """Declare all commands with their summaries, and the options of a requested plug-in command."""
     for name, summary in SUMMARIES.items():
         commands.add_parser(name, help=summary)
     names = {*SUMMARIES}
@@ -225,5 +226,5 @@ def _add_every_command(commands: Any, asked: str | None) -> None:
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    given = {"ATLAS_STORE": options.store or None, "ATLAS_INDEX": options.index}  # an empty --index is for none
+    given = {"ATLAS_STORE": options.store or None, "ATLAS_INDEX": options.index}  # an empty --index means no index
     return Settings.from_environment(os.environ | {name: value for name, value in given.items() if value is not None})

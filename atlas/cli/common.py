@@ -1,6 +1,6 @@
-"""Parts that commands share: declaring one, opening the memory, and text that is safe to print.
+"""Code that commands share: declaring commands, opening the memory, and escaping text for terminals.
 
-What takes long to import is imported if it is used: `atlas mcp` answers its client before.
+Slow imports are inside functions, so that `atlas mcp` answers its client quickly.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from atlas.views.shared.plans import PlanRow, PlanView
 
 SHOWN = 10
-"""Most records of a plan that are printed without --all."""
+"""Maximum records of a plan that are printed without --all."""
 
 UNTOUCHED = "Nothing was changed (--dry-run)."
 
 
 def add_command(commands: Any, name: str, run: Callable[..., int]) -> argparse.ArgumentParser:
-    """Return a command of `GROUPS` that `run` carries out."""
+    """Return the parser of a command of `GROUPS`, which is run by `run`."""
     return add_part(commands, name, run, SUMMARIES[name])
 
 
 def add_part(parts: Any, name: str, run: Callable[..., int], summary: str) -> argparse.ArgumentParser:
-    """Return a part of a command that `run` carries out, such as `gates` of `atlas journal`."""
+    """Return the parser of a subcommand, such as `gates` of `atlas journal`, which is run by `run`."""
     part: argparse.ArgumentParser = parts.add_parser(name, help=summary, description=summary)
     part.set_defaults(run=run)
     return part
 
 
 def add_report_options(command: argparse.ArgumentParser) -> None:
-    """Declare the options that name the files of a report."""
+    """Declare the options for the files of a report."""
     command.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON; - is the terminal")
     command.add_argument(
         "--markdown", type=Path, metavar="FILE", help="write the tables as Markdown; - is the terminal"
@@ -75,7 +75,7 @@ class _ScopeAction(argparse.Action):
 
 
 def add_json_option(command: argparse.ArgumentParser) -> None:
-    """Declare `--json`, for scripts."""
+    """Declare `--json`."""
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -85,7 +85,7 @@ def print_json(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def write_report(options: argparse.Namespace, *, text: str, json: str, markdown: str) -> None:
-    """Write a report to the files that were asked for, and as text unless one of them is the terminal."""
+    """Write a report to the requested files, and print it as text unless one of them is the terminal."""
     for file, rendered in ((options.json, json), (options.markdown, markdown)):
         if file is not None:
             with new_file(file) as write:
@@ -95,7 +95,7 @@ def write_report(options: argparse.Namespace, *, text: str, json: str, markdown:
 
 
 def opened(settings: Settings, *, read_only: bool = False, create: bool = False) -> MemorySystem:
-    """Return the memory, which prints its announcements on the error stream."""
+    """Open the memory. Its announcements are printed to stderr."""
     from atlas.memory.open import open_memory
 
     return open_memory(
@@ -108,7 +108,7 @@ def opened(settings: Settings, *, read_only: bool = False, create: bool = False)
 
 
 def person_to_ask() -> Callable[[str], bool] | None:
-    """Return what asks the person at the terminal a question of yes or no, or None if there is no terminal."""
+    """Return a function that asks a yes-no question at the terminal, or None if there is no terminal."""
     return _confirm if sys.stdin.isatty() and sys.stderr.isatty() else None
 
 
@@ -118,7 +118,7 @@ def _confirm(question: str) -> bool:
 
 
 def reached(settings: Settings) -> MemorySystem | RemoteMemory:
-    """Return the memory where a command can do with what a server offers: that of a server, or the one opened here."""
+    """Return the memory for a command that also works remotely: the server's, or else the local one."""
     if not settings.server:
         return opened(settings)
     from atlas.remote.system import connect
@@ -127,7 +127,7 @@ def reached(settings: Settings) -> MemorySystem | RemoteMemory:
 
 
 def print_scrubbed(found: Mapping[str, int]) -> None:
-    """Print on the error stream which secrets were replaced, if any were."""
+    """Print the replaced secrets to stderr, if any."""
     if found:
         from atlas.infra.secrets import describe_counts
 
@@ -135,7 +135,7 @@ def print_scrubbed(found: Mapping[str, int]) -> None:
 
 
 def calibrate(memory: MemorySystem) -> None:
-    """Measure the level of the searchable memories, so that the next search need not."""
+    """Calibrate the level of the memories now, so that the next search is fast."""
     if not memory.storage.read_only:
         from atlas.memory.kinds.table import searchable_kinds
 
@@ -144,7 +144,7 @@ def calibrate(memory: MemorySystem) -> None:
 
 
 def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:
-    """Return a model by its name, or the one that a new store would use."""
+    """Return a model by name, or the default for a new store."""
     from atlas.embedding.sentence_transformers import choose_model
     from atlas.memory.open import sentence_embedder
 
@@ -159,7 +159,7 @@ def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:
 
 @contextmanager
 def progress_bar(**options: Any) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on the error stream, and yield a callback that takes the number done and the total."""
+    """Show a progress bar on stderr, and yield a callback with the number done and the total."""
     from tqdm import tqdm
 
     with tqdm(**options, disable=None) as bar:
@@ -173,7 +173,7 @@ def progress_bar(**options: Any) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Callable[[str], Any]]:
-    """Write to a file that appears when it is complete, or to the terminal."""
+    """Yield a new file, which is renamed into place when complete, or stdout."""
     if str(path) == "-":
         yield sys.stdout.write
         return
@@ -189,11 +189,11 @@ def new_file(path: Path) -> Iterator[Callable[[str], Any]]:
 def full_ids(
     memory: MemorySystem, records: Memory[Any], beginnings: Sequence[str], *, deleted: bool = False
 ) -> list[str]:
-    """Return the ids of records of one of the memories, or of deleted ones, from their beginnings.
+    """Return full ids of records of one memory, or of deleted ones, from prefixes.
 
     Raises:
-        NotFound: No id, or more than one, has such a beginning.
-        InvalidInput: A beginning is empty.
+        NotFound: No id, or more than one, has a prefix.
+        InvalidInput: A prefix is empty.
     """
     return [_full_id(memory, records, beginning, deleted) for beginning in beginnings]
 
@@ -219,12 +219,12 @@ def counts(operation: Operation) -> str:
 
 
 def how_to_undo(operation_id: str | None) -> str:
-    """Return the sentence on how to undo an operation, or an empty string without one."""
+    """Return how to undo an operation, or an empty string if there is none."""
     return f"To undo it: atlas undo {operation_id[:8]}" if operation_id else ""
 
 
 def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> None:
-    """Print a sentence on what a plan would do, and each record that goes or stays."""
+    """Print the summary of a plan, and each record that it removes or keeps."""
     for text in (view.headline, *view.notes) if with_head else ():
         print(text)
     if view.loss is not None and view.loss.n_leaving:
@@ -238,7 +238,7 @@ def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> Non
 
 
 def print_loss(loss: CurationLoss) -> None:
-    """Print what agents would no longer be given, with the records to keep."""
+    """Print the loss of a plan, with the records worth keeping."""
     print(f"{loss.sentence[0].upper()}{loss.sentence[1:]}{':' if loss.lost else '.'}")
     for record in loss.lost[:SHOWN]:
         print(f"  ! {record.id[:8]}  {safe(record.title)[:80]}")
@@ -253,14 +253,14 @@ def _why(row: PlanRow) -> str:
 
 
 def safe(text: str, *, keep_lines: bool = False) -> str:
-    """Return a string without characters that move the cursor or recolour the terminal."""
+    """Return a string without terminal control characters."""
     line_breaks = "\n\t" if keep_lines else ""
     printable = "".join(c if c.isprintable() or c in line_breaks else " " for c in text)
     return printable if keep_lines else " ".join(printable.split())
 
 
 def limit(text: str) -> int:
-    """Return an argument that limits the number of results, 1 or more."""
+    """Parse the maximum number of results, at least 1."""
     from atlas.core.hits import check_limit
 
     try:
@@ -271,13 +271,13 @@ def limit(text: str) -> int:
 
 
 def print_notes(notes: Sequence[str]) -> None:
-    """Print sentences on a question itself, such as a name in its filter that no record has."""
+    """Print warnings about a query, such as an unknown key in its filter."""
     for note in notes:
         print(safe(note), file=sys.stderr)
 
 
 def filter_in(text: str) -> dict[str, Any]:
-    """Return an argument that is a filter as JSON."""
+    """Parse a filter in JSON."""
     from atlas.core.filters import parse_where
 
     try:
@@ -289,7 +289,7 @@ def filter_in(text: str) -> dict[str, Any]:
 
 
 def count(text: str) -> int:
-    """Return an argument that is a number of things, 0 or more."""
+    """Parse a count, at least 0."""
     value = int(text)
     if value < 0:
         raise argparse.ArgumentTypeError(f"should be 0 or more, but is {value}")

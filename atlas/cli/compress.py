@@ -1,4 +1,4 @@
-"""The command that finds concepts: functions that successful programs have in common."""
+"""The command that finds concepts: functions shared by successful programs."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _show(memory: MemorySystem, found: CompressionResult, concept_id: str) -> No
 
 
 def _hint(rows: Sequence[FunctionRow]) -> str:
-    """Return how to add what was found, or an empty string if the store has all of it."""
+    """Return how to add the found functions, or an empty string if all of them are stored."""
     new = {row.is_proven for row in rows if row.is_new}
     if True in new:
         return "Nothing was added. To add those that are proven: atlas compress --apply"

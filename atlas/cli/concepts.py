@@ -1,4 +1,4 @@
-"""The commands on reusable code: concepts, and the loaders of primitives."""
+"""The commands for concepts and for loaders of primitives."""
 
 from __future__ import annotations
 

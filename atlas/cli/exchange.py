@@ -1,4 +1,4 @@
-"""The commands that bring records into a store and out of it: `import` and `export`."""
+"""The commands `import` and `export`."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.wording import counted, in_words
 
 NOUNS = {"entry": "journal line", "turn": "conversation turn"}
-"""Words for records that mean little without the name of their memory."""
+"""Nouns that need the name of their memory to be understood."""
 
 MAX_NAMES = 5
-"""Edited skills that an error names."""
+"""Maximum number of edited skills in an error message."""
 
 MAX_CHANGES = 20
-"""Changes of marks that are printed."""
+"""Maximum number of printed changes."""
 
 
 def add_commands(commands: Any) -> None:
@@ -84,7 +84,7 @@ def add_commands(commands: Any) -> None:
 
 
 def add_format_option(command: argparse.ArgumentParser) -> None:
-    """Declare the option that names the format of imported files."""
+    """Declare the option for the format of imported files."""
     command.add_argument(
         "--format",
         default="auto",
@@ -126,7 +126,7 @@ def _import_all(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _import_marks(paths: Sequence[Path], options: argparse.Namespace, settings: Settings) -> None:
-    """Import marks from files, or print what that would change."""
+    """Import marks from files, or print a preview."""
     with opened(settings, read_only=options.dry_run) as memory:
         for path in paths:
             report = plan_marks(memory, path) if options.dry_run else import_marks(memory, path)
@@ -149,7 +149,7 @@ def _marks(marks: Marks) -> str:
 
 
 def _count(options: argparse.Namespace, settings: Settings) -> int:
-    """Print what an import would do, without creating a store."""
+    """Print a preview of an import, without creating a store."""
     if any((settings.directory.expanduser() / name).exists() for name in (LEDGER, LABEL)):
         with opened(settings, read_only=True) as memory:
             report = _run(CountingSink(memory), options, settings)
@@ -188,7 +188,7 @@ def _print_report(report: ImportReport, done: str) -> None:
     if report.unclaimed:
         print(f"{counted(report.unclaimed, 'file')} empty or in no known format, and skipped")
     if report.purged:
-        print(f"{report.purged} of those skipped had been purged here, and are not taken again")
+        print(f"{report.purged} of those skipped were purged from this store, and are not imported again")
     for rule, n in report.judged.items():
         print(f"outcomes from the score {safe(rule)}: {counted(n, 'attempt')}")
     for why, n in sorted(report.unknown.items()):
@@ -243,7 +243,7 @@ class SkillExport:
     n_strategies: int
     n_concepts: int
     unknown: tuple[str, ...]
-    """Names of skills that an earlier export wrote, and whose records are not among those exported now."""
+    """Names of skills from an earlier export whose records are no longer exported."""
 
     @property
     def sentence(self) -> str:
@@ -253,14 +253,13 @@ class SkillExport:
 
 
 def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
-    """Write the strategies in use and all concepts but primitives as skills.
+    """Write the active strategies and all concepts except primitives as skills.
 
     Args:
-        directory: Where to. It is created if missing, and files of an earlier export are replaced.
+        directory: Created if missing. Files of an earlier export are replaced.
 
     Raises:
-        InvalidInput: A `SKILL.md` was edited since it was exported, or a file of the same name was written by
-            another program. Nothing is written.
+        InvalidInput: A `SKILL.md` was edited since its export, or comes from another program. Nothing is written.
         OSError: A file cannot be written.
     """
     skills = read_skills(memory)
@@ -272,7 +271,7 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
     if edited:
         raise InvalidInput(
             f"{in_words(edited[:MAX_NAMES])} should be as exported, but "
-            f"{'was' if len(edited) == 1 else 'were'} edited; move your version away, then export again"
+            f"{'was' if len(edited) == 1 else 'were'} edited; move the edited version elsewhere, then export again"
         )
     for name, skill in skills.items():
         for path, text in files_of(skill).items():
@@ -290,7 +289,7 @@ def export_skills(memory: MemorySystem, directory: Path) -> SkillExport:
 
 
 def _is_edited(directory: Path) -> bool:
-    """Return whether the file of a skill differs from what its record was exported as, or has no record."""
+    """Return whether the file of a skill differs from its export, or has no record of one."""
     skill_file, record = directory / SKILL, directory / RECORD
     if not skill_file.exists():
         return False
@@ -299,5 +298,5 @@ def _is_edited(directory: Path) -> bool:
     try:
         skill = decode_skill(record.read_text(encoding="utf-8"))
     except (InvalidInput, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{record}: {error}; move it away, then export again") from error
+        raise InvalidInput(f"{record}: {error}; move it elsewhere, then export again") from error
     return skill_file.read_bytes() != files_of(skill)[SKILL].encode()

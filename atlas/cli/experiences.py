@@ -1,4 +1,4 @@
-"""The commands on what fits a task, and on experiences: printing, tagging, pruning and merging them."""
+"""The commands that search for a task, and those that print, tag, prune and merge experiences."""
 
 from __future__ import annotations
 
@@ -191,17 +191,17 @@ def _context(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _refuse_unheard(options: argparse.Namespace) -> None:
-    """Refuse the options of a search by relevance: one by words alone finds whatever holds a word."""
+    """Reject options of the relevance search that a keyword search does not support."""
     unheard = [f"--{name}" for name in ("all", "distinct", "diverse") if getattr(options, name)]
     if unheard:
         raise InvalidInput(
-            f"a search by --words has no {' and no '.join(unheard)}: it lists records with any of the words, "
-            "most distinctive first; leave one of the two out"
+            f"--words cannot be combined with {' or '.join(unheard)}, as it lists all records with any of the words; "
+            "omit one of them"
         )
 
 
 def _hit_lines(hit: Hit[Experience]) -> list[str]:
-    """Return a hit in lines: the experience, the attempts that it stands for, and the reason for its rank."""
+    """Return a hit as lines: the experience, the similar attempts that it represents, and its ranking."""
     signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
     attempts = attempts_text(hit.outcomes)
     return [
@@ -223,7 +223,7 @@ def _similar(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _ids_there(memory: MemorySystem, beginning: str) -> list[str]:
-    """Return the id on a server that begins so, as the only one of a list."""
+    """Return the only id on a server with a prefix, as a list."""
     ids = [record_id for record_id in memory.experience.ids() if record_id.startswith(beginning)]
     if len(ids) != 1:
         raise NotFound(f"{'no' if not ids else 'more than one'} experience has an id that begins with {beginning!r}")
@@ -279,7 +279,7 @@ def _tag(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _prune(options: argparse.Namespace, settings: Settings) -> int:
-    from atlas.views.experience.plan_views import prune_plan_view  # a search does without
+    from atlas.views.experience.plan_views import prune_plan_view  # not needed for a search
 
     names = ("min_success_rate", "max_age_days", "never_retrieved_days", "max_count", "keep_diverse")
     criteria = {name: getattr(options, name) for name in names if getattr(options, name) not in (None, False)}
@@ -297,7 +297,7 @@ def _prune(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _merge(options: argparse.Namespace, settings: Settings) -> int:
-    from atlas.views.experience.plan_views import merge_plan_view  # a search does without
+    from atlas.views.experience.plan_views import merge_plan_view  # not needed for a search
 
     with opened(settings, read_only=options.dry_run) as memory:
         plan = memory.with_loss(memory.experience.plan_merge([full_ids(memory, memory.experience, options.ids)]))

@@ -1,4 +1,4 @@
-"""The commands on what was done to a store: its history, undoing an operation, and the trash."""
+"""The commands for a store's history, undo and trash."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _undo(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _history_source(settings: Settings, *, read_only: bool = False) -> Store | atlas.RemoteMemory:
-    """Return the source of the history: a server, or the store without its models."""
+    """Return the history: a server's, or that of the local store, opened without its models."""
     if settings.server:
         return atlas.connect(settings.server, key=settings.key)
     return open_storage(settings=settings, read_only=read_only, create=False)
@@ -65,7 +65,7 @@ def _newest_not_undone(history: Store | atlas.RemoteMemory) -> Operation:
                 return operation
         if not operations:
             break
-    raise NotFound("there is nothing to undo: the history is empty, or all of it is undone already")
+    raise NotFound("there is nothing to undo: the history is empty, or everything is undone already")
 
 
 def _trash(options: argparse.Namespace, settings: Settings) -> int:

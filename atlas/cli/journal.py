@@ -1,4 +1,4 @@
-"""The command on an agent's journal: reading, searching, writing, linking, compacting and promoting entries."""
+"""The command for an agent's journal: reading, searching, writing, linking, compacting and promoting entries."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
     where = {"entry_type": {"$in": options.type}} if options.type else None
     also_buried = {"with_buried": True} if options.all else {}
     if settings.server and options.all:
-        raise InvalidInput("a server does not search buried entries; leave --all out, or search on its pages")
+        raise InvalidInput("a server does not search buried entries; omit --all, or search in its dashboard")
     with reached(settings) as memory:
         if options.words:
             hits = memory.journal.search_words(options.text, options.k, where=where, **also_buried)
@@ -260,11 +260,11 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _send(options: argparse.Namespace, settings: Settings, metadata: Mapping[str, Any]) -> int:
-    """Write an entry on a server, whose gates decide by themselves."""
+    """Write an entry on a server, which applies its own gates."""
     if options.keep_noise or options.keep_repetitions or options.link:
         raise InvalidInput(
-            "over a server an entry cannot be linked, or written past a gate; do that on the server's machine or on "
-            "its pages, and leave --link, --keep-noise and --keep-repetitions out here"
+            "--link, --keep-noise and --keep-repetitions do not work with a server; omit them, or run this on the "
+            "server's machine"
         )
     with atlas.connect(settings.server, key=settings.key) as memory, counting_secrets() as found:
         written = memory.journal.add(
@@ -276,7 +276,7 @@ def _send(options: argparse.Namespace, settings: Settings, metadata: Mapping[str
         )
     print_scrubbed(found)
     if written is None:
-        print("Refused by a gate of the journal. Its page says why.", file=sys.stderr)
+        print("Refused by a gate of the journal. The reason is on the page Journal.", file=sys.stderr)
     else:
         print(f"Written as {written[:8]}.")
     return 0
@@ -343,7 +343,7 @@ def _compact(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _written_plan(file: CompactionFile, options: argparse.Namespace) -> CompactPlan | None:
-    """Return the latest plan that a language model wrote, if it is within these limits. It is not asked twice.
+    """Return the latest plan of a language model if it has the same limits, so that the model is not called twice.
 
     Raises:
         NotFound: A model's plan was requested, but there is none.
@@ -356,8 +356,8 @@ def _written_plan(file: CompactionFile, options: argparse.Namespace) -> CompactP
         return plan
     if options.with_model:
         raise NotFound(
-            "there is no plan by a language model with these limits to apply; make it first, and read it: "
-            "atlas journal compact --with-model"
+            "there is no plan of a language model with these limits; make and review one first: atlas journal "
+            "compact --with-model"
         )
     return None
 
@@ -376,7 +376,7 @@ def _plan_compaction(memory: MemorySystem, options: argparse.Namespace, settings
 
 def _keep_plan(plan: CompactPlan, file: CompactionFile, settings: Settings) -> int:
     if settings.read_only:
-        print("Nothing was changed, and the plan was not kept: the store is open for reading only.")
+        print("Nothing was changed, and the plan was not stored: the store is read-only.")
         return 0
     file.save(plan)
     if not plan.is_empty:
@@ -487,7 +487,7 @@ def _line(entry: JournalEntry) -> str:
 
 
 def _type_and_number(text: str) -> tuple[str, int]:
-    """Return the type and number of an argument like `task=50`."""
+    """Parse a type and a number such as `task=50`."""
     name, separator, number = text.partition("=")
     if not separator or not name or not number.isdecimal():
         raise argparse.ArgumentTypeError(f"should be like task=50, but is {text!r}")
@@ -495,7 +495,7 @@ def _type_and_number(text: str) -> tuple[str, int]:
 
 
 def _how_to_undo(memory: MemorySystem, operation_id: str | None) -> str:
-    """Return how to undo an operation, or that no change was necessary."""
+    """Return how to undo an operation, or that nothing was changed."""
     try:
         done = memory.operation(operation_id) if operation_id else None
     except NotFound:

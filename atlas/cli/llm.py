@@ -1,4 +1,4 @@
-"""The language model of the settings: the command that checks it, and the model for commands that ask it."""
+"""The configured language model: the command that checks it, and the client for other commands."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def add_commands(commands: Any) -> None:
 
 
 def watched_model(settings: Settings) -> ModelClient:
-    """Return the language model of the settings for a command that shows its progress.
+    """Return the configured language model for an interactive command.
 
-    If its server is down, it is waited for, which is said on the error stream. Ctrl-C ends the wait.
+    If its server is down, the command waits for it and reports that on stderr. Ctrl-C ends the wait.
     """
     return ModelClient(settings, on_wait=lambda message: print(safe(message), file=sys.stderr))
 

@@ -1,4 +1,4 @@
-"""The commands on ranking: profiles of weights, one of which a store's searches use, and how strict they are."""
+"""The commands for ranking: profiles of weights, and the strictness of searches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atlas.memory.open import open_storage
 from atlas.storage.profiles import Profile, ProfileBook, problem_in_use
 
 SHOWN = 10
-"""Changed queries that are printed without --all."""
+"""Maximum number of changed queries printed without --all."""
 
 
 def add_commands(commands: Any) -> None:
@@ -84,7 +84,7 @@ def _print_in_use(book: ProfileBook, before: str = "") -> None:
 
 
 def _line(profile: Profile) -> str:
-    """Return a profile on one line: its weights, and the most that the nudges can add."""
+    """Return a profile on one line: its weights, and the maximum that nudges add."""
     if profile.problem:
         return f"{safe(profile.name)}: {safe(profile.problem)}"
     weights = ", ".join(
@@ -99,11 +99,8 @@ def _strictness(text: str) -> float:
 
 def _level(options: argparse.Namespace, settings: Settings) -> int:
     is_change = options.strictness is not None and not options.dry_run
-    from atlas.views.evaluation.strictness import (
-        change_line,
-        cost_lines,
-        plan_sentence,
-    )  # the other command does without
+    # not needed for the other command
+    from atlas.views.evaluation.strictness import change_line, cost_lines, plan_sentence
 
     with reached(settings) if settings.server else opened(settings, read_only=not is_change) as memory:
         now = memory.strictness()

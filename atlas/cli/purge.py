@@ -51,12 +51,12 @@ def _print(view: PurgeView, *, show_all: bool) -> None:
     print(view.headline)
     _print_rows(view.going, "-", show_all=True)
     if view.staying:
-        print("These hold the same or name it, and stay; purge them too where they should not:")
+        print("These have the same content or mention it, and stay; purge them too if necessary:")
         _print_rows(view.staying, "+", show_all=show_all)
     _print_files(
         view.removed, "-", "These older copies of the ledger and of marks, with what was marked by hand, go too:"
     )
-    _print_files(view.files, "+", "These may hold it, and stay:")
+    _print_files(view.files, "+", "These may contain it, and stay:")
     for note in view.notes:
         print(note)
 
@@ -76,5 +76,5 @@ def _print_rows(rows: Sequence[PurgeRow], sign: str, *, show_all: bool) -> None:
 
 def _is_confirmed(view: PurgeView) -> bool:
     if not sys.stdin.isatty():
-        raise InvalidInput("a purge needs a confirmation, but there is no terminal to ask on; confirm it with --yes")
+        raise InvalidInput("a purge needs a confirmation, but there is no terminal; confirm with --yes")
     return view.is_confirmed_by(input(f"Type {' or '.join(view.words)} to go on: "))

@@ -1,4 +1,4 @@
-"""The command that refines a store: it makes a plan, stores it, and applies it with `--apply`."""
+"""The command that refines a store: it makes and stores a plan, and applies it with `--apply`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _plan(memory: MemorySystem, file: RefinementFile, options: argparse.Namespac
         print(safe(text))
     print_plan(refine_plan_view(plan), show_all=options.all, with_head=False)
     if memory.storage.read_only:
-        print("Nothing was changed, and the plan was not kept: the store is open for reading only.")
+        print("Nothing was changed, and the plan was not stored: the store is read-only.")
         return 0
     file.save(plan)
     if plan.going:
@@ -90,7 +90,7 @@ def _apply(memory: MemorySystem, file: RefinementFile) -> int:
 
 
 def _model(settings: Settings) -> ModelClient | None:
-    """Return the language model of the settings, or None, which the plan reports, if there is none."""
+    """Return the configured language model, or None, which the plan reports."""
     try:
         return watched_model(settings)
     except LLMUnavailable as error:

@@ -1,4 +1,4 @@
-"""The commands on a store as a whole: creating, checking, copying and embedding it again."""
+"""The commands for a whole store: creating, checking, copying and re-embedding it."""
 
 from __future__ import annotations
 
@@ -124,14 +124,14 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _word_pieces(memory: MemorySystem) -> str:
-    """Return whether word pieces are compared, and of how many texts they are missing."""
+    """Return the state of late interaction: whether it is used, and how many texts lack token vectors."""
     if memory.storage.late is None:
         return "not compared"
     n_missing = memory.storage.ledger.token_vectors.count_missing()
     if not n_missing:
         return "compared"
     if not memory.storage.late.is_available():
-        return "not compared: this model gives none that tell texts apart"
+        return "not compared: those of this model do not distinguish texts"
     return f"compared, but of {counted(n_missing, 'text')}: atlas reembed"
 
 

@@ -1,4 +1,4 @@
-"""The command for strategies: writing, listing, searching and printing them, with how well each works."""
+"""The command that writes, lists, searches and prints strategies with their success rates."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_commands(commands: Any) -> None:
 
 def _strategies(options: argparse.Namespace, settings: Settings) -> int:
     if options.dry_run and not options.write:
-        raise InvalidInput("--dry-run needs --write, the only option that changes the store")
+        raise InvalidInput("--dry-run needs --write; add it, as nothing else changes the store")
     with opened(settings, read_only=options.dry_run or not options.write) as memory:
         if options.write:
             _write(memory, is_dry=options.dry_run)

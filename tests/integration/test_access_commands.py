@@ -56,9 +56,9 @@ def test_a_person_is_given_a_role_removed_and_readmitted(store, capsys):
     (row,) = rows(capsys, "people")
     assert (row["name"], row["role"], row["is_removed"]) == ("Ada", "curator, given here", False)
     assert run(capsys, "people", "role", row["id"], "groups") == "Ada is a viewer from now on, by their groups.\n"
-    assert run(capsys, "people", "remove", "Ada") == "Ada is let in no more.\n"
+    assert run(capsys, "people", "remove", "Ada") == "Ada no longer has access.\n"
     assert not People(store, {"ml": Role.VIEWER}).find(row["id"])
-    assert run(capsys, "people", "readmit", "Ada") == "Ada is let in again.\n"
+    assert run(capsys, "people", "readmit", "Ada") == "Ada has access again.\n"
     assert "no person has the name 'Bob'" in refused(capsys, "people", "remove", "Bob")
 
 
@@ -67,7 +67,7 @@ def test_who_is_removed_can_lose_the_keys_they_made(store, capsys, monkeypatch):
     monkeypatch.setenv("ATLAS_ACTOR", "Ada")
     run(capsys, "keys", "add", "crawler")
     monkeypatch.delenv("ATLAS_ACTOR")
-    assert "They made 1 key that is in use: crawler. They work no more." in run(
+    assert "They made 1 key that is in use: crawler. They no longer work." in run(
         capsys, "people", "remove", "Ada", "--and-doors"
     )
     (key,) = json.loads(run(capsys, "keys", "list", "--json"))
@@ -100,7 +100,7 @@ def test_what_waits_is_accepted_or_rejected_and_both_are_undone(store, capsys):
     first, second = (row["id"] for row in rows(capsys, "review"))
     assert "Would accept 2 experiences." in run(capsys, "review", "accept", "--all", "--dry-run")
     assert "Would accept nothing." in run(capsys, "review", "--writer", "other", "accept", "--dry-run")
-    assert "name the records: their ids, --writer, --since, or --all" in refused(capsys, "review", "reject")
+    assert "select the records with ids, --writer, --since or --all" in refused(capsys, "review", "reject")
     accepted = run(capsys, "review", "accept", first[:8])
     assert "Accepted 1 experience." in accepted
     assert [row["id"] for row in rows(capsys, "review")] == [second]
@@ -113,7 +113,7 @@ def test_what_waits_is_accepted_or_rejected_and_both_are_undone(store, capsys):
 
 
 def test_what_is_chosen_for_review_by_a_wrong_id_or_time_changes_nothing(store, capsys):
-    assert "0 records that wait have an id like 'zzz'" in refused(capsys, "review", "accept", "zzz")
+    assert "0 pending records have an id that begins with 'zzz'" in refused(capsys, "review", "accept", "zzz")
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
     assert run(capsys, "review", "accept", "--since", tomorrow) == "Nothing waits.\n"
     assert len(rows(capsys, "review")) == 2

@@ -324,8 +324,8 @@ def test_reembedding_binds_the_store_to_another_model(store, capsys):
         (("export", "/does/not/exist"), "No such file or directory"),
         (("search", "hello\udcff"), "the query holds a lone surrogate"),
         (("search", "hello\udcff", "--words"), "the query holds a lone surrogate"),
-        (("search", "x", "--words", "--all", "--distinct"), "a search by --words has no --all and no --distinct"),
-        (("search", "x", "--words", "--diverse", "0.3"), "a search by --words has no --diverse"),
+        (("search", "x", "--words", "--all", "--distinct"), "--words cannot be combined with --all or --distinct"),
+        (("search", "x", "--words", "--diverse", "0.3"), "--words cannot be combined with --diverse"),
         (("show", "\udcff"), "lone surrogate"),
         (("undo", "\udcff"), "lone surrogate"),
     ],
@@ -488,7 +488,7 @@ def test_purge_shows_what_would_go_and_asks_before_it_does_it(store, tmp_path, c
     assert f"  - {leaked[:8]}  sort a list  (experience)" in said
     assert f"  + {tmp_path / 'all.zip'} (backup of " in said
     assert "This cannot be undone" in said
-    assert "confirm it with --yes" in run(capsys, "purge", leaked[:8], status=1)
+    assert "confirm with --yes" in run(capsys, "purge", leaked[:8], status=1)
     monkeypatch.setattr("sys.stdin", Terminal("yes\n"))
     assert "nothing was changed" in run(capsys, "purge", leaked[:8], status=1)
     monkeypatch.setattr("sys.stdin", Terminal(f"{leaked[:8]}\n"))
@@ -498,7 +498,7 @@ def test_purge_shows_what_would_go_and_asks_before_it_does_it(store, tmp_path, c
     assert "purged already" in run(capsys, "purge", leaked, "--yes", status=1)
     said = run(capsys, "import", str(tmp_path / "all.jsonl"))
     assert "0 added" in said
-    assert "1 of those skipped had been purged here, and are not taken again" in said
+    assert "1 of those skipped were purged from this store, and are not imported again" in said
     said = run(capsys, "restore", str(tmp_path / "all.zip"))
     assert f"1 record had been purged since; to purge again: atlas purge {leaked}" in said
 
@@ -727,7 +727,9 @@ def test_a_model_s_plan_for_the_journal_is_kept_and_applied_without_asking_again
         monkeypatch.setenv("ATLAS_LLM_BASE_URL", server.url)
         monkeypatch.setenv("ATLAS_LLM_API", "anthropic")
         limits = ("--keep-recent", "0")
-        assert "make it first" in run(capsys, "journal", "compact", *limits, "--with-model", "--apply", status=1)
+        assert "make and review one first" in run(
+            capsys, "journal", "compact", *limits, "--with-model", "--apply", status=1
+        )
         said = run(capsys, "journal", "compact", *limits, "--with-model")
         assert "All five survived." in said
         assert "asked for it: 1 call" in said

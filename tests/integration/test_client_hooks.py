@@ -195,8 +195,8 @@ def test_nothing_is_recalled_for_what_is_no_task_of_a_person(home, call, prompt)
 @pytest.mark.parametrize(
     ("store", "sent", "options", "message"),
     [
-        ("store", "no JSON", (), "should send a JSON object"),
-        ("store", "[]", (), "but sent a list"),
+        ("store", "no JSON", (), "expected a JSON object on standard input"),
+        ("store", "[]", (), "but got a list"),
         ("store", event("PreToolUse"), (), "hook_event_name should be one of"),
         ("store", event("Stop"), ("--now",), "transcript_path should be a file"),
         ("store", event("Stop", transcript_path="/nowhere"), ("--now",), "does not exist"),

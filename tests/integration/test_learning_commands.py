@@ -48,7 +48,7 @@ def test_compress_prints_what_it_would_add_and_adds_it_when_told(store, capsys):
 
 def test_compress_by_a_model_needs_one(store, capsys, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    assert "there is no key for a language model" in run(capsys, "compress", "--by", "model", status=1)
+    assert "there is no API key for a language model" in run(capsys, "compress", "--by", "model", status=1)
 
 
 def test_compress_says_what_proposed_the_functions(store, capsys):

@@ -63,7 +63,7 @@ def test_without_a_plan_there_is_nothing_to_apply(store, capsys):
 
 def test_a_store_that_may_only_be_read_is_planned_for(store, capsys, monkeypatch):
     monkeypatch.setenv("ATLAS_READ_ONLY", "1")
-    assert "the plan was not kept: the store is open for reading only" in run(capsys, "refine")
+    assert "the plan was not stored: the store is read-only" in run(capsys, "refine")
     assert "atlas refine" in run(capsys, "refine", "--apply", status=1)
 
 

@@ -1,4 +1,4 @@
-"""Edits of configuration files that belong to other programs. All that ATLAS did not write stays as it is."""
+"""Edits of other programs' configuration files. All other entries stay unchanged."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class Edit(Protocol):
     """Entries that ATLAS adds to a configuration file."""
 
     def added(self, text: str) -> str:
-        """Return the text of a file with the entries. A text that has them already is returned as it is."""
+        """Return the text of a file with the entries, or unchanged if it has them already."""
         ...
 
     def removed(self, text: str) -> str:
-        """Return the text of a file without the entries. Empty if the file contains nothing else."""
+        """Return the text of a file without the entries, empty if nothing else is left."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonEdit:
-    """An entry of a JSON object, and commands that are called at events, in the form of Claude Code's settings."""
+    """Entries of a JSON file: an MCP server, and hooks in the format of Claude Code's settings."""
 
     path: Path
-    """File that errors name."""
+    """Path of the file, for error messages."""
 
     section: str = ""
-    """Key of the object that lists MCP servers. Empty for no server."""
+    """Key of the object with the MCP servers, or empty for no server."""
 
     name: str = ""
     """Name of the server."""
@@ -89,8 +89,8 @@ class JsonEdit:
     def _check_ours(self, server: object) -> None:
         if server is not None and not is_our_server(server):
             raise InvalidInput(
-                f"{self.path} has another MCP server named {self.name} already, which stays as it is; rename it there, "
-                "then repeat this"
+                f"{self.path} already has a different MCP server named {self.name}; rename that one, then run this "
+                "command again"
             )
 
     def _object(self, config: dict[str, Any], key: str) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def is_our_server(server: object) -> bool:
 
 
 def _arguments_of_atlas(words: Sequence[str]) -> list[str]:
-    """Return the arguments that a command gives to ATLAS. Empty for another program."""
+    """Return the arguments of an ATLAS command line, or nothing for another program."""
     match words:
         case [program, *arguments] if Path(program).stem == "atlas":
             return arguments
@@ -170,7 +170,7 @@ def _hooks_of(group: object) -> list[Any]:
 
 
 def _dumped(config: Mapping[str, Any], text: str) -> str:
-    """Return an object as JSON, indented as the text before."""
+    """Return an object as JSON, with the indentation of the original text."""
     indent = _INDENT.search(text)
     dumped = json.dumps(config, ensure_ascii=False, indent=indent[1] if indent else 2)
     if not text or text.endswith("\n"):
@@ -180,10 +180,10 @@ def _dumped(config: Mapping[str, Any], text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TomlEdit:
-    """A table of a TOML file. Comments and the order of all else stay."""
+    """One table of a TOML file. Comments and the order of all other entries are kept."""
 
     path: Path
-    """File that errors name."""
+    """Path of the file, for error messages."""
 
     table: Sequence[str]
     """Keys that lead to the table."""
@@ -198,8 +198,8 @@ class TomlEdit:
         existing = self._value(self._parsed(text))
         if existing is not None and not is_our_server(existing):
             raise InvalidInput(
-                f"{self.path} has another MCP server {'.'.join(self.table)} already, which stays as it is; rename it "
-                "there, then repeat this"
+                f"{self.path} already has a different MCP server {'.'.join(self.table)}; rename that one, then run "
+                "this command again"
             )
         if place is None:
             changed = [*lines, *([""] if lines else []), *block]
@@ -224,15 +224,15 @@ class TomlEdit:
         return self._checked(text, "\n".join(changed) + "\n" if changed else "", None)
 
     def _place(self, text: str, lines: Sequence[str]) -> range | None:
-        """Return the lines of the table, or None if the file has none."""
+        """Return the line range of the table, or None if it is missing."""
         if self._value(self._parsed(text)) is None:
             return None
         header = f"[{'.'.join(self.table)}]"
         start = next((i for i, line in enumerate(lines) if line.split("#")[0].replace(" ", "").strip() == header), None)
         if start is None:
             raise InvalidInput(
-                f"{self.path} has an entry {'.'.join(self.table)} in another form than a table {header}; remove it "
-                "there by hand, then repeat this"
+                f"{self.path} has an entry {'.'.join(self.table)} that is not written as a table {header}; remove it "
+                "by hand, then run this command again"
             )
         below = f"[{'.'.join(self.table)}."
         others = (i for i in range(start + 1, len(lines)) if _HEADER.match(lines[i]) and below not in lines[i])
@@ -254,7 +254,7 @@ class TomlEdit:
             raise InvalidInput(f"{self.path} should contain TOML, but cannot be read: {error}") from error
 
     def _checked(self, text: str, changed: str, values: dict[str, Any] | None) -> str:
-        """Return the changed text, which differs from the text in this table alone."""
+        """Return the changed text after checking that only this table differs."""
         try:
             after = tomllib.loads(changed)
         except tomllib.TOMLDecodeError:
@@ -269,7 +269,7 @@ class TomlEdit:
 
 
 def _without(config: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """Return a configuration without the value that keys lead to, and without what is empty then."""
+    """Return a configuration without the value at a key path, and without tables that become empty."""
     first, *rest = keys
     below = _without(dict(config.get(first, {})), rest) if rest else {}
     return {key: value for key, value in config.items() if key != first} | ({first: below} if below else {})

@@ -1,7 +1,6 @@
-"""The command that clients call at their events: it recalls at a prompt, and stores what was done after a turn.
+"""The command that clients call as a hook: it recalls memories at a prompt, and stores attempts after a turn.
 
-Whatever goes wrong, a client goes on: the command ends with status 0, and its errors are in a file. A client would
-take other statuses as a reason to stop a person's prompt.
+It always exits with status 0 and logs errors to a file, as a client may block the user's prompt at any other status.
 """
 
 from __future__ import annotations
@@ -29,25 +28,25 @@ from atlas.core.settings import Settings
 from atlas.infra.child_process import import_environment, module_command
 
 BUDGET_TOKENS = 1_000
-"""Size of the block at a prompt. Claude Code cuts a longer context than 10,000 characters."""
+"""Maximum size of the context block at a prompt. Claude Code truncates a context at 10,000 characters."""
 
 MAX_PROMPT_CHARACTERS = 8_000
-"""Characters of a prompt that are looked for: of a pasted file, the beginning is enough."""
+"""Characters of a prompt that are used as the query. For a pasted file the beginning is enough."""
 
 SERVER_SECONDS = 5.0
-"""Longest wait for a server elsewhere."""
+"""Timeout for a remote server."""
 
 LOG = "hooks.log"
 MAX_LOG_BYTES = 2**20
 
 PROMPTS = ("UserPromptSubmit", "BeforeAgent")
-"""Events at which a person's prompt is about to be answered."""
+"""Events before a user's prompt is answered."""
 
 ENDS = ("Stop", "SessionEnd", "AfterAgent")
 """Events after a turn."""
 
 OF_THE_PROGRAM = ("system", "poll_event", "loop_wakeup", "schedule_wakeup")
-"""Sources of prompts that no person wrote."""
+"""Sources of prompts that are not from the user."""
 
 
 def add_commands(commands: Any) -> None:
@@ -59,12 +58,12 @@ def add_commands(commands: Any) -> None:
 
 
 def without_failing(run: Callable[[], int]) -> int:
-    """Run the command with its errors in the log, and return 0."""
+    """Run the command, log its errors, and return 0."""
     errors = io.StringIO()
     with redirect_stderr(errors):
         try:
             run()
-        except SystemExit as ended:  # argparse exits at a wrong option, and after `--help`
+        except SystemExit as ended:  # raised by argparse for a wrong option and after `--help`
             if not ended.code:
                 raise
     if text := errors.getvalue():
@@ -74,7 +73,7 @@ def without_failing(run: Callable[[], int]) -> int:
 
 
 def log_path() -> Path:
-    """Return the file with the errors of hooks."""
+    """Return the path of the hooks' error log."""
     return platformdirs.user_state_path(DIRECTORY) / LOG
 
 
@@ -107,7 +106,7 @@ def _hook(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _scope(scope: Mapping[str, str]) -> Mapping[str, str]:
-    """Return a scope as metadata. Filters are imported only if there is one."""
+    """Return a scope as metadata. Filters are imported only if it is not empty."""
     if not scope:
         return {}
     from atlas.core.filters import scope_metadata
@@ -119,19 +118,19 @@ def _event(text: str) -> Mapping[str, Any]:
     try:
         event = json.loads(text)
     except ValueError as error:
-        raise InvalidInput(f"a client should send a JSON object over standard input: {error}") from error
+        raise InvalidInput(f"expected a JSON object on standard input, but it cannot be read: {error}") from error
     if not isinstance(event, dict):
-        raise InvalidInput(f"a client should send a JSON object, but sent a {type(event).__name__}")
+        raise InvalidInput(f"expected a JSON object on standard input, but got a {type(event).__name__}")
     return event
 
 
 def _context(event: str, text: str) -> Mapping[str, Any]:
-    """Return a block in the form that Claude Code, Codex and Gemini CLI have in common."""
+    """Return a context block in the output format of Claude Code, Codex and Gemini CLI."""
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}} if text else {}
 
 
 def _recall(event: Mapping[str, Any], scope: Mapping[str, str], settings: Settings) -> str:
-    """Return what is remembered for a prompt. Empty if nothing is, or if it is no task."""
+    """Return the context block for a prompt, empty if there is none or if the prompt is not a task."""
     prompt = event.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip() or prompt.lstrip().startswith(("/", "<task-notification>")):
         return ""
@@ -149,7 +148,7 @@ def _recall(event: Mapping[str, Any], scope: Mapping[str, str], settings: Settin
 
 
 def _ask_server(request: Mapping[str, Any], settings: Settings) -> Mapping[str, Any]:
-    """Return the answer of the server that has the store."""
+    """Return the context block from the store's server."""
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
     from urllib.parse import urlsplit
 
@@ -177,7 +176,7 @@ def _ask_server(request: Mapping[str, Any], settings: Settings) -> Mapping[str, 
 
 
 def _recall_here(request: Mapping[str, Any], settings: Settings) -> str:
-    """Return what words find, for no process that has the embedding model ready answers."""
+    """Return the context block from a keyword search, as no running process has loaded the embedding model."""
     if not settings.address and not settings.directory.expanduser().exists():
         return ""
     from atlas.cli.common import opened
@@ -191,7 +190,7 @@ def _recall_here(request: Mapping[str, Any], settings: Settings) -> str:
 
 
 def _record_later(options: argparse.Namespace, event: Mapping[str, Any], settings: Settings) -> None:
-    """Start a process of its own that stores, which the client neither waits for nor ends with itself."""
+    """Store in a detached child process, which outlives the client."""
     scope = [part for name, value in options.scope.items() for part in ("--scope", f"{name}={value}")]
     command = module_command("atlas", "hook", options.client, *scope, "--now")
     store = settings.server or settings.address or str(settings.directory.expanduser().resolve())
@@ -203,6 +202,6 @@ def _record_later(options: argparse.Namespace, event: Mapping[str, Any], setting
             stdin=handed,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env={**import_environment(), "ATLAS_STORE": store},  # an argument would be seen by other users
+            env={**import_environment(), "ATLAS_STORE": store},  # other users could see an argument
             start_new_session=True,
         )

@@ -1,4 +1,4 @@
-"""The command that adds ATLAS to the configuration of a client, and takes it out again."""
+"""The command that adds ATLAS to the configuration of a client, and removes it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from atlas.infra.durable_files import replace_durably
 from atlas.infra.secrets import scrub_text
 
 CONTEXT_LINES = 2
-"""Lines of a file that are printed around each change."""
+"""Context lines of a diff."""
 
 UNTOUCHED_FILES = "Nothing was changed."
 
@@ -38,11 +38,11 @@ class Change:
     path: Path
     before: str
     after: str
-    """Empty for a file that is removed."""
+    """New text. Empty for a file that is removed."""
 
     @property
     def diff(self) -> str:
-        """The lines that change, as a unified diff without secrets."""
+        """The changes as a unified diff, without secrets."""
         lines = difflib.unified_diff(
             self.before.splitlines(keepends=True),
             self.after.splitlines(keepends=True),
@@ -54,14 +54,14 @@ class Change:
         return scrub_text(text, Counter(), homes=False).rstrip("\n")
 
     def apply(self) -> None:
-        """Write the file, or remove it.
+        """Write or remove the file.
 
         Raises:
             InvalidInput: It was changed since it was read.
         """
-        target = self.path.resolve()  # a link to a file of one's own collection stays a link
+        target = self.path.resolve()  # keep a symbolic link, for example into a dotfiles repository
         if _text(target) != self.before:
-            raise InvalidInput(f"{self.path} was changed meanwhile; repeat the command")
+            raise InvalidInput(f"{self.path} was changed by another program; run the command again")
         if not self.after:
             target.unlink()
             return
@@ -114,7 +114,7 @@ def _install(options: argparse.Namespace, settings: Settings) -> int:
 def _installation(options: argparse.Namespace, settings: Settings) -> Installation:
     project = options.project.expanduser().resolve() if options.project else None
     if project is not None and not project.is_dir():
-        raise InvalidInput(f"--project should be a directory, but {project} is none")
+        raise InvalidInput(f"--project should be a directory, but {project} is not")
     return Installation(
         store=_store(options, settings, project),
         with_key=bool(settings.key),
@@ -125,22 +125,22 @@ def _installation(options: argparse.Namespace, settings: Settings) -> Installati
 
 
 def _store(options: argparse.Namespace, settings: Settings, project: Path | None) -> str:
-    """Return the store that is named, or else that of the project or of the user."""
+    """Return the store of the settings, or else that of the project or of the user."""
     if named := options.store or os.environ.get("ATLAS_STORE"):
         if urlsplit(named).password:
             raise InvalidInput(
-                "the address of the store has a password, which would be written into files of the client; leave it "
-                "out, and start the client with PGPASSWORD set"
+                "the URL of the store contains a password, which would be written to the client's files; omit it, "
+                "and start the client with PGPASSWORD set"
             )
         return named if settings.server or settings.address else str(Path(named).expanduser().resolve())
     return str((project or Path.home()) / settings.store)
 
 
 def changes_of(edits: Mapping[Path, Edit], *, remove: bool) -> list[Change]:
-    """Return the changes that an installation makes, or its removal. Files that stay the same are left out.
+    """Return the changes of an installation, or of its removal, without unchanged files.
 
     Raises:
-        InvalidInput: A file is malformed, or its text cannot be edited.
+        InvalidInput: A file is malformed, or cannot be edited.
     """
     changes = []
     for path, edit in edits.items():
@@ -157,13 +157,13 @@ def _text(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} should be text in UTF-8, but is not: {error}") from error
+        raise InvalidInput(f"{path} should be UTF-8 text, but is not: {error}") from error
 
 
 def _is_agreed() -> bool:
     ask = person_to_ask()
     if ask is None:
-        raise InvalidInput("nobody can be asked here, for there is no terminal; add --yes to make the changes")
+        raise InvalidInput("the changes need a confirmation, but there is no terminal; add --yes to make them")
     return ask("Make these changes?")
 
 

@@ -1,4 +1,4 @@
-"""Storing what a session of a client contains, each time that the client is done with a turn."""
+"""Storing the session of a client after each turn."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from atlas.remote.system import RemoteMemory
 
 
 def record(client: str, event: Mapping[str, Any], scope: Mapping[str, str], settings: Settings) -> None:
-    """Store the attempts of the session that an event belongs to.
+    """Store the attempts of an event's session.
 
-    Attempts that are stored already stay as they are, unless the session has gone on with them.
+    Attempts that are stored already are only updated if the session continued them.
 
     Raises:
-        InvalidInput: The event has neither a transcript that can be read nor an answer.
+        InvalidInput: The event has neither a readable transcript nor an answer.
     """
     with reached(settings) if settings.server else opened(for_bulk(settings), create=True) as memory:
         sink = _Renewing(memory, f"a session of {client}", scope)
@@ -44,10 +44,10 @@ def record(client: str, event: Mapping[str, Any], scope: Mapping[str, str], sett
 
 
 def _turn(client: str, event: Mapping[str, Any]) -> list[Item]:
-    """Return a turn that the client passes in the event itself, without the steps between."""
+    """Return the turn in the event itself, which has no intermediate steps."""
     prompt, response, session = (event.get(name) for name in ("prompt", "prompt_response", "session_id"))
     if not (isinstance(prompt, str) and isinstance(response, str) and prompt.strip() and response.strip()):
-        raise InvalidInput("the event of a turn should have a prompt and a prompt_response, but has not both")
+        raise InvalidInput("the event should have a prompt and a prompt_response, but one is missing")
     request = Request(
         source=client,
         text=prompt,
@@ -62,7 +62,7 @@ def _turn(client: str, event: Mapping[str, Any]) -> list[Item]:
 
 
 class _Renewing:
-    """A sink that adds attempts, and adds to those stored before what their session contains since."""
+    """A sink that adds new attempts, and updates stored ones that their session has continued."""
 
     def __init__(self, memory: MemorySystem | RemoteMemory, reason: str, scope: Mapping[str, str]) -> None:
         self._memory = memory
@@ -81,7 +81,7 @@ class _Renewing:
         return AddCount(added={"experience": new}, skipped=len(items) - new)
 
     def _put(self, item: ExportedExperience) -> bool:
-        """Store an attempt or renew it, and return whether it is new."""
+        """Store or update an attempt, and return whether it is new."""
         attempt = item.experience
         ids = self._memory.experience.ids({"trajectory_id": attempt.trajectory_id})
         if not ids:
@@ -99,7 +99,7 @@ class _Renewing:
     def _add(self, item: ExportedExperience) -> bool:
         if isinstance(self._memory, MemorySystem):
             if self._is_deleted(item.experience.id, self._memory):
-                return False  # a person's choice outlasts the next turn
+                return False  # keep an outcome that was set by hand
             return bool(self._memory.experience.within("store", self._reason).restore_many([item]))
         return not self._memory.store_once(to_trajectory(item.experience)).get("is_known")
 
@@ -110,7 +110,7 @@ class _Renewing:
 
 
 def _goes_on(before: Experience, attempt: Experience) -> bool:
-    """Return whether a session has more of an attempt than was stored."""
+    """Return whether an attempt has more steps than the stored one."""
     return len(attempt.steps) > len(before.steps) or (
         len(attempt.steps) == len(before.steps) and attempt.solution_output != before.solution_output
     )

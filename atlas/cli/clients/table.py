@@ -1,4 +1,4 @@
-"""The clients that ATLAS can be installed in: their files, and the entries that they read there.
+"""The supported clients, with their configuration files and entries.
 
 Source:
     Claude Code: types of `@anthropic-ai/claude-agent-sdk` 0.3.332. Codex: the published JSON schemas of its hooks, and
@@ -21,31 +21,31 @@ from typing import Any
 from atlas.cli.clients.edits import Edit, JsonEdit, TomlEdit
 
 SERVER = "atlas"
-"""Name of the MCP server in clients."""
+"""Name of the MCP server in configurations."""
 
 HOOK_SECONDS = 10
-"""Longest time that a client waits for a hook."""
+"""Timeout of a hook in clients."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
-    """The choices of one installation."""
+    """The options of one installation."""
 
     store: str
-    """Absolute path or address of the store."""
+    """Absolute path or URL of the store."""
 
     with_key: bool = False
-    """True if the store is entered with the key in ATLAS_KEY. Clients pass it on, and no file contains it."""
+    """True if the store needs the key in ATLAS_KEY. Clients pass the variable on, and no file contains the key."""
 
     with_hooks: bool = True
     project: Path | None = None
     """Directory of the project to install in, or None for all projects of this user."""
 
     scope: Mapping[str, str]
-    """Scope of what the server and the hooks read and write. A server elsewhere has the scope of its key."""
+    """Scope of the MCP server and the hooks. For a remote server, the key's scope applies."""
 
     def server(self, *, key_reference: str = "") -> dict[str, Any]:
-        """Return the MCP server, in the form that most clients read.
+        """Return the MCP server, in the format of most clients.
 
         Args:
             key_reference: How the client's configuration refers to the variable ATLAS_KEY, if it must.
@@ -58,7 +58,7 @@ class Installation:
         return self.store.lower().startswith(("http://", "https://"))
 
     def server_command(self) -> list[str]:
-        """Return the words that start the MCP server."""
+        """Return the command line of the MCP server."""
         return [*atlas_command(), "mcp", *([] if self._is_elsewhere else self.scope_options())]
 
     def scope_options(self) -> list[str]:
@@ -66,7 +66,7 @@ class Installation:
         return [part for name, value in self.scope.items() for part in ("--scope", f"{name}={value}")]
 
     def variables(self, key_reference: str = "") -> dict[str, str]:
-        """Return the environment of the MCP server."""
+        """Return the environment variables of the MCP server."""
         key = {"ATLAS_KEY": key_reference} if self.with_key and key_reference else {}
         return {"ATLAS_STORE": self.store, **key}
 
@@ -74,7 +74,7 @@ class Installation:
         """Return the hook of each event.
 
         Args:
-            seconds: Number of the client's units of time in a second.
+            seconds: One second in the client's unit of time.
         """
         if not self.with_hooks:
             return {}
@@ -85,21 +85,21 @@ class Installation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """A program that talks to models, and how ATLAS gets into its configuration."""
+    """A supported client, with the edits of its configuration."""
 
     title: str
     edits: Callable[[Installation], Mapping[Path, Edit]]
-    """Function that returns the edit of each of its files."""
+    """Function that returns the edits by file."""
 
     notes: tuple[str, ...] = ()
-    """Sentences on what is left to do after the installation."""
+    """Instructions printed after the installation."""
 
     is_printed_only: bool = False
-    """True if the format was not checked against the client's own package, so that nothing is written."""
+    """True if the format was not verified with the client itself, so entries are only printed."""
 
 
 def atlas_command() -> list[str]:
-    """Return the words that start ATLAS from anywhere."""
+    """Return a command line for ATLAS that works in any directory."""
     script = Path(sys.executable).with_name("atlas")
     found = str(script) if script.exists() else shutil.which("atlas")
     return [found] if found else [sys.executable, "-P", "-m", "atlas"]
@@ -174,25 +174,25 @@ CLIENTS: Mapping[str, Client] = {
     "claude-code": Client(
         title="Claude Code",
         edits=_claude_code,
-        notes=("Start Claude Code again. /mcp lists the server, and /hooks the hooks.",),
+        notes=("Restart Claude Code. /mcp lists the server, and /hooks the hooks.",),
     ),
     "codex": Client(
         title="Codex",
         edits=_codex,
-        notes=("Start Codex again, and trust the hooks: it asks, or /hooks lists them.",),
+        notes=("Restart Codex, and trust the hooks: it asks, or use /hooks.",),
     ),
     "gemini-cli": Client(
         title="Gemini CLI",
         edits=_gemini,
-        notes=("Start Gemini CLI again. /mcp lists the server, and /hooks the hooks.",),
+        notes=("Restart Gemini CLI. /mcp lists the server, and /hooks the hooks.",),
     ),
     "opencode": Client(
         title="OpenCode",
         edits=_opencode,
-        notes=("Start OpenCode again. It has no hooks that a command can answer: the agent calls the tools itself.",),
+        notes=("Restart OpenCode. It does not support hooks: the agent calls the tools itself.",),
     ),
     "cursor": Client(title="Cursor", edits=_cursor, is_printed_only=True),
     "claude-desktop": Client(title="Claude Desktop", edits=_claude_desktop, is_printed_only=True),
     "vscode": Client(title="VS Code", edits=_vscode, is_printed_only=True),
 }
-"""Clients by the names that `atlas install` takes."""
+"""Clients by their name in `atlas install`."""

@@ -1,1 +1,1 @@
-"""Commands that measure how well searches find records, what memories contribute, and whether they help."""
+"""Commands for evaluation: retrieval quality, and the contribution of memories."""

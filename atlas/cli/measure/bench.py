@@ -1,4 +1,4 @@
-"""The command that measures ways to curate against each other."""
+"""The command that compares ways to curate."""
 
 from __future__ import annotations
 

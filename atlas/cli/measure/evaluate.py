@@ -1,4 +1,4 @@
-"""The command that measures how well searches find what they should."""
+"""The command that measures retrieval quality."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def _on_paths(options: argparse.Namespace, settings: Settings) -> Report:
 def _on_own(options: argparse.Namespace, settings: Settings) -> Report:
     if options.model:
         raise InvalidInput(
-            "--model is for PATH, but there is none; the store is searched with its own model "
-            f"(another one: atlas reembed --model {options.model})"
+            "--model needs PATH; the store is searched with its own model (to change it: atlas reembed --model "
+            "{options.model})"
         )
     half: Half = options.half or "both"
     with opened(settings, read_only=True) as memory, _bars() as watch:
@@ -101,7 +101,7 @@ def _of_models(options: argparse.Namespace, settings: Settings) -> int:
 
 @contextmanager
 def _bars() -> Iterator[Watch]:
-    """Yield a function that shows a progress bar in place of the one before."""
+    """Yield a function that replaces the current progress bar."""
     with ExitStack() as bars:
 
         def begin(what: str) -> Progress:

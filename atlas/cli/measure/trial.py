@@ -1,4 +1,4 @@
-"""The command that tries a command of yours with and without memory."""
+"""The command that runs a user's command with and without memory."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Commands of serving a store: keys, the server, and MCP for one client."""
+"""Commands for serving a store: keys, the server, and MCP for one client."""

@@ -1,4 +1,4 @@
-"""The commands on people, links and the audit log of a store that is served."""
+"""The commands for people, links and the audit log of a served store."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Row = TypeVar("Row", PersonRow, LinkRow)
 
 MAX_DAYS = 366
 GROUPS = "groups"
-"""In place of a role: the role that somebody's groups give."""
+"""Value of `role` that restores the role from a person's groups."""
 
 
 def add_commands(commands: Any) -> None:
@@ -82,16 +82,16 @@ def _remove(options: argparse.Namespace, settings: Settings) -> int:
         found = _person(memory, options.name).id
         doors = doors_of(memory, found)
         person = remove_person(memory, found, and_doors=options.and_doors)
-    print(f"{safe(person.name)} is let in no more.")
+    print(f"{safe(person.name)} no longer has access.")
     if doors.sentence:
-        print(safe(doors.sentence), "They work no more." if options.and_doors else "They still work.")
+        print(safe(doors.sentence), "They no longer work." if options.and_doors else "They still work.")
     return 0
 
 
 def _readmit(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
         person = readmit_person(memory, _person(memory, options.name).id)
-    print(f"{safe(person.name)} is let in again.")
+    print(f"{safe(person.name)} has access again.")
     return 0
 
 
@@ -129,7 +129,7 @@ def _audit(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _print_rows(options: argparse.Namespace, rows: Sequence[PersonRow | LinkRow | AuditRow], lines: list[str]) -> int:
-    """Print rows as JSON if that is asked for, or else their lines, and return the status of the command."""
+    """Print rows as JSON if requested, or else as lines, and return the exit status."""
     if options.json:
         print_json(map(asdict, rows))
     else:

@@ -1,4 +1,4 @@
-"""The commands that show a store in a browser of this machine: the user's own, or one of sample data."""
+"""The commands that open the dashboard on this machine, for the user's store or for sample data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_commands(commands: Any) -> None:
 
 def _dashboard(options: argparse.Namespace, settings: Settings) -> int:
     require("dashboard", "the dashboard")
-    open_storage(settings=settings).close()  # what is wrong with it is printed here, and not only on the page
+    open_storage(settings=settings).close()  # print errors here, and not only on the page
     _show(settings, options.port)
 
 
@@ -43,5 +43,5 @@ def _demo(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _show(settings: Settings, port: int) -> NoReturn:
-    """Serve the dashboard on 127.0.0.1 until it is stopped. Streamlit prints the address."""
+    """Serve the dashboard on 127.0.0.1 until it is stopped. Streamlit prints the URL."""
     run_program(settings, str(dashboard_directory() / "pages" / "alone"), "--server.port", str(port))

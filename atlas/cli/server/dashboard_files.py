@@ -1,4 +1,4 @@
-"""The files of the dashboard, and the programs among them, run in place of this process."""
+"""Locating the dashboard's files, and replacing this process by one of its programs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def sample_directory() -> Path:
 
 
 def run_program(settings: Settings, *arguments: str) -> NoReturn:
-    """Run a Python program on a store instead of this one. It does not import from the working directory (`-P`)."""
+    """Replace this process by a Python program on a store, which does not import from the working directory (`-P`)."""
     os.environ["ATLAS_STORE"] = settings.address or str(settings.directory)
     if settings.index:
         os.environ["ATLAS_INDEX"] = settings.index

@@ -1,4 +1,4 @@
-"""The commands on keys: by which agents and people enter a store that is served."""
+"""The commands for keys, with which agents and people enter a served store."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
     if options.scope:
         print(f"It reads and writes only records of {safe(key.scope_text)}, over HTTP and MCP. No page opens to it.")
     if key.is_reviewed:
-        print("What it writes waits on the page Curate until a curator accepts it.")
+        print("Its records are pending on the page Curate until a curator accepts them.")
     return 0
 
 
@@ -74,7 +74,7 @@ def _list(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _row(key: Key) -> dict[str, Any]:
-    """Return a key for scripts. It has neither the secret nor its hash."""
+    """Return a key as JSON, without the secret or its hash."""
     return {
         "id": key.id,
         "name": key.name,
@@ -96,13 +96,13 @@ def _revoke(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _taken(ring: KeyRing, settings: Settings) -> set[str]:
-    """Return the names that a key with a scope cannot have: it would see the operations of whoever had it before."""
+    """Return names that a key with a scope may not have, as it would see the operations of a previous owner."""
     with open_storage(settings=settings, read_only=True, create=False) as storage:
         return {*People(ring.directory, {}).names(), *storage.ledger.history.actors()}
 
 
 def _ring(settings: Settings) -> KeyRing:
-    """Return the keys of the store, which has to be there."""
+    """Return the keys of an existing store."""
     with open_storage(settings=settings, read_only=True, create=False) as storage:
         return KeyRing(storage.path, owner=settings.actor)
 

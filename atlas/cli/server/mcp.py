@@ -1,4 +1,4 @@
-"""The command by which an MCP client reaches the memory: over its standard input and output."""
+"""The command that serves one MCP client over stdin and stdout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def _mcp(options: argparse.Namespace, settings: Settings) -> int:
     require("mcp", "`atlas mcp`")
     scope = scope_metadata(options.scope)
     if scope and settings.server:
-        raise InvalidInput("--scope is for a store of this machine; a server's key has its own: atlas keys add --scope")
+        raise InvalidInput(
+            "--scope is for a local store; give the server's key a scope instead: atlas keys add --scope"
+        )
     with acting_in_scope(settings.actor, scope):
         stdio.serve(settings)
     return 0

@@ -1,4 +1,4 @@
-"""The command on what waits for review: the records that keys under review wrote."""
+"""The command for pending records of keys under review."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def add_commands(commands: Any) -> None:
 def _add_ids(command: argparse.ArgumentParser) -> None:
     command.add_argument("ids", nargs="*", metavar="ID", help="only these; ids, or beginnings of ids")
     command.add_argument("--all", action="store_true", help="all that wait, where nothing else chooses")
-    _add_choice(command, default=argparse.SUPPRESS)  # else it would overwrite what stands before the command
+    # otherwise the default would overwrite an option before the subcommand
+    _add_choice(command, default=argparse.SUPPRESS)
     command.add_argument("--dry-run", action="store_true", help="print what would be done, and change nothing")
 
 
@@ -91,20 +92,22 @@ def _reject(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _chosen(memory: MemorySystem, options: argparse.Namespace) -> tuple[WaitingRow, ...]:
-    """Return the records that wait and have one of the ids, or all.
+    """Return the selected pending records.
 
     Raises:
-        InvalidInput: Nothing says which.
-        NotFound: An id belongs to none that waits, or to several.
+        InvalidInput: No selection was given.
+        NotFound: An id matches no pending record, or several.
     """
     if not (options.ids or options.writer or options.since or options.all):
-        raise InvalidInput("name the records: their ids, --writer, --since, or --all")
+        raise InvalidInput("select the records with ids, --writer, --since or --all")
     rows = waiting(memory, options.writer or "", options.since).rows
     chosen = []
     for beginning in dict.fromkeys(options.ids):
         found = [row for row in rows if row.id.startswith(beginning)]
         if len(found) != 1:
-            raise NotFound(f"{len(found)} records that wait have an id like {beginning!r:.80}; atlas review lists them")
+            raise NotFound(
+                f"{len(found)} pending records have an id that begins with {beginning!r:.80}; list them: atlas review"
+            )
         chosen += found
     return tuple(chosen) if options.ids else rows
 

@@ -34,8 +34,8 @@ def add_commands(commands: Any) -> None:
 
 def _serve(options: argparse.Namespace, settings: Settings) -> int:
     require("server", "`atlas serve`")
-    open_storage(settings=settings).close()  # what is wrong with it is said here, and not by the first request
-    for text in options.also:  # and a mistyped path is no new store
+    open_storage(settings=settings).close()  # report errors now, and not at the first request
+    for text in options.also:  # do not create a store at a mistyped path
         directory = Path(text.rpartition("=")[2]).expanduser()
         open_storage(settings=at(settings, str(directory)), create=False).close()
     arguments = ["--host", options.host, "--port", str(options.port)]

@@ -122,7 +122,7 @@ def test_a_table_between_others_is_replaced_where_it_stands():
         (JSON, '{"mcpServers": []}', "mcpServers in settings.json should be an object"),
         (JSON, '{"hooks": {"Stop": {}}}', "should be a list"),
         (TOML, "a = ", "should contain TOML"),
-        (TOML, "mcp_servers.atlas = {}", "in another form than a table"),
+        (TOML, "mcp_servers.atlas = {}", "that is not written as a table"),
         (
             TOML,
             'a = """\n[mcp_servers.atlas]\n"""\nmcp_servers.atlas = {command = "atlas", args = ["mcp"]}\n',
@@ -143,7 +143,7 @@ def test_a_file_that_cannot_be_edited_is_refused(edit, text, message):
     ],
 )
 def test_another_server_of_the_same_name_stays(edit, text):
-    with pytest.raises(InvalidInput, match="has another MCP server"):
+    with pytest.raises(InvalidInput, match="already has a different MCP server"):
         edit.added(text)
     assert edit.removed(text) == text
 
@@ -157,7 +157,7 @@ def test_the_ends_of_lines_stay():
 def test_a_password_is_written_into_no_file(home, monkeypatch, capsys):
     monkeypatch.setenv("ATLAS_STORE", "postgresql://u:hunter2@db/x")
     assert main(["install", "claude-code", "--yes"]) == 1
-    assert "has a password, which would be written into files" in capsys.readouterr().err
+    assert "contains a password, which would be written to the client's files" in capsys.readouterr().err
     assert files_below(home) == {}
 
 
@@ -205,7 +205,7 @@ def test_a_client_is_installed_once_and_removed_without_a_trace(client, home, ca
 
 def test_nothing_is_written_without_a_yes(home, capsys):
     assert main(["install", "codex"]) == 1
-    assert "add --yes to make the changes" in capsys.readouterr().err
+    assert "add --yes to make them" in capsys.readouterr().err
     assert files_below(home) == {}
 
 
