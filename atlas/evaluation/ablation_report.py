@@ -30,23 +30,23 @@ def as_markdown(ablation: Ablation) -> str:
 def notes(ablation: Ablation) -> list[str]:
     """Return notes on how to read the figures, and on their limits."""
     lines = [
-        f"hit@k: of the {ablation.n_repeated:,} attempts at a task that was tried before, those for which one of a "
-        "memory's first k hits comes from that task; chance beside it is what random orders of all that each memory "
-        f"held would find, so that several memories have more of it. {_verbatim(ablation)}",
-        "agreement: share of the retrieved experiences' outcomes that are as the attempt then ended, beside that of "
-        "all earlier attempts; strategies come from successes alone, and foretell nothing",
+        f"hit@k: share of the {ablation.n_repeated:,} attempts at a repeated task for which one of a memory's first k "
+        f"hits is from that task; chance is the same for a random order of all records of each memory, so it is "
+        f"higher for several memories. {_verbatim(ablation)}",
+        "agreement: share of the retrieved experiences' outcomes that equal the attempt's own, with that of all "
+        "earlier attempts as baseline; strategies come from successes only, so they are not counted",
         f"tokens: of the block for a prompt, of at most {ablation.budget_tokens:,}, counted by {ablation.counted_with}",
-        "nobody acted on what was found: this is what an agent would have been shown, not what it would have done",
+        "no agent used the hits: this measures retrieval, not its effect",
     ]
     if not ablation.is_timed:
-        lines.append("not every attempt says when it was made, so they were replayed in the order in which they stand")
+        lines.append("some attempts have no time, so they were replayed in the order of the input")
     if any("concepts" in row.memories and not row.n_held["concepts"] for row in ablation.rows):
-        lines.append("concepts are found by compressing many programs at once, which a replay does not do: it has none")
+        lines.append("a replay has no concepts, as they are found by compressing many programs together")
     return lines
 
 
 def _verbatim(ablation: Ablation) -> str:
-    return f"{ablation.n_verbatim:,} of them tell their task word for word as before, which makes it easy to find"
+    return f"{ablation.n_verbatim:,} of them have the same text as an earlier attempt, which makes retrieval easy"
 
 
 def _head(ablation: Ablation) -> str:

@@ -146,7 +146,7 @@ def _fill(
     directory = opened.enter_context(tempfile.TemporaryDirectory(prefix="atlas-models-"))
     exact = replace(settings, store=Path(directory), read_only=False, exact_max_rows=sys.maxsize)
     memory_copy = opened.enter_context(open_memory(directory, embedder=embedder, settings=exact))
-    embedder.encode("a text that has the model loaded before time is taken")
+    embedder.encode("a text that loads the model before timing")
     ids = memory.experience.ids({"marks.buried": False})
     start = time.perf_counter()
     for place in range(0, len(ids), BATCH):

@@ -1,1 +1,1 @@
-"""Jobs in a worker process, with files for their progress and results."""
+"""Background jobs in a worker process, and the files of their results."""

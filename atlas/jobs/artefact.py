@@ -37,20 +37,20 @@ T = TypeVar("T")
 VERSION = 1
 
 MAX_BYTES = 200_000_000
-"""Size up to which a result is published. A larger one stays on the machine that made it."""
+"""Maximum size of a published result. A larger one is only stored on the machine that made it."""
 
 _UNREADABLE = (
     *(OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, struct.error),
 )
-"""Exceptions of decoding a damaged file."""
+"""Exceptions raised for a damaged file."""
 
 
 class ArtefactFile(ABC, Generic[T]):
-    """The latest result of one kind of work on one collection, in one file of a directory."""
+    """File of the latest result of one kind of job on one collection."""
 
     kind: ClassVar[str]
-    """Name of the kind, in the file's name."""
+    """Name of the kind, which is part of the file's name."""
 
     def __init__(self, directory: Path, collection: str) -> None:
         self.name = f"{collection}.{self.kind}"
@@ -62,7 +62,7 @@ class ArtefactFile(ABC, Generic[T]):
         """Return the artefact shared by all servers of a store, or itself with a single machine.
 
         Args:
-            shared: State shared by the servers. None for a directory.
+            shared: State shared by the servers, or None for a store in a directory.
             job: Id of the job that makes the next result.
         """
         self._shared, self._job = shared, job
@@ -96,7 +96,7 @@ class ArtefactFile(ABC, Generic[T]):
             _write(self.path, header, arrays, partial(self._publish, self._shared, ledger_id=read_from))
 
     def is_made_since(self, before: Publication | None) -> bool:
-        """Return whether another server has done this job since."""
+        """Return whether another server has finished this job since."""
         now = self._shared.published(self.name) if self._shared is not None else None
         is_new = now is not None and (before is None or now.version != before.version)
         return is_new and now is not None and now.is_whole and now.job == self._job
@@ -108,11 +108,11 @@ class ArtefactFile(ABC, Generic[T]):
             return 0
 
     def _publish(self, shared: SharedState, file: Path, *, ledger_id: str) -> None:
-        """Publish a file before it is moved into place, and set its mtime to the version."""
+        """Publish a file before it is renamed into place, and set its mtime to the version."""
         is_small = file.stat().st_size <= MAX_BYTES
         if not is_small:
             logger.warning(
-                "%s has %.0f MB, over %.0f, so other servers do not get it and show what they had",
+                "%s has %.0f MB, more than the limit of %.0f, so other servers keep the previous version",
                 *(self.name, file.stat().st_size / 1e6, MAX_BYTES / 1e6),
             )
         content = file.read_bytes() if is_small else b""
@@ -120,7 +120,7 @@ class ArtefactFile(ABC, Generic[T]):
         os.utime(file, ns=(version, version))
 
     def _bring_up_to_date(self) -> None:
-        """Fetch a newer published version, and drop one that was purged."""
+        """Fetch a newer published version, and delete a purged one."""
         shared = self._shared
         if shared is None:
             return
@@ -143,10 +143,10 @@ class ArtefactFile(ABC, Generic[T]):
             try:
                 _put(self.path, fill)
             except StoreUnavailable as error:
-                logger.warning("what another server made is not shown: %s", error)
+                logger.warning("the result of another server cannot be loaded: %s", error)
 
     def _publish_or_drop(self, shared: SharedState) -> None:
-        """Publish a file of before results were shared. Remove one of an older ledger: a purge took its row."""
+        """Publish a file from before results were shared. Remove a file of an older ledger, whose row was purged."""
         with keeping(self.path.parent):
             if shared.published(self.name) is not None:
                 return
@@ -159,22 +159,22 @@ class ArtefactFile(ABC, Generic[T]):
 
     @abstractmethod
     def _header(self, artefact: T) -> Mapping[str, Any]:
-        """Return the part of it that is stored as JSON."""
+        """Return the part of an artefact that is stored as JSON."""
 
     def _arrays(self, artefact: T) -> Mapping[str, npt.NDArray[Any]]:
-        """Return the rest, as arrays."""
+        """Return the arrays of an artefact."""
         return {}
 
     @abstractmethod
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> T:
-        """Return the artefact decoded from a file, or raise one of `_UNREADABLE` if it is damaged."""
+        """Decode an artefact, or raise one of `_UNREADABLE` if it is damaged."""
 
 
 def load_artefact(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, npt.NDArray[Any]]], T]) -> T | None:
     """Return the decoded content of a file, or None if it is missing or cannot be read."""
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-            if damaged := archive.testzip():  # numpy would read on, and fail in many ways
+            if damaged := archive.testzip():  # numpy would continue, and fail with arbitrary errors
                 raise zipfile.BadZipFile(f"its part {damaged} is damaged")
             arrays = {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
         header = json.loads(arrays.pop("header").tobytes())
@@ -184,7 +184,7 @@ def load_artefact(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, 
     except FileNotFoundError:
         return None
     except _UNREADABLE as error:
-        logger.info("%s is of no use and will be made again: %s", path, error)
+        logger.info("%s is unreadable and will be recomputed: %s", path, error)
         return None
 
 
@@ -204,7 +204,7 @@ def save_artefact(path: Path, header: Mapping[str, Any], **arrays: npt.NDArray[A
 
 @contextmanager
 def server_of(directory: Path, *, read_only: bool = False) -> Iterator[Store | None]:
-    """Yield the store whose files on this machine are in a directory. None if it is that directory itself."""
+    """Yield the database store with local files in a directory, or None for a directory store."""
     if (directory / LEDGER).exists() or not (directory / LABEL).exists():
         yield None
         return
@@ -226,7 +226,7 @@ def _write(
     arrays: Mapping[str, npt.NDArray[Any]],
     before: Callable[[Path], None] = lambda file: None,
 ) -> None:
-    """Write a file. If the preparation before others see it fails, the file is not written."""
+    """Write a file. If `before` fails, the file is not replaced."""
     text = json.dumps({**header, "version": VERSION}, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def fill(beside: Path) -> None:
@@ -238,7 +238,7 @@ def _write(
 
 
 def _put(path: Path, fill: Callable[[Path], None]) -> None:
-    """Write a file atomically with a function."""
+    """Write a file atomically, with content from `fill`."""
     beside = temporary_path(path)
     try:
         make_directory_in(path.parent.parent, path.parent.name)

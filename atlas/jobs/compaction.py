@@ -1,4 +1,4 @@
-"""Planning of a journal's compaction, as a job for the worker process. It only reads the store."""
+"""Job that plans the compaction of a journal. It only reads the store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEEP_RECENT = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionJob(MemoryJob):
-    """Plan which entries of a journal would be forgotten how far. Saved as a `CompactionFile`."""
+    """Job that plans which journal entries to compact. The plan is saved as a `CompactionFile`."""
 
     keep_recent: int = KEEP_RECENT
     keep_types: Mapping[str, int] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class CompactionJob(MemoryJob):
     """True if the language model of the settings writes the summaries."""
 
     def file(self) -> CompactionFile:
-        """Return the file that the plan is kept in."""
+        """Return the file of the plan."""
         return CompactionFile(Path(self.out), COLLECTION)
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> CompactPlan:
@@ -54,7 +54,7 @@ def plan_now(
     max_entries: int | None = None,
     on_progress: OnProgress = lambda done, total, message: None,
 ) -> CompactPlan:
-    """Return the current plan for compacting the journal. Its language model, if any, writes the summaries."""
+    """Plan the compaction of the journal. Its language model, if any, writes the summaries."""
     llm = memory.journal.llm
     on_progress(0, 0, "weighing every entry")
     plan = memory.journal.plan_compact(
@@ -67,10 +67,10 @@ def plan_now(
 
 
 class LiveCompaction(LiveResult[CompactPlan]):
-    """The plan for compacting one journal that was made last, shared by all who look at it. The worker plans."""
+    """The latest compaction plan of a journal, made by the worker and shared by all viewers."""
 
     def ask(self, policy: RetentionPolicy, *, with_model: bool = False) -> None:
-        """Have the worker plan within these limits."""
+        """Submit a job with these limits."""
         self._submit(
             CompactionJob(
                 **self._place,

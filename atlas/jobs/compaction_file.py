@@ -1,4 +1,4 @@
-"""The latest plan for compacting a journal, stored beside the store until it is applied."""
+"""The file of the latest compaction plan, kept until it is applied."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CompactionFile(ArtefactFile[CompactPlan]):
         return {**encode(replace(artefact, moves=(), evictions=())), **tables}
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> CompactPlan:
-        """Return the plan of a header. Raise `TypeError` or `ValueError` if it is not one that was saved."""
+        """Decode a plan. Raises `TypeError` or `ValueError` if it is malformed."""
         plan = decode(CompactPlan, {**header, "moves": [], "evictions": []}, "plan", strict=True)
         return replace(
             plan, moves=tuple(_rows(Move, header["moves"])), evictions=tuple(_rows(Eviction, header["evictions"]))
@@ -33,7 +33,7 @@ _TIERS = {"from_tier", "to_tier", "tier"}
 
 
 def _columns(kind: type[Any], rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """Return rows column by column: the many moves of a long journal are then read at once."""
+    """Return rows as columns, which load faster for the many moves of a long journal."""
     return {name: [getattr(row, name) for row in rows] for name in get_type_hints(kind)}
 
 

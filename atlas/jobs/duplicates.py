@@ -1,7 +1,7 @@
-"""Near-duplicates as the store is now: found at once if it is small, by a worker if it is large.
+"""Near-duplicates in the current store, found synchronously in a small store and by the worker in a large one.
 
-They are attempts at the same task with the same outcome, the same solution and the same actions. Attempts that ended
-alike by another way are repeated attempts: merging them would lose a solution.
+They are attempts at the same task with the same outcome, solution and actions. Attempts with the same outcome but a
+different solution are repeated attempts: merging them would lose a solution.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from atlas.memory.system import MemorySystem
 from atlas.storage.store import Store
 
 AT_ONCE = 2_000
-"""Experiences up to which they are compared while the page waits: a fraction of a second."""
+"""Maximum number of experiences for a synchronous search, which takes a fraction of a second."""
 
 Groups = tuple[tuple[str, ...], ...]
 
@@ -42,14 +42,14 @@ class DuplicatesFile(ArtefactFile[Duplicates]):
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Duplicates:
         return decode(
             Duplicates, {"digests": None, **header}, "duplicates", strict=True
-        )  # a file without digests is made again
+        )  # an old file without digests is recomputed
 
 
 def find_duplicates(
     store: Store, collection: str, threshold: float = THRESHOLD, on_progress: Progress | None = None
 ) -> Duplicates:
     """Return the near-duplicates of the current collection."""
-    with store.reading():  # one state of the store
+    with store.reading():  # one snapshot of the store
         embedded = read_embedded(store, collection)
         groups = duplicate_attempts(embedded, same_tasks(store, collection, embedded.ids), threshold, on_progress)
         digests = solution_digests(store, collection, [record_id for group in groups for record_id in group.ids])
@@ -64,17 +64,17 @@ def find_duplicates(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicatesJob(StoreJob):
-    """Search for the near-duplicates of a collection and save them as a `DuplicatesFile`."""
+    """Job that finds the near-duplicates of a collection, and saves them as a `DuplicatesFile`."""
 
     collection: str
     threshold: float = THRESHOLD
 
     def file(self) -> DuplicatesFile:
-        """Return the file that they are kept in."""
+        """Return the file of the groups."""
         return DuplicatesFile(Path(self.out), self.collection)
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> Duplicates:
-        """Compare the attempts at each task with each other."""
+        """Compare the attempts at each task."""
         on_progress(0, 100, "reading")
         with Store.open(self.store, read_only=True) as store:
             return find_duplicates(
@@ -90,25 +90,25 @@ class DuplicatesResult:
     """Ids of existing records, at least two in each group, largest group first."""
 
     repeated: Groups = ()
-    """Attempts at one task that ended alike with different solutions or actions, in the same order."""
+    """Attempts at one task with the same outcome but different solutions or actions, in the same order."""
 
     n_changed: int = 0
-    """Experiences that were added or changed since they were looked for."""
+    """Number of experiences that were added or changed since the search."""
 
     status: JobStatus | None = None
     """Progress of the worker while it is searching, or its failure."""
 
     is_known: bool = False
-    """True once they have been looked for."""
+    """True once a search has finished."""
 
     @property
     def is_running(self) -> bool:
-        """True while they are being looked for."""
+        """True during a search."""
         return self.status is not None and self.status.state in ("queued", "running")
 
     @property
     def problem(self) -> str:
-        """Reason why they could not be looked for. Empty if it did not fail."""
+        """Reason why the search failed, or empty."""
         return self.status.message if self.status is not None and self.status.state == "failed" else ""
 
 
@@ -117,7 +117,7 @@ _Moment = tuple[str, int, int]
 
 
 class LiveDuplicates(LiveResult[Duplicates]):
-    """The near-duplicates of one store, shared by all who look at it."""
+    """The near-duplicates of one store, shared by all viewers."""
 
     def __init__(self, memory: MemorySystem, worker: Worker, at_once: int = AT_ONCE) -> None:
         super().__init__(memory, worker)
@@ -125,13 +125,13 @@ class LiveDuplicates(LiveResult[Duplicates]):
         self._result: tuple[_Moment, DuplicatesResult] | None = None
 
     def known(self) -> DuplicatesResult:
-        """Return the current result. A large store that was never looked through is looked through from now on."""
+        """Return the current result. In a large store, the first call starts a search."""
         with self._lock:
             is_large = self.memory.storage.ledger.has_more_than(self._collection, self.at_once)
             return self._large() if is_large else self._small()
 
     def look(self) -> None:
-        """Have the worker search the store again."""
+        """Start a new search."""
         self._look()
 
     def file(self, directory: Path) -> DuplicatesFile:
@@ -154,7 +154,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
         now, loaded = self._moment(saved.written_at), saved.result
         is_done = status is not None and status.state == "done"
         if loaded is None or loaded.ledger_id != now[0]:
-            is_other = loaded is not None and (status is None or is_done)  # of another store or model
+            is_other = loaded is not None and (status is None or is_done)  # from another store or model
             status = self._look() if is_other or status is None else status
             return DuplicatesResult(status=None if status.state == "done" else status)
         if self._result is None or self._result[0] != now:

@@ -1,4 +1,4 @@
-"""Long work on a whole collection, as values that travel to another process."""
+"""Jobs: serialisable descriptions of long-running work on a collection."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from atlas.maps.map import OnProgress
 from atlas.maps.snapshot import EmbeddedRecords, read_embedded
 from atlas.storage.store import Store
 
-ELSEWHERE = "another server is making it"
+ELSEWHERE = "another server is computing it"
 
 
 class Job(Protocol):
-    """A frozen dataclass of JSON's values, which may be declared in any module that the child can import."""
+    """A job: a frozen dataclass of JSON values, in any module that the child process can import."""
 
     @property
     def key(self) -> str:
-        """Text that is equal for jobs that do the same."""
+        """Key that is equal for equal jobs."""
         ...
 
     @property
@@ -36,7 +36,7 @@ class Job(Protocol):
         ...
 
     def run(self, on_progress: OnProgress) -> None:
-        """Do the work, telling now and then how far it is."""
+        """Do the work and report progress."""
         ...
 
 
@@ -45,23 +45,23 @@ class StoreJob(ABC):
     """A job that reads a store and saves its result in a file."""
 
     store: str
-    """The store's directory. It is only read."""
+    """The store's directory, which is only read."""
 
     out: str
-    """The directory of the file: the store's `cache`, or another one for a read-only store."""
+    """The directory of the result: the store's `cache`, or a temporary one for a read-only store."""
 
     @property
     def key(self) -> str:
-        """Text that is equal for jobs that do the same."""
+        """Key that is equal for equal jobs."""
         return json.dumps(encode_job(self), sort_keys=True)
 
     @abstractmethod
     def file(self) -> ArtefactFile[Any]:
-        """Return the file that the result is kept in."""
+        """Return the file of the result."""
 
     @abstractmethod
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> Any:
-        """Do the work with reports of its progress, and return the result.
+        """Do the work, report progress, and return the result.
 
         Args:
             file: File of the previous result.
@@ -71,7 +71,7 @@ class StoreJob(ABC):
         """Do the work and save the result. If another server is doing it, wait for its result.
 
         Raises:
-            PlanOutdated: The store was restored, embedded again or purged of a record meanwhile.
+            PlanOutdated: The store was restored, re-embedded or purged during the job.
         """
         store, out, file = Path(self.store), Path(self.out), self.file()
         with server_of(store) as server:
@@ -87,14 +87,14 @@ class StoreJob(ABC):
 
     @property
     def _task(self) -> str:
-        """Text that is equal for equal jobs on any machine."""
+        """Key that is equal for equal jobs on any machine."""
         encoded = {name: value for name, value in encode_job(self).items() if name not in ("store", "out")}
         return hashlib.blake2b(json.dumps(encoded, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionJob(StoreJob, ABC):
-    """A job that works on the vectors of one collection."""
+    """A job on the vectors of one collection."""
 
     collection: str
 
@@ -111,13 +111,13 @@ def kind_of(job: Job) -> str:
 
 
 def encode_job(job: Job) -> dict[str, Any]:
-    """Return a job as JSON values."""
+    """Encode a job as JSON values."""
     kind = type(job)
     return {"module": kind.__module__, "kind": kind.__name__, **asdict(cast("DataclassInstance", job))}
 
 
 def decode_job(encoded: Mapping[str, Any]) -> Job:
-    """Return the job that was encoded. Whatever module declares it is imported."""
+    """Decode a job. Its module is imported."""
     fields = {name: value for name, value in encoded.items() if name not in ("module", "kind")}
     job: Job = getattr(importlib.import_module(encoded["module"]), encoded["kind"])(**fields)
     return job

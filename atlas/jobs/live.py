@@ -1,4 +1,4 @@
-"""The result of a job, shared by all who look at it: read from its file, and made again by a worker."""
+"""The latest result of a job, shared by all viewers: read from its file, and recomputed by the worker."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedResult(Generic[T]):
-    """Content of a result's file when it was read last."""
+    """The last read content of a result's file."""
 
     result: T | None = None
-    """None if there is no file, or it cannot be read."""
+    """None if the file is missing or unreadable."""
 
     written_at: int = 0
-    """Time of the file, in nanoseconds since 1970. 0 if there is no file."""
+    """Modification time of the file, in nanoseconds since 1970, or 0 if it is missing."""
 
 
 class LiveResult(ABC, Generic[T]):
-    """The result of one kind of job on one store.
+    """The latest result of one kind of job on one store.
 
-    The file is in the store. For a read-only store, it is in a temporary directory, and the later of both files counts.
-    For a store of several servers, it is the latest result of any of them.
+    The file is in the store's directory. For a read-only store, it is in a temporary directory, and the newer of both
+    files is used. If several servers share the store, it is the latest result of any of them.
     """
 
     def __init__(self, memory: MemorySystem, worker: Worker) -> None:
@@ -45,29 +45,29 @@ class LiveResult(ABC, Generic[T]):
 
     @abstractmethod
     def file(self, directory: Path) -> ArtefactFile[T]:
-        """Return the file that the job writes into a directory."""
+        """Return the file of the job in a directory."""
 
     def current(self) -> T | None:
-        """Return the latest result, or None before the first."""
+        """Return the latest result, or None if there is none."""
         return self.saved().result
 
     def saved(self) -> SavedResult[T]:
-        """Return the latest saved result. The file is read only if it has been written since it was read."""
+        """Return the latest saved result. The file is only read if it has changed."""
         with self._lock:
             scratch = [Path(self._scratch.name)] if self._scratch is not None else []
             files = [self._stored_file(), *map(self.file, scratch)]
             newest = max(files, key=lambda file: file.written_at)
-            written_at = newest.written_at  # before it is read: later changes are read again
+            written_at = newest.written_at  # taken before reading, so that concurrent changes are read at the next call
             if written_at != self._saved.written_at:
                 self._saved = SavedResult(result=newest.load(), written_at=written_at)
             return self._saved
 
     def status(self) -> JobStatus | None:
-        """Return the worker's progress. None if there is no job."""
+        """Return the worker's progress, or None if there is no job."""
         return self.worker.status(self._job.key) if self._job else None
 
     def cancel(self) -> None:
-        """Leave the result as it was made before."""
+        """Cancel the job, and keep the previous result."""
         if self._job:
             self.worker.cancel(self._job.key)
 
@@ -79,7 +79,7 @@ class LiveResult(ABC, Generic[T]):
                 self._scratch = None
 
     def _submit(self, job: Job) -> JobStatus:
-        """Start a job in the worker. It replaces the present one, unless that is the same."""
+        """Submit a job, which replaces the current one unless they are equal."""
         with self._lock:
             if self._job is not None and self._job.key != job.key:
                 self.cancel()
@@ -87,7 +87,7 @@ class LiveResult(ABC, Generic[T]):
             return self.worker.submit(job)
 
     def _save(self, result: T) -> SavedResult[T]:
-        """Save a result from this process, instead of one from the worker."""
+        """Save a result that this process computed."""
         with self._lock:
             file = self.file(self._directory()) if self.memory.storage.read_only else self._stored_file()
             file.save(result)
@@ -95,12 +95,12 @@ class LiveResult(ABC, Generic[T]):
             return self._saved
 
     def _stored_file(self) -> ArtefactFile[T]:
-        """Return the store's file, which every server of it shows."""
+        """Return the store's file, which all servers share."""
         return self.file(self._cache).shared_by(self.memory.storage.ledger.shared)
 
     @property
     def _place(self) -> dict[str, Any]:
-        """The store that a job reads, and the directory of its file, as the job's arguments."""
+        """Arguments of a job for the store and the directory of the result."""
         return {"store": str(self.memory.storage.path.resolve()), "out": str(self._directory())}
 
     @property
@@ -108,7 +108,7 @@ class LiveResult(ABC, Generic[T]):
         return self.memory.storage.path.resolve() / CACHE
 
     def _directory(self) -> Path:
-        """Return the directory to write to: the store's, or another for a read-only store."""
+        """Return the directory to write to: the store's, or a temporary one for a read-only store."""
         if not self.memory.storage.read_only:
             return self._cache
         with self._lock:

@@ -1,4 +1,4 @@
-"""The map that the pages show: made at once, made better by a worker, and kept up with the store."""
+"""The map on the pages: sketched immediately, refined by the worker, and updated with the store."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 
 AT_ONCE = 1_000
-"""Experiences up to which the whole map is made at once. Of more, a sketch is shown until the worker has made it."""
+"""Maximum number of experiences for a synchronous map. For more, a sketch is shown until the worker is done."""
 
 REGROUPED = 4
-"""Groupings of the same map, for other smallest domains, that are kept."""
+"""Maximum number of cached groupings of a map, by minimum domain size."""
 
 _log = logging.getLogger("atlas.dashboard")
 
@@ -37,27 +37,27 @@ class LiveMap(LiveResult[MemoryMap]):
         super().__init__(memory, worker)
         self.at_once = at_once
         self.n_followed = 0
-        """How many times the map has come up with the store in the background."""
+        """Number of background updates."""
 
         self._map: MemoryMap | None = None
-        self._taken_at = 0  # the time of the file that the map came from, in nanoseconds; 0 if from none
+        self._taken_at = 0  # modification time of the map's file in nanoseconds; 0 if it is not from a file
         self._regrouped: dict[int, MemoryMap] = {}
         self._named: dict[tuple[int, str], tuple[MemoryMap, MemoryMap]] = {}
-        self._embedded: EmbeddedRecords | None = None  # the last snapshot, so that only changes are read
+        self._embedded: EmbeddedRecords | None = None  # the last snapshot, for incremental reads
         self._follower: threading.Thread | None = None
-        self._work = threading.RLock()  # held during reading and comparison of vectors, which may be slow
+        self._work = threading.RLock()  # for reading and comparing vectors, which may be slow
 
     def file(self, directory: Path) -> MapFile:
         """Return the file of the map."""
         return MapFile(directory, COLLECTION)
 
     def shown(self, min_domain_size: int = 0, *, is_awaited: bool = True) -> MemoryMap | None:
-        """Return the map as the store is now, or None if the store is empty or the map is not made yet.
+        """Return the map, or None if the store is empty or there is no map yet.
 
         Args:
-            min_domain_size: Fewest records of a domain; 0 leaves it as the map was made.
-            is_awaited: Whether to wait for the map as the store is now, and for a sketch if there is no map. Else it
-                is the map as it was last, of a large store, and follows in the background.
+            min_domain_size: Minimum number of records of a domain; 0 for the map's own.
+            is_awaited: Whether to wait until the map is up to date, or for a sketch if there is none. Otherwise the
+                previous map of a large store is returned, and updated in the background.
         """
         if is_awaited or not self._is_large():
             self._follow(min_domain_size)
@@ -70,7 +70,7 @@ class LiveMap(LiveResult[MemoryMap]):
             return self._with_names(memory_map) if memory_map is not None else None
 
     def is_made(self) -> bool:
-        """Return whether there is a map, as it was last."""
+        """Return whether there is a map, possibly outdated."""
         return self._newest() is not None
 
     def begin(self, min_domain_size: int = 0) -> None:
@@ -80,15 +80,15 @@ class LiveMap(LiveResult[MemoryMap]):
 
     @property
     def names(self) -> DomainNames:
-        """Names that people have given to the domains."""
+        """Names of domains given by users."""
         return DomainNames.of(self.memory.storage, COLLECTION)
 
     def refit(self, min_domain_size: int = 0, engine: str = "umap") -> None:
-        """Have the worker fit a new map. It is shown once it is there."""
+        """Submit a job that fits a new map, which is shown when it is done."""
         self._submit(MapJob(**self._place, collection=COLLECTION, engine=engine, min_domain_size=min_domain_size))
 
     def needs_worker(self) -> bool:
-        """Say whether a job is needed: there is only a sketch, or a map of another embedding model."""
+        """Return whether a job is needed: there is only a sketch, or a map of another embedding model."""
         memory_map = self._map
         if memory_map is None or self._job is not None or len(memory_map.ids) <= self.at_once:
             return False
@@ -96,7 +96,7 @@ class LiveMap(LiveResult[MemoryMap]):
 
     def close(self) -> None:
         """Release the snapshot, and delete the temporary results of a read-only store."""
-        self.wait()  # it reads the store, which is closed next
+        self.wait()  # the update reads the store, which is about to be closed
         with self._lock:
             self._embedded = None
         super().close()
@@ -107,7 +107,7 @@ class LiveMap(LiveResult[MemoryMap]):
             self._follower.join()
 
     def _newest(self) -> MemoryMap | None:
-        """Return the cached map, or the one that was saved since."""
+        """Return the cached map, or a newer saved one."""
         with self._lock:
             saved = self.saved()
             if saved.written_at > self._taken_at:
@@ -117,42 +117,42 @@ class LiveMap(LiveResult[MemoryMap]):
             return self._map
 
     def _is_purged(self, memory_map: MemoryMap) -> bool:
-        """Say whether a map's file was deleted by a purge, since its domain names may come from purged text."""
+        """Return whether a purge deleted the map's file, as domain names may contain purged text."""
         if self.memory.storage.ledger.position(COLLECTION).ledger_id == memory_map.ledger_id:
             return False
         return not self._stored_file().written_at
 
     def _follow(self, min_domain_size: int) -> None:
-        """Bring the map up with the store, or make it."""
+        """Update the map, or create it."""
         with self._work:
             current = self._newest()
             with self._once() if current is None else nullcontext():
-                current = current or self._newest()  # another server may have made it meanwhile
+                current = current or self._newest()  # another server may have created it in the meantime
                 memory_map = (
                     self._first() if current is None or self._is_of_another_model(current) else self._updated(current)
                 )
             with self._lock:
                 if self._map is not current:
-                    return  # the worker has written another one meanwhile, which the next run brings up
+                    return  # the worker has written a new one in the meantime, which the next run updates
                 self._map = memory_map
             if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
                 self._group(memory_map, min_domain_size)
 
     def _once(self) -> AbstractContextManager[object]:
-        """Return a block in which no other server makes the first map of the store."""
+        """Return a context manager that excludes other servers from making the store's first map."""
         storage = self.memory.storage
         shared = storage.ledger.shared if not storage.read_only else None
         return shared.locked("first map") if shared is not None else nullcontext()
 
     def _follow_meanwhile(self, min_domain_size: int) -> None:
-        """Do the same in a thread, unless one is at it."""
+        """Update the map in a thread, unless one is running."""
 
         def follow() -> None:
             try:
                 self._follow(min_domain_size)
                 self.n_followed += 1
             except Exception as error:  # noqa: BLE001 - the thread's top: the map stays, and the next run tries again
-                _log.warning("the map cannot follow the store: %s", error, exc_info=not isinstance(error, AtlasError))
+                _log.warning("the map cannot be updated: %s", error, exc_info=not isinstance(error, AtlasError))
 
         with self._lock:
             if self._follower is None or not self._follower.is_alive():
@@ -160,7 +160,7 @@ class LiveMap(LiveResult[MemoryMap]):
                 self._follower.start()
 
     def _first(self) -> MemoryMap | None:
-        """Return a map of a store without one."""
+        """Return the first map of a store."""
         embedded = self._read()
         if not embedded.ids:
             return None
@@ -173,7 +173,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return memory_map
 
     def _updated(self, memory_map: MemoryMap) -> MemoryMap | None:
-        """Return the map as the store is now. No vector is read if no experience was added, changed or deleted."""
+        """Return the updated map. No vectors are read if no experience was added, changed or deleted."""
         if not self._is_behind(memory_map):
             return memory_map
         embedded = self._read()
@@ -183,7 +183,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return extend(memory_map, embedded, fitted) if embedded.ids else None
 
     def _group(self, memory_map: MemoryMap, min_domain_size: int) -> None:
-        """Find the domains of another smallest size. They too are found once, and follow the store then."""
+        """Find the domains for another minimum size. They are cached, and updated with the store."""
         previous = self._regrouped.get(min_domain_size)
         grouped = self._updated(previous) if previous is not None else None
         grouped = grouped or regroup(memory_map, self._read(), min_domain_size)
@@ -194,14 +194,14 @@ class LiveMap(LiveResult[MemoryMap]):
                 self._regrouped = {**retained, min_domain_size: grouped}
 
     def _is_followed(self, min_domain_size: int) -> bool:
-        """Say whether the cached map is up to date."""
+        """Return whether the cached map is up to date."""
         memory_map = self._map
         if memory_map is not None and self._is_other_size(memory_map, min_domain_size):
             memory_map = self._regrouped.get(min_domain_size)
         return memory_map is not None and not self._is_behind(memory_map)
 
     def _is_behind(self, memory_map: MemoryMap) -> bool:
-        """Say whether experiences have changed since, or the store was restored. Marks do not matter."""
+        """Return whether experiences have changed (except marks), or the store was restored."""
         now = self.memory.storage.ledger.position(COLLECTION)
         return now.ledger_id != memory_map.ledger_id or now.revision > memory_map.revision
 
@@ -209,7 +209,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return self.memory.storage.ledger.has_more_than(COLLECTION, self.at_once)
 
     def _is_of_another_model(self, memory_map: MemoryMap) -> bool:
-        """Say whether to make another at once. A large store's is shown until the worker has made another."""
+        """Return whether to replace the map immediately. In a large store it is kept until the worker is done."""
         return memory_map.recipe.model != self._model() and not self._is_large()
 
     def _model(self) -> str:
@@ -220,7 +220,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return bool(memory_map.domains) and min_domain_size not in (0, memory_map.recipe.min_domain_size)
 
     def _with_names(self, memory_map: MemoryMap) -> MemoryMap:
-        """Return the map with the names that people gave. Worked out again only when either has changed."""
+        """Return the map with the users' names, cached until either changes."""
         names = self.names
         key = (id(memory_map), names.state())
         if key not in self._named:
@@ -228,11 +228,11 @@ class LiveMap(LiveResult[MemoryMap]):
             self._named = {
                 **dict(retained),
                 key: (memory_map, names.apply(memory_map)),
-            }  # held, so that no other gets its id
+            }  # keeps the object alive, so that its id is not reused
         return self._named[key][1]
 
     def _read(self) -> EmbeddedRecords:
-        """Return the vectors as the store is now. Only what changed is read again."""
+        """Return the current vectors. Only changes are read."""
         cached, storage = self._embedded, self.memory.storage
         now = read_embedded(storage, COLLECTION) if cached is None else reread(storage, COLLECTION, cached)
         self._embedded = now

@@ -1,4 +1,4 @@
-"""Fitting the map of a collection, as a job, and the file that keeps the map."""
+"""Job that fits the map of a collection, and the map's file."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class MapFile(ArtefactFile[MemoryMap]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapJob(CollectionJob):
-    """The making of a new map of a collection, which is saved as a `MapFile`."""
+    """Job that makes a new map of a collection, and saves it as a `MapFile`."""
 
     engine: str = "umap"
     """One of `ENGINES`."""
@@ -78,11 +78,11 @@ class MapJob(CollectionJob):
     seed: int = SEED
 
     def file(self) -> MapFile:
-        """Return the file that the map is kept in."""
+        """Return the file of the map."""
         return MapFile(Path(self.out), self.collection)
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> MemoryMap:
-        """Fit the map. It is turned onto the earlier one, and keeps that one's domains."""
+        """Fit the map, aligned with the previous one, whose domains are kept."""
         return make_map(
             self.read(on_progress),
             engine=self.engine,
@@ -95,7 +95,7 @@ class MapJob(CollectionJob):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapDrawing:
-    """A map as the store is now, with what it shows of each record."""
+    """An up-to-date map with the titles of its records."""
 
     map: MemoryMap
     titles: Mapping[str, str]
@@ -105,13 +105,13 @@ class MapDrawing:
 def draw_now(
     memory: MemorySystem, *, engine: str = "umap", min_domain_size: int = 0, on_progress: OnProgress | None = None
 ) -> MapDrawing:
-    """Return the map of all experiences: the one that the dashboard shows, if it is of this kind, else a new one.
+    """Return the map of all experiences: the dashboard's if it has the same parameters, else a new one.
 
     Args:
         memory: Only read.
         engine: One of `ENGINES`.
-        min_domain_size: Fewest experiences of a domain; 0 takes what suits their number.
-        on_progress: Called with how much is done, of how much, and what is being done.
+        min_domain_size: Minimum number of experiences of a domain; 0 for a default that depends on their number.
+        on_progress: Called with the amount done, the total, and a description.
 
     Raises:
         NotFound: There is no record to show.
@@ -129,7 +129,7 @@ def draw_now(
 
 
 def saved_positions(directory: Path, collection: str) -> Places:
-    """Return the positions of a collection's records on the stored map. None if there is no map."""
+    """Return the positions of a collection's records on the stored map, or None if there is no map."""
     file, names = MapFile(directory / CACHE, collection), DomainNames(directory, collection)
     with server_of(directory, read_only=True) as server:
         if server is not None:
@@ -146,7 +146,7 @@ def places_on(memory_map: MemoryMap) -> Places:
 
 
 def _reuse(saved: MemoryMap | None, embedded: EmbeddedRecords, engine: str, min_domain_size: int) -> MemoryMap | None:
-    """Return a map that was saved, with what came since. None if it should be fitted again."""
+    """Return the saved map, updated, or None if it has to be fitted again."""
     if saved is None or (saved.recipe.engine, saved.recipe.model) != (engine, embedded.model):
         return None
     updated = extend(saved, embedded)

@@ -1,4 +1,4 @@
-"""The common part of jobs that read a memory: opening it, and the cost of a language model."""
+"""Base of jobs that read a memory: opening it, and the cost of a language model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from atlas.protocols.infra import LLMClient
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryJob(StoreJob, ABC):
-    """A job that reads a whole memory, and writes only its file."""
+    """A job that reads a memory and only writes its result."""
 
     def opened(self, on_progress: OnProgress, llm: LLMClient | None = None) -> MemorySystem:
         """Open the memory with the embedding model of its store, regardless of the settings."""
@@ -27,10 +27,10 @@ class MemoryJob(StoreJob, ABC):
 
 
 def model_if(is_wanted: bool, on_progress: OnProgress) -> ModelClient | None:
-    """Return the language model that the settings name, where one is wanted. If its server is down, it is waited for.
+    """Return the configured language model if wanted. If its server is down, the job waits for it.
 
     Raises:
-        LLMUnavailable: It is wanted, but is not configured.
+        LLMUnavailable: It is wanted, but not configured.
     """
     if not is_wanted:
         return None
@@ -38,7 +38,7 @@ def model_if(is_wanted: bool, on_progress: OnProgress) -> ModelClient | None:
 
 
 def spent_by(llm: LLMClient | None) -> str:
-    """Return the usage of a model so far: calls, tokens and their price. Empty if there is no model."""
+    """Return the usage of a model so far: calls, tokens and cost. Empty if there is no model."""
     if llm is None:
         return ""
     spent = getattr(llm, "spent", None)

@@ -1,4 +1,4 @@
-"""Embedding a whole store again with another model, as a job for the process that does long work."""
+"""Job that re-embeds a whole store with another model."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from atlas.memory.open import reembed_store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReembeddingJob:
-    """A store whose texts are embedded again. The store changes in one transaction at the end, or not at all."""
+    """Job that re-embeds a store. The store changes in one transaction at the end."""
 
     store: str
     model: str
 
     @property
     def key(self) -> str:
-        """Text that is equal for jobs that do the same."""
+        """Key that is equal for equal jobs."""
         return json.dumps(encode_job(self), sort_keys=True)
 
     def run(self, on_progress: OnProgress) -> None:
-        """Embed the store again."""
+        """Re-embed the store."""
         on_progress(0, 0, "loading the model")
         settings = at(Settings.from_environment(), self.store)
         reembed_store(
@@ -35,7 +35,7 @@ class ReembeddingJob:
 
 
 class Reembedding:
-    """The change of one store's embedding model."""
+    """Re-embedding of one store by the worker."""
 
     def __init__(self, store: Path, worker: Worker) -> None:
         self.worker = worker
@@ -43,7 +43,7 @@ class Reembedding:
         self._job: ReembeddingJob | None = None
 
     def start(self, model: str) -> JobStatus:
-        """Have the store embedded again with a model, unless another change is under way."""
+        """Start re-embedding with a model, unless one is running."""
         status = self.status()
         if status is not None and status.state in ("queued", "running"):
             return status
@@ -51,10 +51,10 @@ class Reembedding:
         return self.worker.submit(self._job)
 
     def status(self) -> JobStatus | None:
-        """Return how far it is. None if it was never asked for, or was cancelled."""
+        """Return its progress, or None if it was not started or was cancelled."""
         return self.worker.status(self._job.key) if self._job else None
 
     def cancel(self) -> None:
-        """Do nothing: the store stays unchanged."""
+        """Cancel it. The store stays unchanged."""
         if self._job:
             self.worker.cancel(self._job.key)

@@ -1,4 +1,4 @@
-"""Planning how to refine a store, as a job for the process that does long work. It only reads the store."""
+"""Job that plans the refinement of a store. It only reads the store."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import LLMClient
 
 MAX_EXPERIENCES = 500
-"""Default number of newest experiences that are judged."""
+"""Default for the number of newest experiences that are judged."""
 
 
 class RefinementFile(ArtefactFile[RefinePlan]):
-    """The latest plan for one collection, stored beside the store until it is applied."""
+    """File of the latest refinement plan of a collection, kept until it is applied."""
 
     kind = "refinement"
 
@@ -35,7 +35,7 @@ class RefinementFile(ArtefactFile[RefinePlan]):
         return encode(artefact)
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> RefinePlan:
-        """Return the plan of a header. Raise `ValueError` if it is not one that was saved."""
+        """Decode a plan. Raises `ValueError` if it is malformed."""
         plan = decode(RefinePlan, header, "plan", strict=True)
         staying = {decision.id for decision in plan.decisions if not decision.goes}
         if any(decision.into not in staying for decision in plan.merged):
@@ -47,22 +47,22 @@ class RefinementFile(ArtefactFile[RefinePlan]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefinementJob(MemoryJob):
-    """Plan how to refine the experiences that pass a filter. Saved as a `RefinementFile`."""
+    """Job that plans the refinement of matching experiences. The plan is saved as a `RefinementFile`."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
     max_experiences: int = MAX_EXPERIENCES
     with_model: bool = False
-    """True where a language model judges, the one that the settings name, rather than rules."""
+    """True if the configured language model judges, instead of rules."""
 
     def file(self) -> RefinementFile:
-        """Return the file that the plan is kept in."""
+        """Return the file of the plan."""
         return RefinementFile(Path(self.out), COLLECTION)
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> RefinePlan:
-        """Plan.
+        """Make the plan.
 
         Raises:
-            LLMUnavailable: A model was asked for, but is not configured.
+            LLMUnavailable: A model is required, but not configured.
         """
         llm = model_if(self.with_model, on_progress)
         with self.opened(on_progress) as memory:
@@ -77,7 +77,7 @@ def plan_now(
     llm: LLMClient | None = None,
     on_progress: OnProgress = lambda done, total, message: None,
 ) -> RefinePlan:
-    """Plan how to refine the newest experiences that pass a filter, by rules if there is no model."""
+    """Plan the refinement of the newest matching experiences, by rules if there is no model."""
     where = dict(where or {})
     ids = newest_ids(memory, where)
     plan = memory.experience.plan_refine(
@@ -95,23 +95,23 @@ def plan_now(
 
 
 def refine_strategy_for(memory: MemorySystem, llm: LLMClient | None) -> ExplainingStrategy:
-    """Return the judge of a store: a language model, or rules that keep apart what ended differently."""
+    """Return the refine strategy: a language model, or rules that only merge experiences with the same outcome."""
     if llm is not None:
         return LLMRefineStrategy(llm)
     return HeuristicRefineStrategy(CachedEmbedder(memory.experience.embedder), mix_outcomes=False)
 
 
 def newest_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
-    """Return the experiences that pass a filter, newest first."""
+    """Return the ids of matching experiences, newest first."""
     made_at = memory.experience.column("created_at", where)
     return sorted(made_at, key=lambda record_id: made_at[record_id] or "", reverse=True)
 
 
 class LiveRefinement(LiveResult[RefinePlan]):
-    """The plan for refining one store that was made last, shared by all who look at it. The worker plans."""
+    """The latest refinement plan of a store, made by the worker and shared by all viewers."""
 
     def ask(self, where: Mapping[str, Any], max_experiences: int, with_model: bool) -> None:
-        """Have the worker plan for the experiences that pass a filter."""
+        """Submit a job for the experiences that match a filter."""
         self._submit(
             RefinementJob(**self._place, where=dict(where), max_experiences=max_experiences, with_model=with_model)
         )

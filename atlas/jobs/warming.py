@@ -1,4 +1,4 @@
-"""Making ready for the first question, beside the pages: the model is loaded, and the level of each memory is known."""
+"""Warm-up in the background: loading the embedding model and calibrating the memories."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _log = logging.getLogger("atlas.dashboard")
 
 
 class WarmUp:
-    """The work that the first question would wait for, done once in a thread of its own."""
+    """The work that the first query would wait for, done once in a thread."""
 
     def __init__(self, memory: MemorySystem) -> None:
         self._memory = memory
@@ -23,16 +23,16 @@ class WarmUp:
 
     @property
     def is_done(self) -> bool:
-        """True if a question is answered at once, or fails at once with the reason."""
+        """True if a query no longer waits: the work is done or has failed."""
         return self._is_done
 
     @property
     def step(self) -> str:
-        """The present step, where the model has to be made ready first, which takes long. Else empty."""
+        """The current slow step of preparing the model, or empty."""
         return self._step
 
     def begin(self) -> None:
-        """Begin, unless it has begun."""
+        """Start, unless it has started already."""
         with self._changed:
             if self._is_begun:
                 return
@@ -40,14 +40,14 @@ class WarmUp:
         threading.Thread(target=self._work, name="atlas-warming", daemon=True).start()
 
     def wait(self) -> bool:
-        """Wait until it is done, or until it turns out to take long. Return whether it is done."""
+        """Wait until it is done, or until a slow step begins. Return whether it is done."""
         self.begin()
         with self._changed:
             self._changed.wait_for(lambda: self._is_done or self._step)
             return self._is_done
 
     def finish(self) -> None:
-        """Wait until it is done, if it has begun."""
+        """Wait until it is done, if it was started."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_done or not self._is_begun)
 
@@ -61,7 +61,7 @@ class WarmUp:
                 memory.level()
         except Exception as error:  # noqa: BLE001 - a question meets it once more, and its page says what is wrong
             is_fault = not isinstance(error, AtlasError)
-            _log.warning("the first question will wait for what could not be made ready: %s", error, exc_info=is_fault)
+            _log.warning("the warm-up failed, so the first query will be slow: %s", error, exc_info=is_fault)
         with self._changed:
             self._is_done = True
             self._changed.notify_all()

@@ -1,7 +1,7 @@
-"""A process that does long work for this one: it stays warm between jobs, and ends when this one does.
+"""A child process for long-running jobs, which is reused between jobs and ends with its parent.
 
-Parent and child speak in lines of JSON, over the child's stdin and what was its stdout. The child writes its result to
-a file and reports only that it exists.
+They communicate by lines of JSON over the child's stdin and original stdout. The child writes its result to a file, and
+only reports that it exists.
 """
 
 from __future__ import annotations
@@ -33,23 +33,22 @@ JobState = Literal["queued", "running", "done", "failed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStatus:
-    """How far a job is."""
+    """Progress of a job."""
 
     state: JobState
     done: int = 0
     total: int = 0
-    """Of how many. 0 if that is not known yet."""
+    """Total amount of work. 0 if unknown."""
 
     message: str = ""
-    """Step that is being done, or a sentence on why it failed."""
+    """Current step, or the reason of a failure."""
 
 
 class Worker:
-    """A queue of jobs that one child does, one after another. May be used from any thread.
+    """A queue of jobs for one child process, run sequentially. Thread-safe.
 
     Args:
-        stays_warm: Whether the child waits for the next job after the last one. Else it ends, and lets go of what it
-            has loaded.
+        stays_warm: Whether the child waits for further jobs. Otherwise it exits after the last one, to free memory.
     """
 
     def __init__(self, *, stays_warm: bool = True) -> None:
@@ -59,11 +58,11 @@ class Worker:
         self._jobs: dict[str, Job] = {}
         self._states: dict[str, JobStatus] = {}
         self._is_closed = False
-        self._may_retry = False  # the child that has the job was there before, and has not said a word about it
+        self._may_retry = False  # the job went to a reused child, which has not reported on it yet
         _workers.add(self)
 
     def submit(self, job: Job) -> JobStatus:
-        """Have a job done, unless it is under way already. It is done again if it was done before."""
+        """Submit a job, unless an equal one is queued or running. A finished job runs again."""
         with self._lock:
             status = self._states.get(job.key)
             if status is not None and status.state in ("queued", "running"):
@@ -84,12 +83,12 @@ class Worker:
             )
 
     def status(self, key: str) -> JobStatus | None:
-        """Return how far the job with this key is. None if it was never submitted."""
+        """Return the progress of the job with a key, or None if it was never submitted."""
         with self._lock:
             return self._states.get(key)
 
     def cancel(self, key: str) -> None:
-        """Forget a job. Where it is running, that ends the child, and the next job gets a new one."""
+        """Cancel a job. If it is running, the child is killed, and the next job gets a new one."""
         with self._lock:
             status = self._states.pop(key, None)
             self._jobs.pop(key, None)
@@ -98,7 +97,7 @@ class Worker:
             self._start_next()
 
     def close(self) -> None:
-        """Forget all jobs that are not done and end the child."""
+        """Cancel all unfinished jobs and end the child."""
         with self._lock:
             self._is_closed = True
             self._states = {key: status for key, status in self._states.items() if status.state in ("done", "failed")}
@@ -106,12 +105,12 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The child's process id. None if there is no child."""
+        """The child's process id, or None if there is no child."""
         with self._lock:
             return self._child.pid if self._child is not None else None
 
     def _start_next(self) -> None:
-        """Give the child the next job, unless it has one."""
+        """Send the next job to the child, unless it is busy."""
         states = self._states
         if self._is_closed or any(status.state == "running" for status in states.values()):
             return
@@ -152,7 +151,7 @@ class Worker:
                     self._handle_message(json.loads(line))
         code = child.wait()
         for stream in (child.stdin, child.stdout):
-            with suppress(OSError):  # what it was not there to read any more
+            with suppress(OSError):  # it has exited before reading the job
                 stream.close()
         with self._lock:
             if child is self._child:
@@ -171,7 +170,7 @@ class Worker:
             self._start_next()
 
     def _give_up_running(self, message: str) -> None:
-        """Mark the job under way as failed, or let it wait for another child where this one did not begin it."""
+        """Mark the running job as failed, or requeue it if the child had not begun it."""
         retry = JobStatus(state="queued") if self._may_retry else None
         for key, status in self._states.items():
             if status.state == "running":
@@ -181,7 +180,7 @@ class Worker:
         child, self._child = self._child, None
         if child is None:
             return
-        child.kill()  # what it writes appears whole or not at all, so it may end anywhere
+        child.kill()  # its writes are atomic, so it can be killed at any time
         with suppress(subprocess.TimeoutExpired):
             child.wait(CLOSING_SECONDS)
 
@@ -204,12 +203,12 @@ def _why_it_ended(code: int) -> str:
 
 
 def main() -> None:
-    """Run the child: read jobs, do them, and report on them, until the parent is gone."""
+    """Run the child: read jobs, run them and report, until the parent exits."""
     protocol = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
-    os.dup2(2, 1)  # what libraries print goes where errors go
+    os.dup2(2, 1)  # output of libraries goes to stderr
     sys.stdout = sys.stderr
     with suppress(OSError):
-        os.nice(NICENESS)  # pages go first
+        os.nice(NICENESS)  # lower priority than the pages
     lines: list[str] = []
     arrived = threading.Condition()
     threading.Thread(target=_read_lines, args=(sys.stdin, lines, arrived), daemon=True).start()
@@ -226,14 +225,14 @@ def _do(line: str, protocol: IO[str]) -> None:
         try:
             protocol.write(json.dumps(fields) + "\n")
         except OSError:
-            os._exit(0)  # nobody listens any more
+            os._exit(0)  # the parent is gone
 
     try:
         decode_job(json.loads(line)).run(lambda done, total, message: say(done=done, total=total, message=message))
     except AtlasError as error:
         say(state="failed", message=str(error))
     except Exception as error:  # noqa: BLE001 - whatever it is, the person gets a sentence, and the child goes on
-        traceback.print_exception(error)  # to the log of the dashboard's server: it is a fault of ours
+        traceback.print_exception(error)  # logged to stderr, as it is a bug
         say(state="failed", message=f"It failed with {type(error).__name__}: {' '.join(str(error).split())}")
     else:
         say(state="done", message="")
@@ -244,11 +243,11 @@ def _read_lines(stdin: IO[str], lines: list[str], arrived: threading.Condition) 
         with arrived:
             lines.append(line)
             arrived.notify()
-    os._exit(0)  # the parent has closed it, or is gone; work in progress is of use to nobody
+    os._exit(0)  # the parent has closed it or exited, so the current job is useless
 
 
 def _watch_parent(parent: int) -> None:
-    """End when the parent is gone though something else holds the pipe open, such as a fork of it."""
+    """Exit when the parent is gone, even if another process, such as a fork, keeps the pipe open."""
     while os.getppid() == parent:
         threading.Event().wait(PARENT_CHECK_SECONDS)
     os._exit(0)

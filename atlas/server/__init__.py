@@ -1,1 +1,1 @@
-"""ATLAS for agents elsewhere: an HTTP API over a memory that is open here, and the keys that it asks for."""
+"""The ATLAS server: dashboard, HTTP API and MCP, with access control."""

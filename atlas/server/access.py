@@ -1,4 +1,4 @@
-"""Guards before every route: of the host that was asked for, the size of a body, and the key."""
+"""Middleware for all routes: checks of the host, the body size and the key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from atlas.server.operations.requests import record_of
 from atlas.server.problems import Problem, TooLarge, TooManyRequests, problem_of
 
 MAX_BODY_BYTES = 16 * 2**20
-"""Size of the largest body that is taken."""
+"""Maximum size of a request body."""
 
 WRONG_KEYS = "too many wrong keys came from your address"
 
@@ -31,16 +31,16 @@ PASSED_ON = frozenset(
         *(b"fly-client-ip", b"x-envoy-external-address"),
     }
 )
-"""Headers of requests that a proxy passed on."""
+"""Headers that proxies add."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """Says who comes in."""
+    """Authentication of requests."""
 
     stores: Stores
     is_open: bool
-    """True for a server without a token: as long as there is no key, every client may do everything."""
+    """True for a server without a token: until there is a key, every client has full access."""
 
     rate: RequestRate = field(default_factory=RequestRate)
 
@@ -48,7 +48,7 @@ class Doors:
         """Return the actor of a request, in the store of its key. The token is for the first store.
 
         Args:
-            authorization: The header of that name, or an empty string.
+            authorization: The `Authorization` header, or an empty string.
 
         Raises:
             NotAllowed: The key is missing, unknown, revoked or has expired.
@@ -64,11 +64,11 @@ class Doors:
         raise NotAllowed(f"this needs {self.stores.secret_name}; send it as the header `Authorization: Bearer KEY`")
 
     def admit(self, scope: Scope) -> Actor:
-        """Return the actor of a request, and count it.
+        """Authenticate a request, apply rate limits, and return its actor.
 
         Raises:
             NotAllowed: As `enter` does.
-            TooManyRequests: The actor, or an address after wrong keys, has to wait.
+            TooManyRequests: The actor exceeded its rate limit, or the address has to wait after wrong keys.
         """
         address = peer(scope)
         try:
@@ -79,14 +79,14 @@ class Doors:
                 raise TooManyRequests(WRONG_KEYS, wait) from error
             raise
         if wait := self.rate.take(f"{actor.store}\n{actor.name}" if actor.store else address):
-            raise TooManyRequests("this key has used up its requests of this minute", wait)
+            raise TooManyRequests("this key has exceeded its requests per minute", wait)
         if (record := record_of(scope)) is not None:
             record.actor = actor
         return actor
 
 
 class ApiKeyMiddleware:
-    """Lets in requests with a key, and sets the actor of each."""
+    """Middleware that requires a key, and sets the actor of each request."""
 
     def __init__(
         self,
@@ -98,8 +98,8 @@ class ApiKeyMiddleware:
         """Wrap an application.
 
         Args:
-            open_paths: Paths that need no key, below where the application is mounted.
-            refusal: Makes the answer to a request without a key, in the words that its clients understand.
+            open_paths: Paths without authentication, relative to the mount point.
+            refusal: Returns the response to a rejected request, in the protocol of its clients.
         """
         self._app = app
         self._doors = doors
@@ -124,19 +124,17 @@ class ApiKeyMiddleware:
 
 
 class HostMiddleware:
-    """Refuses requests for other hosts, and requests from pages of another origin.
+    """Middleware that rejects unknown hosts and cross-origin requests.
 
-    A page of another server could read and change a memory through a person's own browser otherwise: by a name that
-    was made to lead to this machine (DNS rebinding), or by a request that a browser sends without asking (CSRF).
+    Otherwise a page of another site could access a memory through the user's browser, by DNS rebinding or CSRF.
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str], public_hosts: Collection[str] = ()) -> None:
         """Wrap an application.
 
         Args:
-            hosts: Names that the server is known by.
-            public_hosts: Hosts that browsers know its pages by where a proxy asks it by another one, each with its
-                port unless that is the usual one of the scheme.
+            hosts: Host names of the server.
+            public_hosts: Public hosts behind a proxy, each with its port unless it is the scheme's default.
         """
         self._app = app
         self._hosts = frozenset(map(host_name, hosts))
@@ -151,7 +149,7 @@ class HostMiddleware:
             await self._app(scope, receive, send)
 
     def _problem(self, scope: Scope) -> Problem | None:
-        """Return why a request is refused, or None."""
+        """Return the problem of a rejected request, or None."""
         host, origin = header(scope, b"host"), header(scope, b"origin")
         if host_name(host) not in self._hosts:
             detail = f"this server is not {host!r:.200}; ask it by a name that it knows, or start it with --allow-host"
@@ -164,7 +162,7 @@ class HostMiddleware:
         return None
 
     def _is_own(self, origin: str, host: str) -> bool:
-        """Return whether an origin is that of the pages which a host shows: its name and its port are the same."""
+        """Return whether an origin has the same name and port as a host."""
         scheme, _, authority = origin.lower().partition("://")
         usual_port = {"http": ":80", "https": ":443"}.get(scheme)
         if usual_port is None:
@@ -174,7 +172,7 @@ class HostMiddleware:
 
 
 class OwnMachineOnly:
-    """Refuses requests that a proxy passed on: behind one, everybody would seem to sit at this machine."""
+    """Middleware that rejects requests from a proxy, as all of them would appear to come from this machine."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -192,17 +190,17 @@ class OwnMachineOnly:
 
 
 class PathDispatcher:
-    """Hands every request below a path to its own application, and to no other.
+    """Dispatches requests to applications by path prefix.
 
-    A route mounted beside others is passed over by a path that it does not match, such as one with a line break, and
-    what comes after it would answer.
+    Unlike a mounted route, which does not match some paths (such as those with a line break), a prefix never falls
+    through to a later application.
     """
 
     def __init__(self, app: ASGIApp, below: Mapping[str, ASGIApp]) -> None:
         """Wrap an application.
 
         Args:
-            below: Applications by the beginning of the paths that they answer, without a slash at the end.
+            below: Applications by path prefix, without a trailing slash.
         """
         self._app = app
         self._below = below
@@ -221,7 +219,7 @@ class PathDispatcher:
 
 
 class BodyLimitMiddleware:
-    """Refuses bodies that are too large, before they are read as a whole."""
+    """Middleware that rejects large bodies, without reading them completely."""
 
     def __init__(self, app: ASGIApp, max_bytes: int = MAX_BODY_BYTES) -> None:
         self._app = app
@@ -239,16 +237,16 @@ class BodyLimitMiddleware:
             nonlocal n_bytes
             message = await receive()
             n_bytes += len(message.get("body", b""))
-            if n_bytes > self._max_bytes:  # of the kind that whoever reads the body lets through
+            if n_bytes > self._max_bytes:  # an exception that readers of the body do not catch
                 raise HTTPException(413, str(TooLarge(self._max_bytes)))
             return message
 
-        with suppress(ClientDisconnect):  # nobody is left to be answered, and a part of a body says nothing
+        with suppress(ClientDisconnect):  # the client has disconnected
             await self._app(scope, bounded, send)
 
 
 def entry_problem(error: AtlasError) -> Problem:
-    """Return the problem of somebody who is not let in: 401 for a wrong key, which another key would mend."""
+    """Return the problem for a refused visitor: 401 for a wrong key, as another key may work."""
     problem = problem_of(error)
     return Problem(401, "No valid key", problem.detail) if isinstance(error, NotAllowed) else problem
 
@@ -261,7 +259,7 @@ async def _refuse(problem: Problem, scope: Scope, receive: Receive, send: Send) 
 
 
 def peer(scope: Scope) -> str:
-    """Return the address that a request comes from, or an empty string if it is unknown."""
+    """Return the client address of a request, or an empty string if it is unknown."""
     client = scope.get("client")
     return str(client[0]) if client else ""
 
@@ -269,7 +267,7 @@ def peer(scope: Scope) -> str:
 def header(scope: Scope, name: bytes) -> str:
     """Return the value of a header, or an empty string if it is missing or repeated.
 
-    It is read as UTF-8, which proxies write names in, or as Latin-1 if it is not.
+    It is decoded as UTF-8, which proxies use for names, or else as Latin-1.
     """
     values = [value for key, value in scope["headers"] if key == name]
     if len(values) != 1:
@@ -281,7 +279,7 @@ def header(scope: Scope, name: bytes) -> str:
 
 
 def host_name(host: str) -> str:
-    """Return a host without its port. An IPv6 address with a port stands in brackets."""
+    """Return a host without its port. An IPv6 address with a port is in brackets."""
     bare, _, port = host.rpartition(":")
     has_port = bool(bare) and port.isdigit() and (":" not in bare or bare.endswith("]"))
     return (bare if has_port else host).strip("[]").lower()

@@ -1,6 +1,6 @@
-"""The door to the pages: a form that asks for a key or leads to sign-in, and a cookie by which a browser is known.
+"""Authentication for the dashboard: a login form for keys or sign-in, and a session cookie.
 
-It stands before everything that Streamlit serves, so that pages, uploads and media of a session are behind it too.
+It covers everything that Streamlit serves, including uploads and media.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from atlas.server.signin import SIGN_IN, make_sign_in
 
 ENTER, LEAVE, LINK = "/enter", "/leave", "/link/"
 OPEN_PATHS = ("/_stcore/health", "/static/")
-"""Prefixes of paths that reveal nothing of a store: health checks, and the dashboard's scripts.
+"""Prefixes of public paths: health checks, and the dashboard's scripts.
 
-A page whose key was revoked needs its scripts to show that.
+A page needs its scripts to show that its key was revoked.
 """
 
 UPLOADS = "/_stcore/upload_file"
-"""Beginning of the paths that browsers send files to, which are held in memory until a page reads them."""
+"""Prefix of upload paths. Uploads are kept in memory until a page reads them."""
 
 TOKEN = "token"
-"""Name in the address that `atlas serve` prints, for the token."""
+"""Query parameter with the token in the URL that `atlas serve` prints."""
 
 _FORM_BYTES = 4_096
 
 
 class Entrance:
-    """Lets browsers in whose people have entered, and sends all others to the form."""
+    """Middleware that passes authenticated browsers, and shows the login form to others."""
 
     def __init__(self, app: ASGIApp, sessions: Sessions, provider: Provider | None = None) -> None:
         """Wrap an application.
 
         Args:
-            provider: The provider of sign-in, if people may enter without a key.
+            provider: The OpenID Connect provider, or None.
         """
         self._app = app
         self._sessions = sessions
@@ -72,7 +72,7 @@ class Entrance:
         await answer(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive) -> ASGIApp:
-        """Return the app that answers a request: the pages, or the entrance."""
+        """Return the application that answers a request: the pages, or a form."""
         path, is_request = scope["path"], scope["type"] == "http"
         if is_request and path == ENTER:
             return await self._enter(Request(scope, receive))
@@ -106,7 +106,7 @@ class Entrance:
         return self._with_session(request, token)
 
     def _open(self, request: Request) -> Response:
-        """Let in a visitor whose address has the token, and redirect them to the same address without it."""
+        """Start a session for a URL with the token, and redirect to the URL without it."""
         if not self._sessions.stores.is_token(secret := request.query_params[TOKEN]):
             return self._refused(request, OTHER_TOKEN)
         session = self._sessions.begin(secret, **self._browser(request.scope))
@@ -116,7 +116,7 @@ class Entrance:
         return answer
 
     def _follow(self, request: Request) -> Response:
-        """Open a link. Whoever is let in already is asked first: opening it ends what they came in with."""
+        """Open a demonstration link. A user with a session has to confirm, as opening it ends the session."""
         secret, browser = request.url.path.removeprefix(LINK), self._browser(request.scope)
         try:
             if request.method != "POST" and (name := self._sessions.ended_by(secret, **browser)):
@@ -128,7 +128,7 @@ class Entrance:
             return forms.refused_link(str(error))
 
     def _leave(self, scope: Scope) -> Response:
-        """End a session where its own browser's page wants it. A page of another server's may lead here too."""
+        """Log out, with a confirmation form for requests from another site."""
         browser = self._browser(scope)
         is_wanted = scope["method"] == "POST" or header(scope, b"sec-fetch-site") in ("same-origin", "none")
         if not is_wanted and self._sessions.is_let_in(**browser):
@@ -137,12 +137,12 @@ class Entrance:
         return RedirectResponse(ENTER, 303)
 
     def _vouched(self, request: Request, identity: Identity, lead_to: str = "/") -> Response:
-        """Let in somebody for whom a provider or a proxy vouches, or answer with the reason for the refusal."""
+        """Start a session for a user authenticated by a provider or proxy, or return the refusal."""
         try:
             token = self._sessions.begin_for(identity, **self._browser(request.scope))
         except NotAllowed as error:
             return self._refused_sign_in(request, f"{identity.name}: {error}", error)
-        except AtlasError as error:  # what a provider leads to is answered outside `__call__`
+        except AtlasError as error:  # the provider's callback is answered outside `__call__`
             return forms.unavailable(str(error))
         return self._with_session(request, token, lead_to)
 
@@ -152,7 +152,10 @@ class Entrance:
         return self._form(request, problem, 401)
 
     def _refused_sign_in(self, request: Request, problem: str, error: Exception | None = None) -> Response:
-        """Return the form for somebody whom a provider sent. They guessed no key, and may share their address."""
+        """Return the form after a refused sign-in.
+
+        It does not count as a wrong key, as others may share the address.
+        """
         self._sessions.stores.refuse(peer(request.scope), problem, error, counts=False)
         return self._form(request, problem, 401)
 
@@ -160,13 +163,13 @@ class Entrance:
         return any(actor.role >= Role.WRITER for actor in rights(self._sessions, scope).values())
 
     def _shown_out(self, scope: Scope, receive: Receive) -> ASGIApp:
-        """Return the response to somebody who has not entered."""
+        """Return the response to an unauthenticated request."""
         if scope["type"] == "websocket":
             return WebSocketClose(1008, "no key")
         vouched = forwarding.identity(scope)
         if not _is_page(scope):
             wanted = self._sessions.stores.secret_name
-            # A text in JSON: Streamlit shows it on a page that was open while the server was started again.
+            # A JSON string, which Streamlit shows on pages that were open during a restart.
             return JSONResponse(f"This needs {wanted}; load the page in the browser again, and enter it there.", 401)
         if vouched is None:
             return RedirectResponse(ENTER, 303)
@@ -178,12 +181,12 @@ class Entrance:
             return forms.asking_for_token(token_file_name(request.scope["server"][1]), problem, status)
         try:
             has_keys = self._sessions.stores.has_key()
-        except StoreUnavailable:  # a key that is entered is told so, and whoever signs in needs none
+        except StoreUnavailable:  # an entered key gets its own message, and sign-in needs none
             has_keys = True
         return forms.entering(problem, status, has_sign_in=self._sign_in is not None, has_keys=has_keys)
 
     def _with_session(self, request: Request, token: str, lead_to: str = "/") -> Response:
-        """Return an answer that gives a browser its token, and leads it to the pages."""
+        """Return a redirect to the pages that sets the session cookie."""
         answer = RedirectResponse(lead_to, 303)
         is_secure = self._has_tls or request.url.scheme == "https"
         answer.set_cookie(self._sessions.cookie, token, httponly=True, samesite="lax", secure=is_secure)
@@ -194,26 +197,26 @@ class Entrance:
 
 
 class _Browser(TypedDict):
-    """A browser, as sessions know it."""
+    """Credentials of a browser."""
 
     token: str
-    """The token of its session until now, or an empty string."""
+    """Its current session token, or an empty string."""
 
     vouched_id: str
-    """Id of the person for whom a proxy vouches, or an empty string."""
+    """Id of the user authenticated by a proxy, or an empty string."""
 
 
 def rights(sessions: Sessions, scope: Scope) -> Mapping[str, Actor]:
-    """Return the actors of a connection, by the stores that they may see. Empty if there is no access."""
+    """Return the actors of a connection by store name, or nothing if it has no access."""
     browser = _browser(scope, sessions.cookie)
     try:
         return sessions.actors_of(browser["token"]) if sessions.is_let_in(**browser) else {}
-    except StoreUnavailable:  # whatever asks next is told so
+    except StoreUnavailable:  # the next request will report it
         return {}
 
 
 def _waiting(form: Callable[[str], Response], seconds: float) -> Response:
-    """Return a form for somebody who has to wait after too many wrong keys."""
+    """Return the form with the waiting time after too many wrong keys."""
     error = TooManyRequests(WRONG_KEYS, seconds)
     answer = form(f"{error}.")
     answer.status_code = 429
@@ -233,13 +236,13 @@ def _is_page(scope: Scope) -> bool:
 
 
 def _browser(scope: Scope, cookie: str) -> _Browser:
-    """Return the visitor whose browser a request comes from."""
+    """Return the credentials of a request's browser."""
     vouched = forwarding.identity(scope)
     return {"token": _token(scope, cookie), "vouched_id": vouched.id if vouched is not None else ""}
 
 
 def _token(scope: Scope, cookie: str) -> str:
-    """Return the browser's token, or an empty string."""
+    """Return the session token, or an empty string."""
     for name, value in scope["headers"]:
         if name == b"cookie":
             try:

@@ -1,4 +1,4 @@
-"""The forms of the door. They stand by themselves, as all that Streamlit draws lies behind it."""
+"""HTML forms of the login. They do not use Streamlit, whose pages need a session."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ _PART = re.compile(r"<!-- ([a-z ]+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 
 
 def asking_for_token(file: str, problem: str = "", status: int = 200) -> HTMLResponse:
-    """Return the form for the person who runs the server.
+    """Return the login form for the owner of the server.
 
     Args:
-        file: Name of the file that has the token.
-        problem: Why they were not let in.
+        file: Name of the file with the token.
+        problem: Why the last attempt failed.
     """
     parts = [*(["problem"] if problem else []), "token"]
     return _page("enter the token", parts, status, problem=problem, file=file)
 
 
 def entering(problem: str = "", status: int = 200, *, has_sign_in: bool, has_keys: bool) -> HTMLResponse:
-    """Return the form by which people enter.
+    """Return the login form.
 
     Args:
-        problem: Why they were not let in.
-        has_sign_in: Whether they may sign in with a provider.
-        has_keys: Whether there is a key that they could have.
+        problem: Why the last attempt failed.
+        has_sign_in: Whether sign-in with a provider is configured.
+        has_keys: Whether there is any active key.
     """
     asks_for_key = has_keys or not has_sign_in
     ways = {"sign in": has_sign_in, "or": has_sign_in and asks_for_key, "key": asks_for_key}
@@ -40,26 +40,26 @@ def entering(problem: str = "", status: int = 200, *, has_sign_in: bool, has_key
 
 
 def refused_link(problem: str) -> HTMLResponse:
-    """Return the page for guests whose link has ended. They have neither a key nor an account."""
-    return _page("this link leads nowhere", ["problem"], 401, problem=problem)
+    """Return the page for guests whose link has ended."""
+    return _page("this link does not work", ["problem"], 401, problem=problem)
 
 
 def unavailable(problem: str) -> HTMLResponse:
-    """Return the page for everybody while the access files cannot be read."""
+    """Return the page for an outage of the access files."""
     return _page("not available now", ["problem"], 503, problem=problem)
 
 
 def opening(name: str) -> HTMLResponse:
-    """Return the page that asks a signed-in person whether to continue as the guest of a link.
+    """Return the page that asks a signed-in user whether to continue as a guest.
 
     Args:
-        name: Their present name. Untrusted text.
+        name: Their current name. Untrusted text.
     """
     return _page("open a copy", ["link"], name=name)
 
 
 def leaving() -> HTMLResponse:
-    """Return the question whether somebody wants to leave."""
+    """Return the page that asks for confirmation of a logout."""
     return _page("leave", ["leave"])
 
 

@@ -1,4 +1,4 @@
-"""Requests as the proxies in front of the server describe them. Those alone that are named are believed."""
+"""Headers of trusted proxies. Only configured proxies are trusted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IDENTITY = "atlas.identity"
 
 
 class TrustedProxyMiddleware:
-    """Takes the scheme, the address and the person of a request from the headers of a named proxy."""
+    """Middleware that sets scheme, client address and user from the headers of a trusted proxy."""
 
     def __init__(self, app: ASGIApp, proxy: Proxy) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Headers of every response, by which browsers keep other sites out of the pages."""
+"""Security headers of all responses."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ HEADERS = (
     (b"content-security-policy", b"frame-ancestors 'self'"),
     (b"x-content-type-options", b"nosniff"),
 )
-"""No page of another origin may frame ours, and browsers do not guess the type of a response."""
+"""Headers against framing by other origins and against MIME sniffing."""
 
 
 class SecurityHeadersMiddleware:
-    """Adds the headers to every response, keeping a policy that it has already."""
+    """Middleware that adds the headers to all responses. An existing policy is kept."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

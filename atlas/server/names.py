@@ -1,4 +1,4 @@
-"""Names of memories as arguments of clients: a name is checked, and a schema lists those that exist."""
+"""Validation of memory names in requests, and their JSON schema."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atlas.memory.kinds.table import searchable_kinds
 
 
 class _CheckedName:
-    """Annotation of a string that is the name of a memory, be it of ATLAS or added by a plug-in."""
+    """Annotation of a string that is the name of a memory, built-in or of a plug-in."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         return core_schema.no_info_after_validator_function(_check, handler(source))

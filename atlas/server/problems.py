@@ -1,4 +1,4 @@
-"""Errors as HTTP problems (RFC 9457): a status, a title for the kind, and our own sentence."""
+"""Errors as HTTP problems (RFC 9457): a status, a title for the kind, and the error message."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from atlas.core.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 ERROR = "Atlas-Error"
-"""Header with the class of an error, by which `atlas.connect` raises the same one."""
+"""Header with the class of an error, so that `atlas.connect` raises the same one."""
 
 INVALID_REQUEST = -32600
-"""Code of JSON-RPC."""
+"""JSON-RPC error code."""
 
 
 class TooLarge(AtlasError):
-    """A body that is larger than the server takes."""
+    """A body exceeds the maximum size."""
 
     def __init__(self, max_bytes: int) -> None:
-        super().__init__(f"a body should have at most {max_bytes:,} bytes, but this one has more; send it in parts")
+        super().__init__(f"a body should have at most {max_bytes:,} bytes, but this one has more; split it")
 
 
 class TooManyRequests(AtlasError):
-    """A request that the server refuses to work on now."""
+    """A request exceeds a rate limit."""
 
     def __init__(self, message: str, wait_seconds: float) -> None:
         seconds = math.ceil(wait_seconds)
@@ -47,12 +47,12 @@ class TooManyRequests(AtlasError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An error of a request."""
+    """An HTTP problem."""
 
     status: int
     title: str
     detail: str
-    """Our own sentence: what was expected, what came, and what to do."""
+    """The error message: expected, got, and what to do."""
 
     type: str = "about:blank"
 
@@ -61,7 +61,7 @@ class Problem:
         return JSONResponse(asdict(self), self.status, dict(headers or {}), MEDIA_TYPE)
 
     def rpc_response(self) -> JSONResponse:
-        """Return the problem as a response to a request of JSON-RPC, whose id is not known yet."""
+        """Return the problem as a JSON-RPC response without an id, which is unknown."""
         error = {"code": INVALID_REQUEST, "message": self.detail}
         return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, self.status)
 

@@ -1,4 +1,4 @@
-"""Work that a server does every now and then, beside its answers."""
+"""Periodic background work of a server."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def repeating(work: Callable[[], object], *, pause_seconds: float, name: str) -> Iterator[None]:
-    """Do some work again and again, in a thread, as long as the block lasts.
+    """Repeat some work in a thread during the block.
 
-    A round that fails is logged, and those after it that fail for the same reason are not.
+    A failure is logged, unless the previous round failed for the same reason.
 
     Args:
-        pause_seconds: Time between two rounds, and before the first.
+        pause_seconds: Time before each round.
         name: Name of the thread.
     """
     is_over = threading.Event()
@@ -28,9 +28,9 @@ def repeating(work: Callable[[], object], *, pause_seconds: float, name: str) ->
             try:
                 work()
                 reported = ""
-            except Exception as error:  # the thread has to outlive whatever one round meets
+            except Exception as error:  # the thread must survive any error of a round
                 if repr(error) != reported:
-                    logger.exception("%s failed, and is tried again", name)
+                    logger.exception("%s failed, and will be retried", name)
                 reported = repr(error)
 
     thread = threading.Thread(target=rounds, name=name, daemon=True)

@@ -1,4 +1,4 @@
-"""Browsers that are signed in, and their rights."""
+"""Sessions of browsers, and their access rights."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from atlas.storage.place.audit import ENTERED, LINK_OPENED, TOKEN_ENTERED
 COOKIE = "atlas_session"
 MAX_SESSIONS = 10_000
 MAX_OF_ONE = 100
-"""Browsers that one key, link or person may have at once. One more ends the oldest of them."""
+"""Maximum number of sessions per key, link or person. A new one ends the oldest."""
 
 SESSION_SECONDS = 12 * 3_600.0
-"""Time after which somebody has to enter again."""
+"""Lifetime of a session."""
 
 MAX_HOURS = 8_784
 
 
 def session_seconds(text: str) -> float:
-    """Return the length of a session by ATLAS_SESSION_HOURS: twelve hours if it is empty.
+    """Parse ATLAS_SESSION_HOURS. The default is twelve hours.
 
     Raises:
         InvalidInput: It is not a number of hours, or is more than a year.
@@ -47,41 +47,41 @@ def session_seconds(text: str) -> float:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Visit:
     guest: str
-    """The key, link or person that it is for."""
+    """Its key, link or person."""
 
     actors: Callable[[], Mapping[str, Actor]]
-    """Returns their actors in each store that they may see now."""
+    """Returns its current actors by store name."""
 
     until: float
-    """Time of `Sessions.monotonic` from which on they have to enter again."""
+    """Time of expiry, from `Sessions.monotonic`."""
 
     vouched_id: str
-    """Id of the person for whom a proxy vouched when it began. Empty if there is no proxy."""
+    """Id of the user authenticated by a proxy at the start. Empty without a proxy."""
 
 
 @dataclass(slots=True)
 class Sessions:
-    """Browsers that were let in, as long as this process runs and their people are not refused."""
+    """The active sessions, kept in memory."""
 
     stores: Stores
     seconds: float = SESSION_SECONDS
     cookie: str = COOKIE
-    """Name of the cookie with a browser's token. Browsers send one server of a machine the cookies of the others."""
+    """Name of the session cookie. It is unique per server, as browsers share cookies between ports."""
 
     monotonic: Callable[[], float] = time.monotonic
-    """Returns the process's own time in seconds, which goes on where the machine's clock is put back."""
+    """Returns monotonic time in seconds."""
 
     _visits: dict[str, _Visit] = field(default_factory=dict)
-    """By token, the oldest first."""
+    """Sessions by token, oldest first."""
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
-        """Return a token for a browser that shows a key, or the server's own token.
+        """Start a session for a key or the server's token, and return the session token.
 
         Args:
-            token: The browser's token until now, which ends.
-            vouched_id: Id of the person for whom a proxy vouches. The token holds for that person alone.
+            token: The browser's current session token, which is ended.
+            vouched_id: Id of the user authenticated by a proxy. The session is only valid for that user.
 
         Raises:
             NotAllowed: The key is unknown, revoked, has expired, or is bound to a scope.
@@ -91,12 +91,14 @@ class Sessions:
             return self._begin("owner", self.stores.owner, token, vouched_id)
         store, key = self.stores.recognise(secret)
         if key.scope:
-            raise NotAllowed("a key with a scope is for agents; the pages show the whole store and need another key")
+            raise NotAllowed(
+                "a key with a scope is for agents, but the pages show the whole store; use a key without a scope"
+            )
         store.audit.note(ENTERED, who=key.name)
         return self._begin(f"key {key.id}", partial(store.key, key.id), token, vouched_id)
 
     def follow(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
-        """Return a token for a browser that opens a link, the same as before if it has opened it already.
+        """Start a session for a link, and return its token. An existing session for the link is reused.
 
         Args:
             token: See `begin`.
@@ -112,7 +114,7 @@ class Sessions:
         return self._begin(_guest_of(link), partial(store.link, link.id), token, vouched_id)
 
     def ended_by(self, secret: str, *, token: str = "", vouched_id: str = "") -> str:
-        """Return the name of the person whom opening a link would sign out, or an empty string.
+        """Return the name of the user whose session would end by opening a link, or an empty string.
 
         Args:
             token: See `begin`.
@@ -127,7 +129,7 @@ class Sessions:
         return next((actor.name for actor in self.actors_of(token).values()), "")
 
     def begin_for(self, identity: Identity, *, token: str = "", vouched_id: str = "") -> str:
-        """Return a token for the browser of somebody for whom a provider vouches.
+        """Start a session for a user authenticated by a provider, and return its token.
 
         Args:
             token: See `begin`.
@@ -140,26 +142,26 @@ class Sessions:
         return self._begin(f"person {person_id}", partial(self.stores.person, person_id), token, vouched_id)
 
     def end(self, token: str) -> None:
-        """Forget a browser."""
+        """End a session."""
         with self._lock:
             self._visits.pop(token, None)
 
     def actors_of(self, token: str) -> Mapping[str, Actor]:
-        """Return the actors of a browser by the names of the stores that they may see. Empty before they enter.
+        """Return the actors of a session by store name, or nothing for an unknown token.
 
         Raises:
-            StoreUnavailable: They may see no store that can be read, and the access files of one cannot be read.
+            StoreUnavailable: No store is accessible, and the access files of one cannot be read.
         """
         visit = self._visits.get(token)
         return visit.actors() if visit is not None and visit.until > self.monotonic() else {}
 
     def is_let_in(self, token: str, vouched_id: str = "") -> bool:
-        """Return whether a browser has entered, with the same word of a proxy as when it did."""
+        """Return whether a token has a session of the same proxy user."""
         visit = self._visits.get(token)
         return visit is not None and visit.vouched_id == vouched_id and bool(self.actors_of(token))
 
     def _is_guest(self, link: Link, token: str, vouched_id: str) -> bool:
-        """Return whether a browser has opened a link, and may still look."""
+        """Return whether a session is for a link that has not ended."""
         visit = self._visits.get(token)
         return visit is not None and visit.guest == _guest_of(link) and self.is_let_in(token, vouched_id)
 

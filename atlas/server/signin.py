@@ -1,6 +1,6 @@
-"""Signing in with a provider, by OpenID Connect's code flow with PKCE, state and nonce.
+"""OpenID Connect sign-in, with the authorization code flow, PKCE, state and nonce.
 
-The provider is asked once, when somebody signs in. What they may do is looked up in the store from then on.
+The provider is only contacted at sign-in. Permissions are then read from the store.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 SIGN_IN, CALLBACK = "/signin", "/signin/callback"
 _MINUTES = 10
-"""Time that somebody has at the provider."""
+"""Time limit of a sign-in."""
 
 _MESSAGE_CHARACTERS = 300
 
@@ -34,20 +34,22 @@ ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA", "Ed25519", "Ed448"),
 )
-"""Algorithms of signatures that only the provider can make. A token without one, or signed with a secret that the
-provider's public key could be taken for, is refused whatever the provider announces."""
+"""Accepted signature algorithms, all asymmetric.
+
+`none` and HMAC algorithms are rejected even if the provider announces them.
+"""
 
 _ANNOUNCED = "id_token_signing_alg_values_supported"
 
 Vouched = Callable[[Request, Identity], Response]
-"""Answers a person whom the provider has authenticated."""
+"""Returns the response to an authenticated user."""
 
 RefusalPage = Callable[[Request, str], Response]
-"""Answers a person whom the provider has not authenticated, with the reason."""
+"""Returns the response to a failed sign-in, with the reason."""
 
 
 def make_sign_in(provider: Provider, vouched: Vouched, refused: RefusalPage) -> Starlette:
-    """Return the application that answers below `/signin`."""
+    """Return the application for paths below `/signin`."""
     oauth = OAuth()
     oauth.register(
         "oidc",
@@ -72,7 +74,7 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: RefusalPage) -> 
             token = await oauth.oidc.authorize_access_token(request)
             identity = _identity(await _claims(oauth.oidc, token, provider.claim), provider)
         except Exception as error:  # noqa: BLE001 - whatever a token holds, nobody is let in by it
-            # whatever an address says of an error, anybody may have written into it
+            # anyone can forge an error in the URL, so it is not shown
             logger.warning("a sign-in was refused: %s", _in_one_line(error))
             return refused(request, _why(error))
         return vouched(request, identity)
@@ -93,7 +95,7 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: RefusalPage) -> 
 
 
 class _PinnedClient(StarletteOAuth2App):  # type: ignore[misc]  # the package has no types
-    """A client that accepts no algorithm but those of `ALGORITHMS` that the provider announces, or RS256."""
+    """A client that only accepts `ALGORITHMS` that the provider announces, or RS256."""
 
     async def load_server_metadata(self) -> dict[str, Any]:
         metadata: dict[str, Any] = await super().load_server_metadata()
@@ -102,20 +104,20 @@ class _PinnedClient(StarletteOAuth2App):  # type: ignore[misc]  # the package ha
 
 
 async def _claims(client: StarletteOAuth2App, token: Mapping[str, Any], groups: str) -> Mapping[str, Any]:
-    """Return the claims of a token, with those of the userinfo endpoint if the token lacks the groups.
+    """Return the claims of a token, completed from the userinfo endpoint if the groups are missing.
 
     Args:
         groups: Name of the claim with the groups.
 
     Raises:
-        ValueError: The userinfo is of somebody else.
+        ValueError: The userinfo has a different `sub`.
     """
     claims: Mapping[str, Any] = token["userinfo"]
     if claims.get(groups) is not None or not (await client.load_server_metadata()).get("userinfo_endpoint"):
         return claims
     userinfo = await client.userinfo(token=token)
-    if userinfo.get("sub") != claims["sub"]:  # or whoever holds somebody else's access token had their groups
-        raise ValueError("the userinfo endpoint answered for another `sub` than the token has")
+    if userinfo.get("sub") != claims["sub"]:  # prevents that another user's access token adds their groups
+        raise ValueError("the `sub` of the userinfo endpoint differs from the token's")
     return {**userinfo, **{name: value for name, value in claims.items() if value is not None}}
 
 
@@ -130,7 +132,7 @@ def _identity(claims: Mapping[str, Any], provider: Provider) -> Identity:
         name=str(name or claims["sub"]),
         groups=tuple(map(str, [groups] if isinstance(groups, str) else groups)),
     )
-    "\n".join((identity.issuer, identity.subject, *identity.groups)).encode()  # raises for half a surrogate pair
+    "\n".join((identity.issuer, identity.subject, *identity.groups)).encode()  # raises for a lone surrogate
     return identity
 
 
@@ -139,7 +141,7 @@ def _in_one_line(error: Exception) -> str:
 
 
 def _why(error: Exception) -> str:
-    """Return why a sign-in was refused, without words of the address or the token."""
+    """Return why a sign-in failed, without text from the URL or the token."""
     if isinstance(error, UnsupportedAlgorithmError):
         return (
             "the provider signs its tokens with an algorithm that is not accepted here; accepted are "

@@ -1,11 +1,8 @@
-"""Traces that are still coming in: kept on the disk from the answer on, until each is an attempt in the memory.
+"""A durable spool of incomplete traces, until each becomes an attempt.
 
-Spans of a trace come late, in any order, and in any number of requests. So each trace has a file of its own, which
-becomes an attempt once the trace is quiet: a while after its last span where its root has come, and longer where not.
-Spans that come after that are added to the attempt.
-
-An answer is given once the spans are on the disk. A process that is killed, at whatever line, leaves a file that the
-next one goes on with.
+Spans of a trace arrive late, in any order, and in several requests. So each trace has a file, which becomes an attempt
+some time after its last span, or later if the root span is missing. Later spans are added to the attempt. Spans are
+flushed to disk before the response. After a crash at any point, the next process continues with the files.
 """
 
 from __future__ import annotations
@@ -36,30 +33,30 @@ from atlas.memory.system import MemorySystem
 logger = logging.getLogger(__name__)
 
 FOLDER = "received"
-"""Name of the folder in a store's directory."""
+"""Name of the spool's directory in a store."""
 
 QUIET_SECONDS = 30.0
-"""Time after the last span from which on a trace whose root has come is over."""
+"""Time after the last span at which a trace with its root span is complete."""
 
 MAX_SECONDS = 600.0
-"""Time after the last span from which on any trace is over."""
+"""Time after the last span at which any trace is complete."""
 
 MAX_TRACE_BYTES = 64 * 2**20
-"""Size from which on no more spans of one trace are taken."""
+"""Maximum size of a trace. Further spans are rejected."""
 
 PAUSE_SECONDS = 2.0
 KEPT_SECONDS = 7 * 86_400.0
-"""Time for which a trace is kept that cannot become an attempt."""
+"""Retention of traces that cannot become attempts."""
 
 SPANS = "spans"
-"""Key in an attempt's metadata for the ids of the spans that it was made of."""
+"""Key in an attempt's metadata with the ids of its spans."""
 
 _REFUSED = ".refused"
 
 
 @dataclass(frozen=True, slots=True)
 class SpooledTrace:
-    """A trace as its file holds it."""
+    """The content of a trace's file."""
 
     writer: Actor
     trace: Trace
@@ -67,18 +64,18 @@ class SpooledTrace:
 
 
 class Spool:
-    """The traces of one store that are still coming in. Several processes may take and close them at once."""
+    """The incomplete traces of one store. Several processes may use it concurrently."""
 
     def __init__(
         self, directory: Path, *, quiet_seconds: float = QUIET_SECONDS, longest_seconds: float = MAX_SECONDS
     ) -> None:
-        """Use a store's directory. Nothing is written before the first trace."""
+        """Use a store's directory. Nothing is created before the first trace."""
         self._folder = directory / FOLDER
         self._quiet = quiet_seconds
         self._longest = longest_seconds
 
     def take(self, writer: Actor, spans: Sequence[SpanRequest]) -> list[str]:
-        """Keep spans, durably, and return why some were not kept."""
+        """Store spans durably, and return why some were rejected."""
         by_trace: dict[str, list[Json]] = {}
         for span in spans:
             by_trace.setdefault(span.trace, []).append(span.request)
@@ -91,23 +88,25 @@ class Spool:
                 header = {"writer": writer.name, "is_reviewed": writer.is_reviewed, "scope": dict(writer.scope)}
                 text = "".join(f"{json.dumps(header | {'request': request})}\n" for request in requests)
                 if len(text) + (path.stat().st_size if path.exists() else 0) > MAX_TRACE_BYTES:
-                    problems.append(f"trace {trace} has more than {MAX_TRACE_BYTES:,} bytes, so no more of it is taken")
+                    problems.append(
+                        f"trace {trace} has more than {MAX_TRACE_BYTES:,} bytes, so further spans are rejected"
+                    )
                     continue
                 append_durably(path, text)
         return problems
 
     def n_waiting(self) -> int:
-        """Return how many traces are still coming in."""
+        """Return the number of incomplete traces."""
         return len(self._files())
 
     def n_refused(self) -> int:
-        """Return the number of traces that could not be turned into attempts. They are kept for a week."""
+        """Return the number of traces that could not become attempts. They are kept for a week."""
         return len(self._refused())
 
     def close_quiet(self, memory: MemorySystem) -> int:
-        """Turn finished traces into attempts, and return their number.
+        """Convert complete traces to attempts, and return their number.
 
-        One that fails is tried again the next time, unless it cannot be read, which is logged.
+        A failed one is retried at the next call. An unreadable one is logged and set aside.
         """
         if not (self._files() or self._refused()):
             return 0
@@ -118,7 +117,7 @@ class Spool:
             return sum(self._close(memory, path) for path in self._files())
 
     def close_quiet_of(self, open_memory: Callable[[], MemorySystem]) -> None:
-        """Make attempts of traces that are over, in a memory that is opened if there are any."""
+        """Convert complete traces to attempts. The memory is only opened if there are any."""
         if self.n_waiting() or self.n_refused():
             self.close_quiet(open_memory())
 
@@ -143,7 +142,7 @@ class Spool:
         except (InvalidInput, NotAllowed) as error:
             return _refuse(path, error)
         except AtlasError as error:
-            logger.warning("a trace could not be stored yet, and is tried again: %s", error)
+            logger.warning("a trace could not be stored yet, and will be retried: %s", error)
             return False
         path.unlink()
         return True
@@ -162,7 +161,7 @@ class Spool:
 
 
 def _read(path: Path) -> SpooledTrace:
-    """Return the trace that a file holds.
+    """Read the trace in a file.
 
     Raises:
         InvalidInput: It contains no trace.
@@ -186,7 +185,7 @@ def _writer(line: Json) -> Actor:
 
 
 def _parsed(raw: bytes) -> Any:
-    """Return a line, or None if its writing was cut off, so that it was never acknowledged."""
+    """Parse a line. Returns None for a partial line, which was never acknowledged."""
     try:
         return json.loads(raw) if raw.strip() else None
     except ValueError:
@@ -194,27 +193,29 @@ def _parsed(raw: bytes) -> Any:
 
 
 def _refuse(path: Path, error: Exception) -> bool:
-    logger.warning("a trace is not an attempt, and is kept for a week as %s%s: %s", path.name, _REFUSED, error)
+    logger.warning(
+        "a trace could not become an attempt, and is kept for a week as %s%s: %s", path.name, _REFUSED, error
+    )
     path.rename(path.with_name(path.name + _REFUSED))
     return False
 
 
 def _attempt(trace: Trace) -> Trajectory:
-    """Return the attempt that a trace is, without secrets, with the ids of its spans."""
+    """Return a trace as an attempt, without secrets, with the ids of its spans."""
     found = scrub_record(trace.attempt(), Counter())
     assert isinstance(found, Trajectory)
     return replace(found, metadata={**found.metadata, SPANS: sorted(span.id for span in trace.spans)})
 
 
 def _store(memory: MemorySystem, attempt: Trajectory, trace: Trace) -> None:
-    """Keep an attempt under its own id, as an import does, or add to it the spans that came since."""
+    """Store an attempt under its own id, as an import does, or add later spans to it."""
     experience = memory.experience.get(attempt.id)
     if experience is None:
         memory.experience.within("store").restore_many([as_exported(attempt)])
         return
     span_ids = experience.metadata.get(SPANS)
     if span_ids is None:
-        return  # it came by an import, which had the trace as a whole
+        return  # imported earlier with the complete trace
     late = [span for span in trace.spans if span.id not in span_ids]
     if late:
         steps = _attempt(replace(trace, spans=late, name=trace.name or "late spans")).steps

@@ -65,8 +65,8 @@ class TrialJournal:
         begun = json.loads(self._design.read_text(encoding="utf-8"))
         if differing := sorted(name for name in {*begun, *design} if begun.get(name) != json.loads(text).get(name)):
             raise InvalidInput(
-                f"a trial with another design was begun in {self._design.parent}: its {', '.join(differing)} differ; "
-                "name another directory, or go on with the same options"
+                f"a trial with another design was started in {self._design.parent}: its {', '.join(differing)} differ; "
+                "choose another directory, or continue with the same options"
             )
 
     def add(self, cell: FinishedCell) -> None:

@@ -1,4 +1,4 @@
-"""Compressing the programs of a store, as a job for the process that does long work. It only reads the store."""
+"""Job that compresses the programs of a store. It only reads the store."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ from atlas.protocols.infra import LLMClient
 from atlas.storage.records import WAITING
 
 MAX_ATTEMPTS = 4_000
-"""The newest, that are read. Their programs are sampled further if the limits require it."""
+"""Maximum number of attempts read, newest first. Their programs are sampled further if limits require it."""
 
 PROGRAM_PATH = "the path of modules"
 BATCH = 500
 MODEL_SECONDS = 600
-"""Time limit of a language model's proposals. Answers until then are used."""
+"""Time limit of a language model's proposals. Later answers are ignored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompressionJob(MemoryJob):
-    """The search for functions that a store's successful programs share. Its result is saved as a `CompressionFile`."""
+    """Job that searches for functions shared by successful programs. The result is saved as a `CompressionFile`."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
-    """The filter that the attempts pass."""
+    """The filter of the attempts."""
 
     max_programs: int = Limits().max_programs
     path: str = ""
-    """Directories of modules that the programs import, separated as in PATH."""
+    """Directories of modules that programs import, separated as in PATH."""
 
     with_model: bool = False
-    """True if the language model of the settings proposes the functions, instead of Stitch."""
+    """True if the configured language model proposes the functions, instead of Stitch."""
 
     def file(self) -> CompressionFile:
-        """Return the file that the result is kept in."""
+        """Return the file of the result."""
         return CompressionFile(Path(self.out), COLLECTION)
 
     def make(self, on_progress: OnProgress, file: ArtefactFile[Any]) -> CompressionResult:
-        """Search.
+        """Search for functions.
 
         Raises:
             LLMUnavailable: A model is required, but not configured.
@@ -79,14 +79,14 @@ def compress_now(
     cancelled: IsCancelled | None = None,
     strategy: ProvenCompression | None = None,
 ) -> CompressionResult:
-    """Return the common functions of the programs of matching successful attempts. The library is not changed.
+    """Return the functions shared by the programs of matching successful attempts. The library is not changed.
 
     Args:
-        strategy: That of `strategy_of` without a model if it is None.
+        strategy: By default Stitch.
 
     Raises:
         Cancelled: `cancelled` returned True.
-        EngineFailed, LLMError: The search ended without an answer.
+        EngineFailed, LLMError: The search failed.
     """
     where = dict(where or {})
     ledger = memory.storage.ledger
@@ -115,7 +115,7 @@ def compress_now(
 def strategy_of(
     llm: LLMClient | None = None, max_programs: int = Limits().max_programs, path: Sequence[Path] = ()
 ) -> ProvenCompression:
-    """Return the finder of functions: a language model, or Stitch without one.
+    """Return the compression strategy: a language model, or Stitch by default.
 
     Args:
         path: Directories of modules that the programs import.
@@ -126,13 +126,13 @@ def strategy_of(
 
 
 def successful_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
-    """Return the attempts that pass a filter and succeeded, newest first, without those that wait for review."""
+    """Return the ids of successful attempts that match a filter, newest first, without pending ones."""
     made_at, waiting = memory.experience.column("created_at", succeeded(where)), set(memory.experience.ids(WAITING))
     return sorted(made_at.keys() - waiting, key=lambda record_id: made_at[record_id] or "", reverse=True)
 
 
 def succeeded(where: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the filter of the successful ones among those that pass another."""
+    """Return a filter restricted to successful attempts."""
     return {"$and": [dict(where), {"outcome": "succeeded"}]} if where else {"outcome": "succeeded"}
 
 
@@ -145,15 +145,13 @@ def read_attempts(memory: MemorySystem, ids: Sequence[str]) -> list[Experience]:
 def add_concepts(
     memory: MemorySystem, result: CompressionResult, ids: Sequence[str], *, with_strategies: bool = False
 ) -> str | None:
-    """Add some of the learned concepts, with the concepts they call, and return the operation's id.
-
-    None if the library already has all of them.
+    """Add learned concepts with the concepts they call, and return the operation's id, or None if all exist already.
 
     Args:
-        with_strategies: Add each new workflow as a strategy too, unless the bank has its advice.
+        with_strategies: Also add each new workflow as a strategy, unless the bank contains its advice.
 
     Raises:
-        InvalidInput: The library no longer has a concept that one of them calls, or has another one of the same name.
+        InvalidInput: A called concept was deleted, or a different concept has the same name.
     """
     concepts = result.with_callees(ids)
     _check(memory, concepts)
@@ -168,7 +166,7 @@ def add_concepts(
 
 
 def new_strategies(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> list[Strategy]:
-    """Return the workflows among some concepts as strategies, without those whose advice the bank has."""
+    """Return the workflows among the concepts as strategies, without advice that the bank contains already."""
     strategies = {content_hash(each): each for each in map(strategy_of_workflow, filter(is_workflow, concepts))}
     if not strategies:
         return []
@@ -177,13 +175,13 @@ def new_strategies(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> lis
 
 
 class LiveCompression(LiveResult[CompressionResult]):
-    """The latest result of compressing one store, shared by all who look at it. The worker compresses."""
+    """The latest compression result of a store, made by the worker and shared by all viewers."""
 
     def ask(self, where: Mapping[str, Any], max_programs: int, *, path: str = "", with_model: bool = False) -> None:
-        """Have the worker compress the programs of the successful attempts that pass a filter.
+        """Submit a job for the successful attempts that match a filter.
 
         Args:
-            path: Directories of modules that the programs import, separated as in PATH.
+            path: Directories of modules that programs import, separated as in PATH.
 
         Raises:
             InvalidInput: One of them is not a directory.

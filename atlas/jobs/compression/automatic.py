@@ -1,4 +1,4 @@
-"""The program of the automatic search for concepts. It adds the proven ones as one operation, and exits."""
+"""Program for automatic compression: it adds proven concepts as one operation, and exits."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
 
 ACTOR = "automatic"
-"""Name of who added the concepts, for the history."""
+"""Actor of the operation in the history."""
 
 ADDED = "automatic_compression:added"
-"""Note with the digests of the concepts that were ever added so."""
+"""Note with the digests of all concepts that were ever added automatically."""
 
 NICENESS = 15
 PROBE_SECONDS = 5.0
-"""Longest wait for the lock of the search, which status checks also hold for an instant."""
+"""Timeout for the lock of the search, which status checks hold briefly."""
 
 
 def compress_store(directory: Path) -> str:
     """Search a store for concepts and add the proven ones, unless another process is searching.
 
     Args:
-        directory: The store, or the directory that a store in PostgreSQL has on this machine.
+        directory: The store's directory, or the local directory of a store in PostgreSQL.
 
     Returns:
-        The result or the reason of a failure, for the store's status. Empty if another process is searching.
+        The result or the failure, for the store's status. Empty if another process is searching.
     """
     settings = replace(Settings.from_environment(), actor=ACTOR, embedding_model="")
     with search_lock(directory).locked(PROBE_SECONDS) as is_alone:
@@ -69,7 +69,7 @@ def _failure(error: Exception) -> str:
 
 
 def _compress(memory: MemorySystem) -> str:
-    """Add the verified concepts, except those added before and undone or deleted since."""
+    """Add the proven concepts, except those that were added before and then undone or deleted."""
     notes = memory.storage.ledger.notes
     result = compress_now(memory, strategy=strategy_of(path=memory.storage.settings.program_path))
     before = notes.read(ADDED).get("", "").split()
@@ -86,9 +86,9 @@ def _compress(memory: MemorySystem) -> str:
 
 
 def additions(result: CompressionResult, before: Collection[str]) -> dict[str, str]:
-    """Return the digests, by id, of the proven concepts and what they call, without those that were added before.
+    """Return the digests of new proven concepts and the concepts they call, by id.
 
-    A concept is left out, too, if the library lacks what it calls, and that was added before.
+    A concept is left out if it was added before, or if it calls one that was added before and removed since.
     """
     added: dict[str, str] = {}
     for learned in result.learned:
@@ -99,18 +99,18 @@ def additions(result: CompressionResult, before: Collection[str]) -> dict[str, s
 
 
 def _digest(concept: CodeConcept) -> str:
-    """Return the same text for code that does the same in the same way."""
+    """Return a digest of a concept's normalised code."""
     return hashlib.blake2b(normal_form(concept).encode(), digest_size=16).hexdigest()
 
 
 def _lock_all_machines(memory: MemorySystem) -> AbstractContextManager[object]:
-    """Return a block in which no other machine looks for concepts of this store."""
+    """Return a context manager that excludes searches of this store on other machines."""
     shared = memory.storage.ledger.shared
     return nullcontext() if shared is None else shared.locked("automatic compression")
 
 
 def main() -> None:
-    """Look for concepts in the store that the command line names."""
+    """Search for concepts in the store given on the command line."""
     directory = Path(sys.argv[1])
     with suppress(OSError):
         os.nice(NICENESS)

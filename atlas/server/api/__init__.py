@@ -1,1 +1,1 @@
-"""The HTTP API: one module for what is asked of each noun, and the shapes and errors that they share."""
+"""The HTTP API: one module of routes per resource, and their common shapes and errors."""

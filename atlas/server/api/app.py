@@ -1,4 +1,4 @@
-"""The API put together: its routes, its errors, and the description of both that clients can read."""
+"""The API application: its routes, errors and OpenAPI document."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from atlas.server.api.parts import check_query, name_route
 from atlas.server.problems import ERROR, MEDIA_TYPE, Problem, problem_of
 
 Open = Callable[[], MemorySystem]
-"""Gives the memory that is served, opened. It is asked at each request: the store may have been made again."""
+"""Returns the served memory, open. It is called for each request, as the store may have been replaced."""
 
 DESCRIPTION = """
 What an agent has learned: ask for it before a task (`/context`), and say after it how it went (`/attempts`).
@@ -34,20 +34,20 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"description": about, "content": {MEDIA_TYPE: {"schema": TypeAdapter(Problem).json_schema()}}}
     for status, about in {"4XX": "The request cannot be met as it is.", "5XX": "The server cannot meet it now."}.items()
 }
-"""Errors of every route, as the description of the API has them."""
+"""Errors of all routes in the OpenAPI document."""
 
 
 def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> ASGIApp:
     """Return the API as an application to mount.
 
     Args:
-        is_warm: Whether the embedding model is ready. Until then searches go by words.
+        is_warm: Whether the embedding model is ready. Until then searches use keywords only.
     """
     api = FastAPI(
         title="ATLAS memory",
         version="1",
         description=DESCRIPTION,
-        docs_url=None,  # its page would load scripts from elsewhere
+        docs_url=None,  # the docs page would load scripts from another site
         redoc_url=None,
         responses=PROBLEMS,
     )

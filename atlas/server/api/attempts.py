@@ -1,4 +1,4 @@
-"""Attempts, as an agent reports them after a task."""
+"""Routes for attempts, which agents report after a task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atlas.server.api.shapes import AttemptInput, StoreResponse
 router = APIRouter()
 
 _REPEATED = UUID("6f0c3f0e-4f0b-4a52-9d0e-0f0f3c2d7a11")
-"""Namespace of the ids of attempts that came with a key for repetition."""
+"""Namespace of the ids of attempts with an idempotency key."""
 
 
 @router.post("/attempts")
@@ -25,9 +25,9 @@ def store(
     memory: Served,
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
 ) -> StoreResponse:
-    """Remember an attempt, and count its outcome for the memories that it used.
+    """Store an attempt, and count its outcome for the memories that it used.
 
-    Sent again with the same `Idempotency-Key`, it is stored once.
+    Requests with the same `Idempotency-Key` are stored once.
     """
     if idempotency_key is None:
         return _response(memory, memory.store(attempt.trajectory("")))

@@ -1,4 +1,4 @@
-"""Changes of the store as they come, for live pages and followers."""
+"""A stream of the store's changes, for live pages and followers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ router = APIRouter()
 
 POLL_SECONDS = 0.3
 QUIET_SECONDS = 15.0
-"""Time without a change after which a line keeps the connection open."""
+"""Interval of keep-alive lines."""
 
 MAX_IDS = 1_000
-"""Most ids of one memory in an event."""
+"""Maximum ids per memory in an event."""
 
 
 @router.get("/changes", response_class=StreamingResponse, responses={200: {"content": {"text/event-stream": {}}}})
@@ -33,10 +33,10 @@ async def changes(
     since: Annotated[int | None, Query(ge=0, le=2**62, description="A revision; the present one by default.")] = None,
     last_event_id: Annotated[str | None, Header(pattern=r"^\d{1,18}$")] = None,
 ) -> StreamingResponse:
-    """Send an event for each revision of the store that is seen: its number, and the ids of what changed.
+    """Send an event for each observed revision of the store, with its number and the ids of changed records.
 
-    A client that lost its connection goes on where it was, by `Last-Event-ID`. The stream ends with an event `refused`
-    as soon as its key is.
+    A client that lost its connection resumes with `Last-Event-ID`. The stream ends with an event `refused` when its key
+    is revoked or expires.
     """
     begin = int(last_event_id) if last_event_id else since
     return StreamingResponse(_events(request, memory, begin), media_type="text/event-stream")
@@ -61,7 +61,7 @@ async def _events(request: Request, memory: MemorySystem, since: int | None) -> 
 
 
 def _refused(request: Request) -> str:
-    """Return the reason why the key of a stream is refused by now, or an empty string."""
+    """Return the reason why the key of a stream is no longer valid, or an empty string."""
     try:
         request.app.state.doors.enter(request.headers.get("authorization", ""))
     except AtlasError as error:
@@ -70,7 +70,7 @@ def _refused(request: Request) -> str:
 
 
 def _event(memory: MemorySystem, since: int) -> tuple[int, str]:
-    """Return the present revision, and the event of the changes since another. Empty if there are no changes."""
+    """Return the current revision, and an event with the changes since another, or an empty string."""
     with memory.storage.reading():
         revision = memory.revision()
         if revision <= since:

@@ -1,4 +1,4 @@
-"""Context for a task: the block of an agent's prompt with what is remembered."""
+"""Route for the context block of a task."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ router = APIRouter()
 def context(request: ContextRequest, memory: Served, is_warm: Warm) -> ContextResponse:
     """Return the memories for a task, within a budget of tokens.
 
-    Until the embedding model is ready, words alone find it, and `by_words` is true.
-
-    What is shown counts as used for the task by the next attempt at it that the same key stores.
+    Until the embedding model is ready, the search uses keywords only, and `by_words` is true. The shown records count
+    as used by the next attempt at the task that the same key stores.
     """
     block = memory.build_context(
         request.task.task(),

@@ -1,4 +1,4 @@
-"""Health of the server. Without a key, only whether it is up is given, not the state of the store."""
+"""Health of the server. Without a key, only whether it is up is reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ router = APIRouter()
 
 @router.get("/health", responses={503: {"model": Health, "description": "The store cannot be read now"}})
 def health(request: Request, is_warm: Warm, response: Response) -> HealthDetails | Health:
-    """Return whether the store can be read and, with a key, how good and how fast searches are now."""
+    """Return whether the store can be read and, with a key, the state of searches."""
     try:
         try:
             actor = request.app.state.doors.enter(request.headers.get("authorization", ""))
@@ -37,13 +37,13 @@ def health(request: Request, is_warm: Warm, response: Response) -> HealthDetails
 
 @router.get("/health/live")
 def live() -> Health:
-    """Return that the server answers. An orchestrator starts it again if it does not."""
+    """Return that the server is alive. Otherwise an orchestrator restarts it."""
     return Health(status="ready")
 
 
 @router.get("/health/ready", responses={503: {"model": Health, "description": "The store cannot be read now"}})
 def ready(request: Request, response: Response) -> Health:
-    """Return whether the store can be read. A balancer sends no requests while it cannot."""
+    """Return whether the store can be read. Otherwise a load balancer sends no requests."""
     try:
         served(request).revision()
     except AtlasError as error:
@@ -71,6 +71,6 @@ def _details(memory: MemorySystem, is_warm: bool) -> HealthDetails:
 
 def _n_behind(memory: MemorySystem) -> int:
     store = memory.storage
-    if store.model is None:  # nothing was ever embedded
+    if store.model is None:  # nothing was embedded yet
         return 0
     return sum(store.collection(name).parts.nearest.upkeep.n_behind() for name in store.ledger.collections())

@@ -1,4 +1,4 @@
-"""Operations on the memory, by whom, and undoing them."""
+"""Routes for the history of operations, and undo."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def operations(
     of: Annotated[str, Query(max_length=200, description="The id of a record that was touched.")] = "",
     since: datetime | None = None,
 ) -> OperationsResponse:
-    """Return operations, newest first: all, or those of an actor, of a kind, on a record, or since a time."""
+    """Return operations, newest first, optionally filtered by actor, kind, record or time."""
     wanted = Operations(actor=actor, kind=kind, of=of, since=since)
     return OperationsResponse(
         operations=memory.history(limit, offset, wanted=wanted), n_operations=memory.count_operations(wanted)
@@ -33,7 +33,7 @@ def operations(
 
 @router.get("/{operation_id}")
 def operation(operation_id: Id, memory: Served, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> OperationResponse:
-    """Return one operation, and what it did to each record."""
+    """Return one operation with its changes of records."""
     found = memory.operation(operation_id)
     return OperationResponse(operation=found, changes=memory.changes(found.id, limit))
 

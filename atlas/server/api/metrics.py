@@ -1,4 +1,4 @@
-"""The address of the metrics, beside the API."""
+"""Endpoint of the metrics."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from atlas.server.problems import problem_of
 
 
 class MetricsEndpoint:
-    """Answers requests for the metrics: of all stores to the owner of the server, and of one store to its keys."""
+    """Serves the metrics: of all stores to the owner of the server, and of one store to its keys."""
 
     def __init__(self, text: Callable[[str], bytes], doors: Doors) -> None:
         """Wrap metrics.
 
         Args:
-            text: Returns the metrics of the store of a name, or of all for an empty name.
+            text: Returns the metrics of the named store, or of all stores for an empty name.
         """
         self._text = text
         self._doors = doors

@@ -1,4 +1,4 @@
-"""Parts that routes share: the memory that is served, and the one of a name."""
+"""Dependencies that routes share, such as the served memory."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from atlas.server.operations.requests import record_of
 from atlas.server.problems import unknown_names
 
 SCRUBBED = "Atlas-Scrubbed"
-"""Header with the number of secrets that were replaced in what was written, by kind. Absent without any."""
+"""Header with the number of replaced secrets by kind. Absent if there are none."""
 
 
 def served(request: Request) -> MemorySystem:
-    """Return the memory that is served, opened."""
+    """Return the served memory, open."""
     memory: MemorySystem = request.app.state.open_memory()
     return memory
 
 
 def is_warm(request: Request) -> bool:
-    """Return whether the embedding model is ready. Until then searches go by words, to avoid a wait."""
+    """Return whether the embedding model is ready. Until then searches use keywords only, to avoid a wait."""
     answer: bool = request.app.state.is_warm()
     return answer
 
@@ -39,7 +39,7 @@ Warm = Annotated[bool, Depends(is_warm)]
 
 
 def check_query(request: Request) -> None:
-    """Raise `InvalidInput` where the query has a parameter that the route does not have."""
+    """Raise `InvalidInput` for query parameters that the route does not have."""
     route: APIRoute = request.scope["route"]
     names = [parameter.alias for parameter in route.dependant.query_params]
     if unknown := [name for name in dict(request.query_params) if name not in names]:
@@ -47,20 +47,20 @@ def check_query(request: Request) -> None:
 
 
 def name_route(request: Request) -> None:
-    """Note the route in the record of the request, with names in place of ids."""
+    """Record the route of the request, with parameter names instead of ids."""
     if (record := record_of(request.scope)) is not None:
         record.route = request.scope["root_path"] + request.scope["route"].path
 
 
 def memory_named(memory: MemorySystem, name: MemoryName) -> Memory[Any]:
-    """Return the memory of a name, of ATLAS or of a plug-in."""
+    """Return the memory with a name, built-in or of a plug-in."""
     records: Memory[Any] = known_kinds()[name].records(memory)
     return records
 
 
 @contextmanager
 def counting_secrets_of(response: Response) -> Iterator[Mapping[str, int]]:
-    """Yield the number of secrets that the block replaces, by kind. It is also sent as a header."""
+    """Yield the number of replaced secrets in the block by kind, and send it as a header."""
     with counting_secrets() as found:
         yield found
     if found:

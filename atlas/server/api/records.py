@@ -1,4 +1,4 @@
-"""The records of each memory: found, listed, read, marked, and how their uses went."""
+"""Routes for the records of each memory: search, list, read, mark, and record uses."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ PARTS = "(uses|rate|links|versions)"
 
 @router.post("/{memory}/search")
 def search(memory: MemoryName, request: SearchRequest, served: Served, is_warm: Warm) -> SearchResponse:
-    """Return the records that have to do with a query, best first. By words alone until the model is ready."""
+    """Return the records relevant to a query, best first. Until the model is ready, only keywords are used."""
     records = memory_named(served, memory)
     if request.by_words or not is_warm:
-        threshold = 0.0 if request.by_words else None  # who asks for words wants whatever holds one
+        threshold = 0.0 if request.by_words else None  # a keyword search returns all records with any of the words
         return _found(records.retrieve_words(request.query, request.k, where=request.where, threshold=threshold))
     found = records.retrieve(
         request.query,
@@ -80,7 +80,7 @@ def mark_many(memory: MemoryName, changes: MarksRequest, served: Served, answer:
 
 @router.post("/strategies", status_code=201)
 def add_strategy(strategy: StrategyInput, served: Served, answer: Response) -> str:
-    """Add a strategy that somebody wrote. Return its id."""
+    """Add a strategy written by hand. Return its id."""
     fields = strategy.model_dump(exclude_none=True)
     with counting_secrets_of(answer):
         return served.strategies.add(Strategy(**fields))
@@ -98,7 +98,7 @@ def add_concept(concept: ConceptInput, served: Served, answer: Response) -> str:
     "/journal", status_code=201, responses={200: {"model": EntryResponse, "description": "Kept out by a gate"}}
 )
 def add_entry(entry: EntryInput, served: Served, response: Response) -> EntryResponse:
-    """Write an entry of the journal. Return its id, or why a gate kept it out."""
+    """Write a journal entry. Return its id, or the reason why a gate rejected it."""
     with counting_secrets_of(response) as found:
         added = served.journal.add(**entry.model_dump())
     if added is not None:
@@ -116,7 +116,7 @@ def browse(
     order: Literal["newest", "oldest"] = "newest",
     cursor: Annotated[str, Query(pattern=r"^\d{0,9}$")] = "",
 ) -> Page:
-    """Return records by the time of their adding."""
+    """Return records ordered by the time they were added."""
     memory_records, passing, offset = memory_named(served, memory), _filter(where), int(cursor or 0)
     notes = memory_records.filter_notes(passing)
     with served.storage.reading():
@@ -140,7 +140,7 @@ def read(
     response: Response,
     with_: Annotated[str, Query(alias="with", pattern=f"^({PARTS}(,{PARTS})*)?$")] = "",
 ) -> RecordResponse:
-    """Return one record with its marks and its usage, and with the parts that are asked for, such as `uses,rate`."""
+    """Return one record with its marks, its usage and the requested parts, such as `uses,rate`."""
     record = _record_response(memory_named(served, memory), record_id, set(with_.split(",")))
     response.headers["ETag"] = record.etag
     return record
@@ -155,9 +155,9 @@ def edit(
     answer: Response,
     if_match: Annotated[str | None, Header(max_length=200)] = None,
 ) -> RecordResponse:
-    """Change the fields of a record, or its marks, as one operation, and return it.
+    """Change the fields or marks of a record as one operation, and return it.
 
-    With `If-Match`, the edit is refused if any server of the store has changed the record since it was read.
+    With `If-Match`, the edit is rejected if the record has changed since it was read.
     """
     records = memory_named(served, memory)
     with records.collection.reading():
@@ -176,12 +176,12 @@ def edit(
 
 @router.post("/{memory}/{record_id}/uses", status_code=204)
 def record_use(memory: MemoryName, record_id: Id, use: UseInput, served: Served) -> None:
-    """Record the outcome of an attempt that used a record. An attempt counts once."""
+    """Record the outcome of an attempt that used a record. Idempotent per attempt."""
     memory_named(served, memory).record_use(record_id, **use.model_dump())
 
 
 def _record_response(records: Memory[Any], record_id: str, wanted: AbstractSet[str]) -> RecordResponse:
-    """Return a record with its marks and its usage, and the parts that are asked for, in one state of the store."""
+    """Return a record with its marks, usage and the requested parts, from one snapshot of the store."""
     with records.collection.reading():
         record = records.get(record_id)
         if record is None:
@@ -200,7 +200,7 @@ def _record_response(records: Memory[Any], record_id: str, wanted: AbstractSet[s
 
 
 def _write(served: Served, records: Any, before: RecordResponse, changes: EditInput) -> None:
-    """Write the new fields of a record, then its marks. Where the marks are refused, the fields are taken back."""
+    """Write the new fields of a record, then its marks. If the marks are rejected, the fields are rolled back."""
     if changes.fields:
         records.edit(before.record.id, **decode_fields(type(before.record), changes.fields))
     try:
@@ -213,14 +213,14 @@ def _write(served: Served, records: Any, before: RecordResponse, changes: EditIn
 
 
 def _take_back(served: Served, operation_id: str, error: AtlasError) -> None:
-    """Undo the first part of an edit, as an error has kept the rest from being written.
+    """Undo the first part of an edit after the second has failed.
 
     Raises:
-        UndoRefused: It stays, as it cannot be undone.
+        UndoRefused: It cannot be undone.
     """
     try:
         served.undo(operation_id, reason="the rest of the edit was refused")
-    except NotFound:  # the fields were so already, and nothing was written
+    except NotFound:  # the fields were equal already, so nothing was written
         return
     except AtlasError as problem:
         raise UndoRefused(
@@ -241,7 +241,7 @@ def _links(records: Memory[Any], record_id: str) -> LinkGraph:
 
 
 def _rate(records: Memory[Any], record_id: str) -> dict[str, Any]:
-    """Return the success rate of a strategy: the only records that have one of their own."""
+    """Return the success rate of a strategy. Other records have none."""
     if not isinstance(records, ChromaStrategyBank):
         raise InvalidInput("`with=rate` is only for strategies; other records have `usage`")
     return asdict(records.rate(record_id))

@@ -1,4 +1,4 @@
-"""The bodies that the API takes and gives. What is stored is given as the library's own types."""
+"""Request and response bodies of the API. Stored records are returned as the library's own types."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from atlas.memory.context import Coin, Omission
 from atlas.memory.journal import LinkGraph
 
 Text = Annotated[str, Field(max_length=1_000_000, pattern=r"^[^\x00]*$")]
-"""A text that the ledger can hold."""
+"""A string that the ledger can store."""
 
 Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00/]+$")]
 
 
 class RequestBody(BaseModel):
-    """A body that a client sends: what it does not know of is refused."""
+    """A request body. Unknown fields are rejected."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
@@ -46,25 +46,25 @@ class TaskInput(RequestBody):
 
     description: Annotated[Text, Field(min_length=1)]
     id: Text = ""
-    """The same for every attempt at the same task. By default made of the description."""
+    """The same for every attempt at the same task. By default derived from the description."""
 
     domain: Text = ""
     context: dict[str, Any] = {}
     verification: VerificationInput = VerificationInput()
 
     def task(self) -> Task:
-        """Return the task as the library has it."""
+        """Return the library's task."""
         judged = VerificationSpec(**self.verification.model_dump())
         return Task(self.id, self.domain, self.description, self.context, judged)
 
 
 class ContextRequest(RequestBody):
-    """A question for what is remembered for a task."""
+    """A request for the context block of a task."""
 
     task: TaskInput
     budget_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 1_500
     k: Annotated[int, Field(ge=1, le=100)] = 8
-    """Hits of each memory among which the block chooses."""
+    """Candidate hits of each memory."""
 
     where: dict[str, Any] | None = None
     """A filter for the records of every memory, such as `{"scope.project": "shop"}`."""
@@ -73,14 +73,14 @@ class ContextRequest(RequestBody):
     """Lowest relevance of a hit. By default each memory's own level decides."""
 
     distinct: bool = False
-    """True to let one attempt stand for all that are alike."""
+    """True to return only the best of similar attempts."""
 
     diversity: Annotated[float, Field(ge=0, le=1)] = 0.0
     holdout: Annotated[float, Field(ge=0, lt=1)] | None = None
-    """Share of attempts that a coin gives an empty block. By default the server's ATLAS_HOLDOUT."""
+    """Share of attempts that are held out at random and get an empty block. By default the server's ATLAS_HOLDOUT."""
 
     attempt: Text = ""
-    """Name of the attempt that the coin is tossed for. By default the number of stored attempts at the task."""
+    """Name of the attempt, which seeds the random choice. By default the number of stored attempts at the task."""
 
 
 class SearchRequest(RequestBody):
@@ -93,18 +93,18 @@ class SearchRequest(RequestBody):
 
     threshold: Annotated[float, Field(ge=0, le=1)] | None = None
     distinct: bool = False
-    """True to let one attempt stand for all that are alike."""
+    """True to return only the best of similar attempts."""
 
     diversity: Annotated[float, Field(ge=0, le=1)] = 0.0
     by_words: bool = False
-    """True to search by words alone. Threshold, distinct and diversity are ignored then."""
+    """True to search by keywords only. Threshold, distinct and diversity are then ignored."""
 
 
 class OutcomeInput(RequestBody):
-    """How an attempt ended."""
+    """Outcome of an attempt."""
 
     success: bool | None = None
-    """Null where that is not known. An unknown outcome is never counted as a failure."""
+    """Null if it is unknown. An unknown outcome does not count as a failure."""
 
     partial_score: Annotated[float, Field(ge=0, le=1)] | None = None
     error_info: Text | None = None
@@ -128,7 +128,7 @@ class AttemptInput(RequestBody):
     outcome: OutcomeInput = OutcomeInput()
     agent_id: Text = ""
     timestamp: datetime | None = None
-    """Time when it ended. One without a time zone is refused."""
+    """Time when it ended, with a time zone."""
 
     metadata: dict[str, Any] = {}
     """Facts such as `model`, `solution` and `feedback`, and `used`: ids of the memories that it used."""
@@ -136,10 +136,10 @@ class AttemptInput(RequestBody):
     id: Id | None = None
 
     def trajectory(self, attempt_id: str = "") -> Trajectory:
-        """Return the attempt as the library has it.
+        """Return the library's attempt.
 
         Args:
-            attempt_id: The id of an attempt that has none of its own.
+            attempt_id: The id of an attempt that has none.
         """
         return Trajectory(
             task=self.task.task(),
@@ -153,7 +153,7 @@ class AttemptInput(RequestBody):
 
 
 class UseInput(RequestBody):
-    """An attempt that used a record, and how it went."""
+    """An attempt that used a record, and its outcome."""
 
     success: bool
     task_id: Text = ""
@@ -161,7 +161,7 @@ class UseInput(RequestBody):
 
 
 class MarksInput(RequestBody):
-    """Changes of marks. What is left out stays."""
+    """Changes of marks. Omitted fields are not changed."""
 
     add_tags: list[Text] = []
     remove_tags: list[Text] = []
@@ -177,10 +177,10 @@ class MarksRequest(MarksInput):
 
 
 class EditInput(MarksInput):
-    """Changes of the fields of a record, and of its marks. What is left out stays."""
+    """Changes of the fields and marks of a record. Omitted fields are not changed."""
 
     fields: dict[str, Any] = {}
-    """New values by the names of fields, as `GET` gives them, such as `{"suggestion": "…"}`."""
+    """New values by field name, as in the response of `GET`, such as `{"suggestion": "…"}`."""
 
 
 class StrategyInput(RequestBody):
@@ -199,16 +199,16 @@ class StrategyInput(RequestBody):
 
 
 class ConceptInput(RequestBody):
-    """Reusable code. It is stored and shown, but run only where its examples are run on request."""
+    """Reusable code. It is only executed when its examples are run on request."""
 
     name: Annotated[Text, Field(min_length=1)]
-    """For Python code, the name of the function that it defines."""
+    """For Python code, the name of its function."""
 
     description: Text = ""
     code: Annotated[Text, Field(min_length=1)]
     signature: Text = ""
     examples: list[tuple[Text, Text]] = []
-    """Pairs of a call and its result, both as the language writes them."""
+    """Pairs of a call and its result, as code."""
 
     language: Text = "python"
     guidance: Text = ""
@@ -229,13 +229,13 @@ class EntryInput(RequestBody):
 
 
 class UndoRequest(RequestBody):
-    """Why an operation is taken back."""
+    """Reason for undoing an operation."""
 
     reason: Text = ""
 
 
 class ContextResponse(BaseModel):
-    """A part of a prompt."""
+    """A context block for a prompt."""
 
     text: str
     n_tokens: int
@@ -246,14 +246,14 @@ class ContextResponse(BaseModel):
     shortened: Mapping[str, tuple[str, ...]]
     warnings: Mapping[str, tuple[str, ...]]
     omitted: tuple[Omission, ...]
-    """Records that are not in the block, and why, in the order in which they were left out."""
+    """Records that are not in the block, with reasons, in the order in which they were left out."""
 
     errors: Mapping[str, str]
     by_words: bool
-    """True while the embedding model is being made ready: what is shown was found by words alone."""
+    """True while the embedding model is loading: the records were found by keywords only."""
 
     coin: Coin | None
-    """The coin that decided whether the attempt is shown anything. Null if no attempts are held out."""
+    """The random choice whether the attempt is held out. Null if no attempts are held out."""
 
 
 class SearchResponse(BaseModel):
@@ -264,49 +264,49 @@ class SearchResponse(BaseModel):
     threshold: float
     problems: tuple[str, ...]
     by_words: bool
-    """True while the embedding model is being made ready: words alone found these, so their relevance is not known."""
+    """True while the embedding model is loading: these were found by keywords only, so their relevance is unknown."""
 
     notes: tuple[str, ...]
-    """Sentences on the question itself, such as a name in its filter that no record has yet."""
+    """Warnings about the query, such as a key in its filter that no record has."""
 
 
 class Page(BaseModel):
-    """Some records, and where to go on."""
+    """A page of records, with the cursor of the next one."""
 
     records: list[Any]
     n_records: int
-    """Number of all that pass the filter."""
+    """Total number of records that match the filter."""
 
     cursor: str | None
-    """The cursor of the next page, or null after the last."""
+    """Cursor of the next page, or null after the last."""
 
     notes: tuple[str, ...]
-    """Sentences on names of the filter that no record has yet."""
+    """Warnings about keys of the filter that no record has."""
 
 
 class RecordResponse(BaseModel):
-    """One record with what else was asked for."""
+    """One record with the requested parts."""
 
     record: Any
     marks: Marks
     usage: Usage
     etag: str
-    """For `If-Match`: another one as soon as anything of it has changed."""
+    """Value for `If-Match`, which changes whenever the record changes."""
 
     uses: list[Use] | None = None
     rate: dict[str, Any] | None = None
     links: LinkGraph | None = None
-    """The entries that are linked with a journal entry, either way."""
+    """Entries linked from or to a journal entry."""
 
     versions: list[ItemVersion[Any]] | None = None
-    """Its states before each edit, the last first."""
+    """Its previous versions, newest first."""
 
 
 class EntryResponse(BaseModel):
-    """Where an entry of the journal is held now, or why it is not."""
+    """The id of a new journal entry, or the reason why it was rejected."""
 
     id: str | None
-    """Null where a gate kept it out."""
+    """Null if a gate rejected it."""
 
     refusal: str = ""
     """The gate's reason. Empty for an entry that was written."""
@@ -316,72 +316,72 @@ class EntryResponse(BaseModel):
 
 
 class StoreResponse(BaseModel):
-    """Where an attempt is held now."""
+    """The ids of a stored attempt."""
 
     experience: str | None = None
     strategies: str | None = None
     concepts: list[str] = []
-    """Ids of the concepts that were found in it at once."""
+    """Ids of concepts extracted from it immediately."""
 
     compression: str = ""
-    """`started` where concepts are looked for in the background because of it. Else empty."""
+    """`started` if it triggered a search for concepts in the background. Otherwise empty."""
 
     used: dict[str, list[str]] = {}
-    """Ids of the memories that the outcome was counted for."""
+    """Ids of the memories for which the outcome was counted."""
 
     errors: dict[str, str] = {}
     operation: str | None = None
-    """The operation to undo it by."""
+    """Id of the operation, for undo."""
 
     scrubbed: dict[str, int] = {}
     """Number of secrets that were replaced in it, by kind."""
 
     is_known: bool = False
-    """True if it was stored before, under the same key for repetition."""
+    """True if it was stored before, with the same idempotency key."""
 
     is_waiting: bool = False
-    """True where only the key that stored it finds it until a curator accepts it."""
+    """True if it is pending: only the key that stored it finds it, until a curator accepts it."""
 
 
 class OperationsResponse(BaseModel):
-    """Some of the history, newest first."""
+    """A page of the history, newest first."""
 
     operations: list[Operation]
     n_operations: int
 
 
 class OperationResponse(BaseModel):
-    """One operation, and what it did to each record."""
+    """One operation with its changes of records."""
 
     operation: Operation
     changes: list[RecordChange]
 
 
 class Health(BaseModel):
-    """State of the server, as it is given to all clients."""
+    """State of the server for all clients."""
 
     status: Literal["ready", "unavailable"]
 
 
 class HealthDetails(Health):
-    """State of the server, as it is given to clients with a key."""
+    """State of the server for clients with a key."""
 
     version: str
     schema_version: int
     store: str
-    """Name of the directory that is served."""
+    """Name of the served directory."""
 
     is_model_ready: bool
-    """False while the embedding model is being made ready, so that searches go by words."""
+    """False while the embedding model is loading, so that searches use keywords only."""
 
     n_behind: int
-    """Number of changes that the vector index has not indexed yet. Searches include them, but take longer."""
+    """Number of changes not indexed yet. Searches include them, but are slower."""
 
     is_index_reachable: bool
-    """False while the service that keeps the index does not answer. Searches are complete, but take longer."""
+    """False while the index service is unreachable. Searches are complete, but slower."""
 
     n_traces_waiting: int
-    """Number of traces that are still coming in."""
+    """Number of pending traces."""
 
     n_traces_refused: int
-    """Number of traces that no attempt could be made of. The server's log has the reasons."""
+    """Number of traces that could not be converted to attempts. The reasons are in the server's log."""

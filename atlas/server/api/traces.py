@@ -1,4 +1,4 @@
-"""Traces, as an OpenTelemetry exporter sends them: OTLP over HTTP, as JSON or protobuf."""
+"""Endpoint for OpenTelemetry traces: OTLP over HTTP, as JSON or protobuf."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ _BODIES: dict[str, Any] = {
 
 @router.post("/traces", openapi_extra={"requestBody": _BODIES}, response_model=dict[str, Any])
 async def take(request: Request, memory: Served) -> Response:
-    """Receive spans. A trace becomes an attempt, of unknown outcome, half a minute after its last span.
+    """Receive spans.
 
-    They are on the disk when this answers. Point an exporter at it: `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`.
+    They are stored durably before the response. Half a minute after its last span, a trace becomes an attempt of
+    unknown outcome. Configure an exporter with `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     body = _unpacked(await request.body(), request.headers.get("content-encoding", "").strip().lower())
@@ -79,7 +80,7 @@ def _request(body: bytes, kind: str) -> Any:
 
 
 def _unpacked(body: bytes, encoding: str) -> bytes:
-    """Unpack a compressed body, up to the largest size that is accepted."""
+    """Decompress a body, up to the maximum size."""
     if encoding in ("", "identity"):
         return body
     if encoding != "gzip":

@@ -1,4 +1,4 @@
-"""The verbs of the memories, each under its own name: what `atlas.connect` calls."""
+"""Routes for the verbs of the memories, which `atlas.connect` calls."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from atlas.verbs.table import SYSTEM, VERBS, Verb
 
 router = APIRouter(prefix="/verbs")
 
-Arguments = Annotated[dict[str, Any], Body(description="The arguments of the method by their names.")]
+Arguments = Annotated[dict[str, Any], Body(description="The arguments of the method by name.")]
 
 NOTHING: dict[str, Any] = {}
 
 
 class AsciiResponse(JSONResponse):
-    """A JSON response with all but ASCII characters escaped, so that it can hold lone surrogates."""
+    """A JSON response in ASCII, which preserves lone surrogates."""
 
     def render(self, content: Any) -> bytes:
         """Return the body."""
@@ -31,7 +31,7 @@ class AsciiResponse(JSONResponse):
 
 
 def _call(verb: Verb, owner: str, served: Served, encoded: Any, is_warm: bool) -> Response:
-    """Return the result of a call of a method, and count the secrets that it replaced in a header."""
+    """Call a method and return its result. The number of replaced secrets is sent as a header."""
     check_role(verb.role, f"call `{verb.name}`")
     if verb.is_of_store:
         refuse_in_scope(f"call `{verb.name}`")
@@ -49,14 +49,14 @@ def _call(verb: Verb, owner: str, served: Served, encoded: Any, is_warm: bool) -
 
 
 def _by_words(verb: Verb, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the call that stands in for another one until the embedding model is ready."""
+    """Return the keyword-only variant of a call, for use until the embedding model is ready."""
     if verb.name == "retrieve":
         return "retrieve_words", {name: arguments[name] for name in ("query", "k", "where") if name in arguments}
     return verb.name, arguments | ({"by_words": True} if verb.name == "build_context" else {})
 
 
 def _add(verb: Verb, owners: tuple[str, ...]) -> None:
-    """Add the route of a verb of the system, or of some of the memories."""
+    """Add the route of a verb."""
     routed: Callable[..., Response]
     if owners == (SYSTEM,):
 
@@ -79,7 +79,7 @@ def _add(verb: Verb, owners: tuple[str, ...]) -> None:
 
 
 def _schema(verb: Verb, owners: tuple[str, ...]) -> dict[str, Any]:
-    """Return the arguments of a verb as OpenAPI describes them, the names of all memories among them."""
+    """Return the OpenAPI schema of a verb's arguments."""
     parameters = {
         name: parameter
         for owner in owners

@@ -1,1 +1,1 @@
-"""ATLAS for agents that speak the Model Context Protocol: ten tools, over stdio or HTTP."""
+"""The MCP server: ten tools, over stdio or HTTP."""

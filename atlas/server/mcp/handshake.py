@@ -1,7 +1,6 @@
-"""The answer to a client's first message over standard input and output, in either version of the protocol.
+"""The response to a client's first message over stdio, in both versions of the protocol.
 
-It is the same for every client, and given before the libraries that answer the others are imported: they take most of
-a second of a processor, and a client gives up on a server that is silent for long.
+It is static, and is sent before the MCP libraries are imported: that takes most of a CPU second, and clients time out.
 """
 
 from __future__ import annotations
@@ -22,10 +21,13 @@ INSTRUCTIONS = (
 )
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""Versions of the protocol that begin with `initialize`."""
+"""Protocol versions that begin with `initialize`."""
 
 STATELESS_VERSION = "2026-07-28"
-"""The version whose requests each name the version and the client. It begins with `server/discover`."""
+"""The stateless protocol version, in which each request has the version and the client.
+
+It begins with `server/discover`.
+"""
 
 _SERVER = {"name": SERVER_NAME, "title": TITLE, "version": __version__}
 _META = "io.modelcontextprotocol/"
@@ -33,23 +35,23 @@ _META = "io.modelcontextprotocol/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handshake:
-    """A client's first message, and whether it is answered."""
+    """A client's first message, and whether it was answered."""
 
     line: bytes
-    """The message as it came. Empty if the client left without one."""
+    """The raw message. Empty if the client disconnected without one."""
 
     answered_id: str | int | None
-    """The id of the request, if it is answered, or None if it is left to the libraries."""
+    """The id of the answered request, or None if the libraries have to answer it."""
 
 
 def shake_hands(*, announces_changes: bool) -> Handshake:
     """Read a client's first message, and answer it if it is the usual one.
 
     Args:
-        announces_changes: Whether a client of the stateless version may listen for changes.
+        announces_changes: Whether clients of the stateless version can subscribe to changes.
     """
     line = bytearray()
-    while not line.endswith(b"\n") and (byte := os.read(0, 1)):  # what follows is the libraries' to read
+    while not line.endswith(b"\n") and (byte := os.read(0, 1)):  # the rest is read by the libraries
         line += byte
     reply = answer(bytes(line), announces_changes=announces_changes)
     if reply is not None:
@@ -102,7 +104,7 @@ def _is_stateless(meta: dict[str, Any]) -> bool:
 
 
 def _offer(*, announces_changes: bool) -> dict[str, Any]:
-    """Return what the server can do, and what it tells an agent of itself."""
+    """Return the server's capabilities and instructions."""
     listed = {"listChanged": announces_changes}
     capabilities = {"prompts": listed, "resources": {**listed, "subscribe": announces_changes}, "tools": listed}
     return {"capabilities": capabilities, "instructions": INSTRUCTIONS}

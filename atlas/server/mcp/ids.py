@@ -1,4 +1,4 @@
-"""Records by the beginnings of their ids, as results show them."""
+"""Lookup of records by id prefix, as shown in results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A record, and the memory that holds it."""
+    """A record id and its memory."""
 
     name: str
     memory: Memory[Any]
@@ -24,20 +24,20 @@ class Place:
 
 
 def place_of(memory: MemorySystem, beginning: str, name: str = "") -> Place:
-    """Return the place of the record whose id begins with a text.
+    """Return the record with an id prefix.
 
     Args:
-        name: The memory to look in. Empty for all of them.
+        name: The memory to search. Empty for all of them.
 
     Raises:
-        InvalidInput: The beginning is empty, or there is no memory of this name.
+        InvalidInput: The prefix is empty, or there is no memory with this name.
         NotFound: No record has such an id, or several have.
     """
     kinds = searchable_kinds()
     if name and name not in kinds:
         raise InvalidInput(f"a memory should be one of {', '.join(kinds)}, but is {name!r:.80}")
     if not beginning.strip():
-        raise InvalidInput("an id should have at least one character, but is empty")
+        raise InvalidInput("an id is empty; take ids from `recall` or `search`")
     memories = {each: kinds[each].records(memory) for each in ([name] if name else kinds)}
     places = [
         Place(each, records, record_id)
@@ -53,7 +53,7 @@ def place_of(memory: MemorySystem, beginning: str, name: str = "") -> Place:
 
 
 def by_memory(places: Sequence[Place]) -> dict[str, list[str]]:
-    """Return the ids of records by the memory that holds them."""
+    """Return the ids of records by memory."""
     ids: dict[str, list[str]] = {}
     for place in places:
         ids.setdefault(place.name, []).append(place.id)

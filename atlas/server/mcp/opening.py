@@ -1,4 +1,4 @@
-"""Opening a memory beside the first answers: a client gives up on a server that takes long to list its tools."""
+"""Opening a memory in the background, as clients time out if a server is slow to list its tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class MemoryOpener:
-    """A memory that a thread opens and makes ready, from the libraries that it needs on."""
+    """A memory that a thread opens and warms up, including the imports."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -26,18 +26,18 @@ class MemoryOpener:
 
     @property
     def is_warm(self) -> bool:
-        """True where a search by meaning is answered at once."""
+        """True if semantic search is ready."""
         return self._warming is not None and self._warming.is_done
 
     def begin(self) -> None:
-        """Begin."""
+        """Start the thread."""
         threading.Thread(target=self._open, name="atlas-opening", daemon=True).start()
 
     def memory(self) -> MemorySystem:
-        """Return the memory as soon as it is open.
+        """Wait for the memory and return it.
 
         Raises:
-            AtlasError: It could not be opened. The next call tries again.
+            AtlasError: It could not be opened. The next call retries.
         """
         self._is_opened.wait()
         if self._opened is None:
@@ -54,7 +54,7 @@ class MemoryOpener:
             self._opened.close()
 
     def _open(self) -> None:
-        from atlas.jobs.warming import WarmUp  # these take most of the time
+        from atlas.jobs.warming import WarmUp  # these imports take most of the time
         from atlas.memory.open import open_memory
 
         try:
@@ -68,7 +68,7 @@ class MemoryOpener:
 
 
 def recall_for_hook(opening: MemoryOpener, request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the context block for a request in the form of the HTTP API: `task`, `budget_tokens` and `where`."""
+    """Return the context block for a request with the fields of the HTTP API: `task`, `budget_tokens` and `where`."""
     from atlas.memory.context import task_to_ask
 
     memory = opening.memory()

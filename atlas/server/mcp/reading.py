@@ -1,4 +1,4 @@
-"""Tools that look: what is remembered for a task, a search, whole records, and the history."""
+"""Read-only tools: recall for a task, search, whole records, and the history."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 LINE_CHARACTERS = 160
 MAX_READ = 10
 MAX_OMITTED = 5
-"""Records that a context block leaves out and that are named below it, best first."""
+"""Maximum number of left-out records that are listed below a context block."""
 
 NOTHING_FITS = {
     False: "Nothing is remembered that has to do with this task.",
     True: "What is remembered of this task does not fit into the budget.",
 }
-"""Texts in place of an empty block, by whether there were hits."""
+"""Texts for an empty block, by whether there were hits."""
 
 WITHOUT_MEMORY = (
     "This attempt is held out, to measure whether memory helps: work on this task without memory, and do not search."
@@ -72,7 +72,7 @@ def recall_by_words(
     tools: Sequence[str] = (),
     scope: dict[str, str] | None = None,
 ) -> str:
-    """Do as `recall` does, by words alone."""
+    """Run `recall` with keywords only."""
     asked, where = task_to_ask(task, domain=domain, tools=tools), scope_metadata(scope or {})
     return f"{_block_text(memory.build_context(asked, budget_tokens, where=where, by_words=True))}\n\n{NOT_READY}"
 
@@ -108,7 +108,7 @@ def search_by_words(
     cursor: str = "",
     like: str = "",
 ) -> str:
-    """Do as `search` does, by keywords only. A search for records like another one needs no model anyway."""
+    """Run `search` with keywords only. A search for similar records needs no model."""
     if like or not query:
         return search(memory, query, where, among, k, cursor, like)
     skipped = _skipped(cursor)
@@ -138,7 +138,7 @@ def read(
 
 
 def whole(place: Place, room: int) -> str:
-    """Return a record as JSON, in at most `room` characters."""
+    """Return a record as JSON, cut to at most `room` characters."""
     text = json.dumps(_plain(place.memory.get(place.id)), ensure_ascii=False, indent=1)
     cut = f"\n… {len(text) - room:,} more characters; read it alone, or with a larger max_tokens"
     return f"[{place.name} {shown_id(place.id)}]\n{text[:room]}{cut if len(text) > room else ''}"
@@ -182,7 +182,7 @@ def _line(hit: Hit[Any], among: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a record as JSON values, without what is empty."""
+    """Return a record as JSON values, without empty fields."""
     if is_dataclass(value) and not isinstance(value, type):
         return _plain(asdict(value))
     if isinstance(value, dict):

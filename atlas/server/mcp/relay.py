@@ -1,4 +1,4 @@
-"""A thin server for one client that passes every question on to the server that has the memory."""
+"""An MCP proxy for one client, which forwards all requests to a remote server."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ TIMEOUT_SECONDS = 120.0
 
 
 class Relay:
-    """A server elsewhere, and the key that it is asked with.
-
-    Each question connects by itself, so that the server may be started again meanwhile.
-    """
+    """A remote server and its key. Each request opens a connection, so the server may be restarted in between."""
 
     def __init__(self, address: str, key: str) -> None:
         self._address = address.rstrip("/")
@@ -36,7 +33,7 @@ class Relay:
         return await self._request(lambda there: there.list_tools(cursor=_cursor(params)))
 
     async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        """Call a tool there. A failure on the way is reported as the tool's own."""
+        """Call a remote tool. A connection failure is reported as the tool's error."""
         try:
             return await self._request(lambda there: there.call_tool(params.name, params.arguments))
         except MCPError as error:
@@ -63,11 +60,11 @@ class Relay:
         return await self._request(lambda there: there.list_prompts(cursor=_cursor(params)))
 
     async def get_prompt(self, context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        """Return a prompt, filled in."""
+        """Return a prompt with its arguments filled in."""
         return await self._request(lambda there: there.get_prompt(params.name, params.arguments))
 
     async def _request(self, ask: Callable[[Client], Awaitable[T]]) -> T:
-        """Return the answer of the server, or raise `MCPError` with a sentence that names the remedy."""
+        """Return the server's response, or raise `MCPError` with a message that names the remedy."""
         try:
             async with self._connected() as there:
                 return await ask(there)
@@ -90,16 +87,16 @@ class Relay:
             return error
         return MCPError(
             types.INTERNAL_ERROR,
-            f"the server at {self._address} cannot be reached ({type(error).__name__}: {error}); see that it runs "
-            "(atlas serve), and that ATLAS_STORE and ATLAS_KEY are right",
+            f"the server at {self._address} cannot be reached ({type(error).__name__}: {error}); check that it is "
+            "running (atlas serve), and that ATLAS_STORE and ATLAS_KEY are right",
         )
 
 
 def relay(address: str, key: str) -> Server[Any]:
-    """Return a server that passes questions on.
+    """Return a server that forwards requests.
 
     Args:
-        address: Address of a server that `atlas serve` runs.
+        address: URL of a server that `atlas serve` runs.
         key: A key of that server, or an empty string for the token of this user's server on this machine.
     """
     there = Relay(address, key)
@@ -123,7 +120,7 @@ def _cursor(params: types.PaginatedRequestParams | None) -> str | None:
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first error of a group that holds groups."""
+    """Return the first error of a nested exception group."""
     error: BaseException = group
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -1,4 +1,4 @@
-"""Resources and prompts: what a person attaches to a conversation, or begins one with."""
+"""MCP resources and prompts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def overview(memory: MemorySystem) -> str:
 
 
 def record(memory: MemorySystem, name: str, id: str) -> str:
-    """Return one record whole, by the name of its memory, such as `experience`, and the beginning of its id."""
+    """Return one whole record, by the name of its memory, such as `experience`, and an id prefix."""
     place = place_of(memory, id, name)
     return whole(place, RESOURCE_CHARACTERS)
 

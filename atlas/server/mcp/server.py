@@ -1,4 +1,4 @@
-"""The tools put together as a server that MCP clients connect to."""
+"""The MCP server with all tools."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BY_WORDS: Mapping[Callable[..., str], Callable[..., str]] = {
     reading.recall: reading.recall_by_words,
     reading.search: reading.search_by_words,
 }
-"""Tools that stand in for others while the embedding model is being made ready."""
+"""Keyword-only variants of tools, used while the embedding model is loading."""
 
 TOOLS: tuple[tuple[Callable[..., str], ToolAnnotations], ...] = (
     (reading.recall, READS),
@@ -57,15 +57,15 @@ RESOURCES: Mapping[str, Callable[..., str]] = {
     "atlas://overview": resources.overview,
     "atlas://{name}/{id}": resources.record,
 }
-"""Resources by their addresses."""
+"""Resources by URI."""
 
 
 def make_server(open_memory: Callable[[], MemorySystem], is_warm: Callable[[], bool]) -> _Server:
-    """Return a server of the tools.
+    """Return a server with the tools.
 
     Args:
-        open_memory: Gives the memory that they ask, opened.
-        is_warm: Whether its embedding model is ready. Until then they go by words.
+        open_memory: Returns the memory, open.
+        is_warm: Whether its embedding model is ready. Until then keyword-only variants are used.
     """
     server = _Server(SERVER_NAME, title=TITLE, version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     for tool, hints in TOOLS:
@@ -78,10 +78,10 @@ def make_server(open_memory: Callable[[], MemorySystem], is_warm: Callable[[], b
 
 
 class _Server(MCPServer[Any]):
-    """A server that shows each key the tools that it may use, and refuses arguments that they do not have."""
+    """A server that lists only the tools a key may use, and rejects unknown arguments."""
 
     async def run_after(self, handshake: Handshake) -> None:
-        """Answer a client over standard input and output until it leaves."""
+        """Serve a client over stdio until it disconnects."""
         await serve_after(handshake, self._lowlevel_server)
 
     async def list_tools(self) -> list[Tool]:
@@ -91,14 +91,14 @@ class _Server(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        names = PARAMETERS.get(name, tuple(arguments))  # a tool that does not exist is refused as such
+        names = PARAMETERS.get(name, tuple(arguments))  # an unknown tool is rejected by the base class
         if unknown := [argument for argument in arguments if argument not in names]:
             raise ToolError(unknown_names(unknown, names, kind="argument", of=f"`{name}`"))
         return await super().call_tool(name, arguments, context)
 
 
 def _untitled(schema: Any) -> Any:
-    """Return a schema without the titles that repeat the names of its parameters: each costs tokens."""
+    """Return a schema without titles, which repeat the parameters' names and cost tokens."""
     if isinstance(schema, dict):
         parts = {name: part for name, part in schema.items() if name != "title" or not isinstance(part, str)}
         return {name: _untitled(part) for name, part in parts.items()}
@@ -108,7 +108,7 @@ def _untitled(schema: Any) -> Any:
 def _bound(
     tool: Callable[..., str], open_memory: Callable[[], MemorySystem], is_warm: Callable[[], bool]
 ) -> Callable[..., str]:
-    """Return a tool without its first parameter, the memory. Its errors become `ToolError` with our message."""
+    """Return a tool with its first parameter, the memory, bound. ATLAS errors become `ToolError`."""
 
     @wraps(tool, assigned=("__name__", "__qualname__", "__module__"))
     def called(**arguments: Any) -> str:
@@ -120,7 +120,9 @@ def _bound(
         except AtlasError as error:
             raise ToolError(str(error)) from error
 
-    signature = inspect.signature(tool, eval_str=True, locals={"MemorySystem": Any})  # imported when it is opened
+    signature = inspect.signature(
+        tool, eval_str=True, locals={"MemorySystem": Any}
+    )  # imported when the memory is opened
     parameters = [parameter for name, parameter in signature.parameters.items() if name != "memory"]
     called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": str}

@@ -1,4 +1,4 @@
-"""MCP over standard input and output, for one client on this machine."""
+"""MCP over stdio, for one local client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atlas.server.mcp.handshake import Handshake, shake_hands
 
 
 def serve(settings: Settings) -> None:
-    """Answer a client until it leaves: from the store's directory, or from the server that has the store."""
+    """Serve a client until it disconnects, from the local store or a remote server."""
     handshake = shake_hands(announces_changes=not settings.server)
     if settings.server:
         _pass_on(handshake, settings)
@@ -43,4 +43,4 @@ def _answer(handshake: Handshake, settings: Settings) -> None:
     opening.close()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # the usual way out would abort where a thread still makes the model ready
+    os._exit(0)  # a normal exit would abort while a thread is still loading the model

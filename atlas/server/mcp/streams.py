@@ -1,4 +1,4 @@
-"""A server of the MCP libraries over standard input and output, after the handshake."""
+"""A server of the MCP libraries over stdio, after the handshake."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atlas.server.mcp.handshake import Handshake
 
 
 async def serve_after(handshake: Handshake, server: Server[Any]) -> None:
-    """Answer a client until it leaves. The server sees its first message too, so that it knows the client."""
+    """Serve a client until it disconnects. The server also receives the first message, to know the client."""
     async with stdio_server() as (incoming, outgoing):
         await server.run(
             _Incoming(handshake.line, incoming),
@@ -25,7 +25,7 @@ async def serve_after(handshake: Handshake, server: Server[Any]) -> None:
 
 
 class _Incoming(ObjectReceiveStream[SessionMessage | Exception]):
-    """The client's messages, from the first, which is read already."""
+    """The client's messages, including the first, which was read already."""
 
     def __init__(self, line: bytes, rest: Any) -> None:
         self._line = line
@@ -39,14 +39,14 @@ class _Incoming(ObjectReceiveStream[SessionMessage | Exception]):
         try:
             return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
         except ValueError as error:
-            return error  # which the server answers
+            return error  # to be answered by the server
 
     async def aclose(self) -> None:
         await self._rest.aclose()
 
 
 class _Outgoing(ObjectSendStream[SessionMessage]):
-    """Messages to the client, without the reply that it has already."""
+    """Messages to the client, without the reply that was sent already."""
 
     def __init__(self, answered_id: str | int | None, rest: Any) -> None:
         self._answered_id = answered_id

@@ -1,4 +1,4 @@
-"""Tools that add attempts, notes, strategies, uses and marks, and the one that takes them back."""
+"""Tools that add attempts, notes, strategies, uses and marks, and undo."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atlas.memory.system import MemorySystem
 
 _ATTEMPTS = UUID("8f6f3b63-6a35-4a3b-a0f4-6b9d2c1d5e77")
-"""Namespace of the ids of attempts that agents name themselves."""
+"""Namespace of ids derived from an agent's `attempt_id`."""
 
 
 def store_attempt(
@@ -162,11 +162,11 @@ def _step(step: str | dict[str, Any]) -> Step:
 
 
 def _after(operation_id: str | None) -> str:
-    """Return the note on an added record: who can find it, and how to undo it."""
+    """Return a note on an added record: its visibility, and how to undo it."""
     review = " It waits for review: until a curator accepts it, only you find it." if is_under_review() else ""
     return f"{review}{_undo(operation_id)}"
 
 
 def _undo(operation_id: str | None) -> str:
-    """Return how to take an operation back."""
+    """Return how to undo an operation."""
     return f" To take it back: undo {operation_id[:8]}." if operation_id else ""

@@ -1,1 +1,1 @@
-"""Operation of a server: logs, metrics, traces and limits of its requests."""
+"""Operation of a server: logs, metrics, traces and rate limits."""

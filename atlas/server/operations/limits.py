@@ -1,4 +1,4 @@
-"""Limits of requests: for each sender, and for all together."""
+"""Rate limits per sender, and a limit on concurrent requests."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from atlas.core.errors import InvalidInput
 from atlas.server.problems import TooManyRequests, problem_of
 
 MAX_SENDERS = 10_000
-"""Keys or addresses that are remembered. Beyond it the least recent ones are forgotten."""
+"""Maximum number of tracked keys and addresses. The least recent ones are dropped."""
 
 MAX_WAITING = 200
-"""Requests that wait for their response at once. One more is refused."""
+"""Maximum number of concurrent requests."""
 
 
 class RequestRate:
-    """Requests of each sender in a minute, as a bucket of tokens that refills steadily."""
+    """Rate limit per sender, as a token bucket."""
 
     def __init__(self, per_minute: int = 0, monotonic: Callable[[], float] = time.monotonic) -> None:
         """Start with full buckets.
 
         Args:
-            per_minute: Size of a bucket, which is filled once a minute. 0 for no limit.
+            per_minute: Size of a bucket, and its refill rate per minute. 0 for no limit.
         """
         self._per_minute = per_minute
         self._monotonic = monotonic
@@ -34,7 +34,7 @@ class RequestRate:
         self._lock = threading.Lock()
 
     def take(self, sender: str) -> float:
-        """Take a token for a request, and return 0. If there is none, return the seconds until there is."""
+        """Take a token for a request, and return 0, or return the seconds until one is available."""
         if not self._per_minute:
             return 0.0
         now = self._monotonic()
@@ -49,10 +49,10 @@ class RequestRate:
 
 
 def requests_per_minute(text: str) -> int:
-    """Return the limit that ATLAS_REQUESTS_PER_MINUTE names: 0, none, if it is empty.
+    """Parse ATLAS_REQUESTS_PER_MINUTE. 0, the default, means no limit.
 
     Raises:
-        InvalidInput: It is no whole number from 0.
+        InvalidInput: It is not a non-negative integer.
     """
     if text and not (text.isascii() and text.isdecimal()):
         raise InvalidInput(f"ATLAS_REQUESTS_PER_MINUTE should be a whole number like 600, or 0, but is {text!r:.100}")
@@ -60,13 +60,13 @@ def requests_per_minute(text: str) -> int:
 
 
 class WaitingLimitMiddleware:
-    """Refuses a request at once while too many others wait for their response, so that none waits for long."""
+    """Middleware that rejects requests while too many others are in progress."""
 
     def __init__(self, app: ASGIApp, max_waiting: int = MAX_WAITING, unlimited: Collection[str] = ()) -> None:
         """Wrap an application.
 
         Args:
-            unlimited: Paths that are always answered, such as those of health checks.
+            unlimited: Paths without a limit, such as health checks.
         """
         self._app = app
         self._unlimited = frozenset(unlimited)
@@ -79,7 +79,7 @@ class WaitingLimitMiddleware:
             await self._app(scope, receive, send)
             return
         if self._n_waiting >= self._max_waiting:
-            busy = TooManyRequests(f"this server works on {self._n_waiting:,} requests already, its maximum", 1.0)
+            busy = TooManyRequests(f"this server is at its maximum of {self._n_waiting:,} concurrent requests", 1.0)
             await problem_of(busy).response(busy.headers)(scope, receive, send)
             return
         is_waiting = True
@@ -87,7 +87,7 @@ class WaitingLimitMiddleware:
 
         async def send_on(message: Message) -> None:
             nonlocal is_waiting
-            if is_waiting:  # a response that has begun, such as a stream of changes, waits no more
+            if is_waiting:  # a response that has started, such as a stream of changes, no longer counts
                 is_waiting = False
                 self._n_waiting -= 1
             await send(message)

@@ -1,4 +1,4 @@
-"""Log of a server on the standard error: a line a request, as text or JSON. It has no contents of memories."""
+"""Server log on stderr: one line per request, as text or JSON, without contents of memories."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from atlas.server.operations.requests import PAGES, RequestRecord, request_id
 
 FORMS: Final = ("text", "json", "off")
 LOGGERS: Final = ("atlas", "pages")
-"""Roots of our loggers."""
+"""Root loggers of ATLAS."""
 
 MAX_LINES = 10_000
-"""Lines that wait to be written."""
+"""Size of the queue of log lines."""
 
 _FIELDS = "atlas_fields"
 logger = logging.getLogger("atlas.requests")
 
 
 class _DroppingQueueHandler(QueueHandler):
-    """Hands lines to the thread that writes them. While nobody reads these, further lines are dropped."""
+    """Queues lines for a writer thread. If the queue is full, lines are dropped."""
 
     def enqueue(self, record: logging.LogRecord) -> None:
         with suppress(Full):
@@ -34,7 +34,7 @@ class _DroppingQueueHandler(QueueHandler):
 
 
 def configure_logs(form: str) -> QueueListener:
-    """Write the records of our loggers to the standard error, from a thread. Return that, to be stopped at the end.
+    """Write the log records of ATLAS to stderr from a thread. Return the listener, which the caller stops at the end.
 
     Args:
         form: `text`, `json`, or `off` for warnings as text and no requests. An empty string is `text`.
@@ -108,7 +108,7 @@ class _JsonFormatter(logging.Formatter):
 
 
 def _on_one_line(text: str) -> str:
-    """Return a text with its control characters escaped, so that no path can forge a line."""
+    """Return a string with control characters escaped, so that a path cannot forge a line."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 

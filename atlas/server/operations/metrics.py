@@ -1,4 +1,4 @@
-"""Metrics of a server in the format of Prometheus."""
+"""Metrics of a server in the Prometheus format."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 @dataclass(frozen=True, slots=True)
 class OpenedStore:
-    """A store that is served."""
+    """An open served store."""
 
     memory: MemorySystem
     spent: TokenUsage
-    """Tokens that the server has spent on its language model since it began."""
+    """Language model usage since the server started."""
 
     is_model_ready: bool
-    """True once the embedding model is loaded. Until then searches go by words."""
+    """True once the embedding model is loaded. Until then searches use keywords only."""
 
 
 Stores = Mapping[str, Callable[[], OpenedStore]]
-"""Functions that open a store of a server, by its name. They are called at each request for the metrics."""
+"""Functions that open a store, by store name. They are called at each scrape."""
 
 
 class Metrics:
-    """Counts of requests and the state of each store. May be used from any thread."""
+    """Counts of requests and the state of each store. Thread-safe."""
 
     def __init__(self, stores: Stores) -> None:
         self._registry = CollectorRegistry()
@@ -74,7 +74,7 @@ class Metrics:
         """Return the metrics in the text format of Prometheus.
 
         Args:
-            store: Name of the only store that is described. Empty for all.
+            store: Name of the store to include. Empty for all.
         """
         described = CollectorRegistry()
         described.register(
@@ -84,13 +84,13 @@ class Metrics:
 
 
 class _StoreCollector(Collector):
-    """The state of the stores at the time of the request."""
+    """Collector of the stores' current state."""
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
 
     def describe(self) -> Iterator[Metric]:
-        """Return no metric, so that registering reads no store."""
+        """Return no metrics, so that registration does not read the stores."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
@@ -124,11 +124,11 @@ _METRICS: dict[str, tuple[type[GaugeMetricFamily | CounterMetricFamily], str, tu
     "atlas_language_model_calls": (CounterMetricFamily, "Calls of the language model.", ()),
     "atlas_language_model_tokens": (CounterMetricFamily, "Tokens of the language model.", ("direction",)),
 }
-"""Kind, description and labels beside the store, by name."""
+"""Kind, description and labels (besides the store) of metrics, by name."""
 
 
 def _values(store: OpenedStore) -> Iterator[tuple[str, tuple[str, ...], float]]:
-    """Yield the metrics of a store: name, labels beside the store, and value."""
+    """Yield the metrics of a store: name, labels (besides the store), and value."""
     storage, spent = store.memory.storage, store.spent
     spool = Spool(storage.path)
     yield "atlas_store_revision", (), store.memory.revision()

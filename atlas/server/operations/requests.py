@@ -1,4 +1,4 @@
-"""Each request of a server with its id, its sender, its status and its latency."""
+"""Records of requests with id, sender, status and latency."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ PAGES: Final = "pages"
 
 _KEY = "atlas.request"
 _LINK = re.compile("^(/link/).+", re.DOTALL)
-"""A link to a copy of the store. What follows is its secret."""
+"""Path of a demonstration link. Its secret follows."""
 
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 request_id: ContextVar[str] = ContextVar("atlas_request_id", default="")
-"""Id of the request that the current code runs for, or an empty string."""
+"""Id of the current request, or an empty string."""
 
 
 @dataclass(slots=True)
 class RequestRecord:
-    """A request, filled in while it is answered. It has no query and no body, since those hold contents of memories."""
+    """A request, completed while it is answered. Query and body are omitted, as they contain memories."""
 
     id: str
     """The header `X-Request-ID`, or a random id."""
@@ -37,25 +37,25 @@ class RequestRecord:
     method: str
     path: str
     client: str
-    """Address of the sender, as a trusted proxy gives it. An empty string if it is unknown."""
+    """Client address, from a trusted proxy if there is one. Empty if unknown."""
 
     traceparent: str = ""
     """The W3C trace context of the sender, or an empty string."""
 
     route: str = PAGES
-    """Path with names in place of ids, such as `/api/v1/{memory}/{record_id}`."""
+    """Path with parameter names instead of ids, such as `/api/v1/{memory}/{record_id}`."""
 
     actor: Actor | None = None
-    """Whoever was let in. None for the dashboard, and for refused requests."""
+    """The authenticated actor. None for the dashboard and for rejected requests."""
 
     status: int = 0
-    """Status of the response. 0 if the connection was closed before there was one."""
+    """HTTP status. 0 if the connection was closed before the response."""
 
     started_at: float = field(default_factory=time.time)
-    """Seconds since 1970."""
+    """Start time, in seconds since 1970."""
 
     seconds: float = 0.0
-    """Time until the response began."""
+    """Time until the response started."""
 
     @property
     def role(self) -> str:
@@ -64,11 +64,11 @@ class RequestRecord:
 
 
 Observer = Callable[[RequestRecord], None]
-"""Function that is called after each request. It should not wait for anything."""
+"""Callback after each request. It must not block."""
 
 
 class RequestMiddleware:
-    """Keeps a record of each request, answers with its id, and passes the record to observers."""
+    """Middleware that records each request, sends its id in the response, and notifies observers."""
 
     def __init__(self, app: ASGIApp, observers: Sequence[Observer] = ()) -> None:
         self._app = app
@@ -98,7 +98,7 @@ class RequestMiddleware:
 
 
 def record_of(scope: Scope) -> RequestRecord | None:
-    """Return the record of a request, or None if the server keeps none."""
+    """Return the record of a request, or None without `RequestMiddleware`."""
     record: RequestRecord | None = scope.get(_KEY)
     return record
 

@@ -1,4 +1,4 @@
-"""Spans of requests for OpenTelemetry, set up by its own variables (`OTEL_EXPORTER_OTLP_ENDPOINT`)."""
+"""OpenTelemetry spans of requests, configured by its own variables (`OTEL_EXPORTER_OTLP_ENDPOINT`)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _NANOSECONDS = 1_000_000_000
 
 
 class RequestTraces:
-    """One span for each request of the API and MCP, below the span of its sender if that sends one."""
+    """One span per request of the API and MCP, with the sender's span as parent if it is sent."""
 
     def __init__(self, exporter: SpanExporter | None = None) -> None:
         """Start the exporter.
 
         Args:
-            exporter: Another exporter than OTLP over HTTP.
+            exporter: By default OTLP over HTTP.
         """
         resource = Resource.create({"service.name": "atlas", "service.version": __version__})
         self._provider = TracerProvider(resource=resource)
@@ -30,8 +30,10 @@ class RequestTraces:
         self._tracer = self._provider.get_tracer("atlas.server", __version__)
 
     def observe(self, record: RequestRecord) -> None:
-        """Record the span of a request. It has no query and no body."""
-        if record.route == PAGES or record.route.endswith("/traces"):  # else sending a span would make another one
+        """Record the span of a request, without query and body."""
+        if record.route == PAGES or record.route.endswith(
+            "/traces"
+        ):  # otherwise exporting a span would create another one
             return
         context = TraceContextTextMapPropagator().extract({"traceparent": record.traceparent})
         began = int(record.started_at * _NANOSECONDS)
@@ -54,5 +56,5 @@ class RequestTraces:
         span.end(began + int(record.seconds * _NANOSECONDS))
 
     def close(self) -> None:
-        """Send the spans that wait."""
+        """Send pending spans."""
         self._provider.shutdown()

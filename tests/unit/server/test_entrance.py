@@ -291,7 +291,7 @@ def test_a_damaged_file_of_one_store_shuts_no_other(stores, sessions, link, file
         statuses = {client.get("/link/guessed").status_code for _ in range(2)}
     assert statuses == {503 if file == "links.json" else 401}
     [told] = [one for one in caplog.messages if file in one]
-    assert "the store 'research' is passed over" in told
+    assert "the store 'research' is skipped" in told
 
 
 def test_whoever_is_found_nowhere_is_told_which_file_is_damaged(stores, sessions, link):
