@@ -138,7 +138,7 @@ def begin_on_both(two, worker, gate) -> tuple[Worker, Worker, SlowSearch, SlowSe
     first.submit(jobs[0])
     wait_for(lambda: len(begun(gate)) == 1)
     second.submit(jobs[1])
-    wait_for(lambda: state(second, jobs[1]).message == "another server is making it")
+    wait_for(lambda: state(second, jobs[1]).message == "another server is computing it")
     return first, second, *jobs
 
 
@@ -280,7 +280,7 @@ def test_a_result_that_is_too_large_stays_where_it_was_made(two, monkeypatch, ca
     made = make_map(read_embedded(first.storage, COLLECTION))
     monkeypatch.setattr(artefact, "MAX_BYTES", 100)
     map_file(first).save(made)
-    assert "so other servers do not get it" in caplog.text
+    assert "so other servers keep the previous version" in caplog.text
     assert map_file(first).load() is not None
     assert map_file(second).load() is None
     monkeypatch.setattr(artefact, "MAX_BYTES", 10**6)

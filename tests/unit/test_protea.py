@@ -135,7 +135,7 @@ def test_a_file_that_may_not_be_written_is_taken_without_the_table(tmp_path, cap
         other.execute("BEGIN IMMEDIATE")
         with MemoryStore(file, embedder=HashEmbedder()) as opened:
             assert opened.add(1, "task", "User asked: sort a list") == 1
-    assert "protea.db has no table `memory`, and could not be given one: database is locked" in caplog.text
+    assert "protea.db has no table `memory`, and it could not be created: database is locked" in caplog.text
 
 
 def test_clearing_forgets_every_entry_as_one_operation_and_numbers_go_on(memory_store):

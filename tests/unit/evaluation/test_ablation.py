@@ -91,7 +91,7 @@ def test_without_times_the_order_stays_and_the_report_says_so():
     assert in_time(untimed) == ([[one] for one in untimed], False)
     found, _ = ablated(untimed, "experience-only")
     assert not found.is_timed
-    assert "were replayed in the order in which they stand" in as_text(found)
+    assert "were replayed in the order of the input" in as_text(found)
 
 
 def test_each_configuration_finds_with_what_it_has():

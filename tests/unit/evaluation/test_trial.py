@@ -220,7 +220,7 @@ def test_a_trial_that_is_killed_goes_on_to_the_same_report(store, tmp_path):
 
 def test_another_design_is_refused_where_a_trial_was_begun(store, tmp_path):
     run(plan(n_tasks=2), store, tmp_path / "trial")
-    with pytest.raises(InvalidInput, match="its seed differ; name another directory"):
+    with pytest.raises(InvalidInput, match="its seed differ; choose another directory"):
         run(plan(n_tasks=2, seed=1), store, tmp_path / "trial")
 
 

@@ -51,4 +51,4 @@ def test_a_model_that_has_to_be_exported_is_not_waited_for_and_the_step_is_told(
 def test_what_goes_wrong_is_left_to_the_question_that_meets_it(tmp_path, caplog):
     with open_memory(tmp_path, embedder=Exported(EmbeddingUnavailable("no weights"))) as memory:
         assert WarmUp(memory).wait()
-    assert "could not be made ready: no weights" in caplog.text
+    assert "so the first query will be slow: no weights" in caplog.text
