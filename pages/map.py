@@ -71,7 +71,7 @@ def draw_nothing(memory: MemorySystem) -> None:
 
 
 def _draw_sheet(memory: MemorySystem) -> Sheet | None:
-    """Draw the map as it is now. None if there is too little for one."""
+    """Draw the map as it is now, or None if there is too little for one."""
     with st.spinner("Laying out the map …"):
         memory_map = page_map(memory, is_awaited=True)
         if memory_map is None or len(memory_map.ids) < MIN_EXPERIENCES:

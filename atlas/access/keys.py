@@ -52,7 +52,7 @@ class Key:
     """True if records that it writes are pending, and visible to it alone, until a curator accepts them."""
 
     scope: Mapping[str, str] = field(default_factory=dict)
-    """Metadata of all records that it reads and writes: `{"scope.project": "shop"}`. Empty for all records."""
+    """Metadata of all records that it reads and writes: `{"scope.project": "shop"}`, empty for all records."""
 
     @property
     def actor(self) -> Actor:
@@ -61,7 +61,7 @@ class Key:
 
     @property
     def scope_text(self) -> str:
-        """Its scope as text, such as `project=shop`. Empty for all records."""
+        """Its scope as text, such as `project=shop`, or empty for all records."""
         return ", ".join(f"{name.removeprefix(SCOPE)}={value}" for name, value in sorted(self.scope.items()))
 
     def problem(self, now: datetime) -> str:
@@ -101,7 +101,7 @@ class KeyRing:
         """Make a key, and return it with its secret, which cannot be shown again.
 
         Args:
-            scope: Limit of what it reads and writes, such as `{"project": "shop"}`. Empty for all records.
+            scope: Limit of what it reads and writes, such as `{"project": "shop"}`, empty for all records.
             taken: Names of people in the history.
 
         Raises:

@@ -39,11 +39,11 @@ class Provider:
     """ATLAS_OIDC_SCOPE: the requested scope. Many providers return groups only for the scope `groups`."""
 
     public_url: str = ""
-    """ATLAS_PUBLIC_URL: the server's address in browsers. Empty for the host of the request."""
+    """ATLAS_PUBLIC_URL: the server's address in browsers, or empty for the host of the request."""
 
     @property
     def public_host(self) -> str:
-        """The server's public host, with a port if necessary. Empty if it is not set."""
+        """The server's public host, with a port if necessary, or empty if it is not set."""
         return urlsplit(self.public_url).netloc
 
     @property

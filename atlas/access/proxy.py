@@ -31,7 +31,7 @@ class Proxy:
     """
 
     name: str = ""
-    """ATLAS_PROXY_NAME: name of the header with the name that History shows. Empty for the id."""
+    """ATLAS_PROXY_NAME: name of the header with the name that History shows, or empty for the id."""
 
     groups: str = ""
     """ATLAS_PROXY_GROUPS: name of the header with their groups, separated by commas."""

@@ -71,7 +71,7 @@ def ask(settings: Settings, scope: Mapping[str, str], request: Mapping[str, Any]
     """Return the response of a process with the open store, or None if none answers in time.
 
     Args:
-        scope: Metadata of all records that the process reads. Empty for a process that reads all.
+        scope: Metadata of all records that the process reads, empty for a process that reads all.
     """
     end = time.monotonic() + TIMEOUT_SECONDS
     for path in sorted(socket_directory().glob(f"{_store_name(settings, scope)}-*.sock"), key=_age):

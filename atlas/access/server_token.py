@@ -33,7 +33,7 @@ class Endpoint:
 
     address: str
     secret: str = field(repr=False)
-    """A key or the server's token. Empty for none."""
+    """A key or the server's token, or empty for none."""
 
     is_local: bool
     """True for a local server, for which a proxy in the environment is ignored."""

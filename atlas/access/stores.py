@@ -104,7 +104,7 @@ class Stores:
             directories: Directories by the names of the stores.
             roles: Roles by groups. `research/ml` is the group `ml` in the store `research` alone.
             owner: Name of the server's user, which is reserved in the history.
-            token: The secret that opens every store. Empty for none.
+            token: The secret that opens every store, empty for none.
         """
         self._owner = owner
         self.token = token

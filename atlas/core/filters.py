@@ -230,7 +230,7 @@ def is_scope_name(name: object) -> bool:
 
 
 def scope_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a record's metadata that is its scope. Empty for metadata that a check is still to refuse."""
+    """Return the part of a record's metadata that is its scope, empty for metadata that a check is still to refuse."""
     if not isinstance(metadata, Mapping):
         return {}
     return {name: value for name, value in metadata.items() if is_scope_name(name)}

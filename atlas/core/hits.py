@@ -131,7 +131,7 @@ class Retrieval(Tabular, Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryQueryResult(Tabular):
-    """Hits of each memory of a system for a task. Empty for a memory that is missing or failed."""
+    """Hits of each memory of a system for a task, empty for a memory that is missing or failed."""
 
     experience_hits: tuple[Hit[Experience], ...] = ()
     """Hits of experiences, best first, like the other lists."""
@@ -222,7 +222,7 @@ class Candidates:
     """Without content."""
 
     context: Sequence[float] = ()
-    """Keyword scores of the next records in a log, discounted. Empty if not requested."""
+    """Keyword scores of the next records in a log, discounted, empty if not requested."""
 
     word_information: float
     """Supremum of `words`, approached by a record with many occurrences of all words.

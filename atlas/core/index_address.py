@@ -33,10 +33,10 @@ class IndexAddress:
 
     service: Service
     host: str = ""
-    """Host name. Empty for Chroma Cloud."""
+    """Host name, or empty for Chroma Cloud."""
 
     port: int | None = None
-    """Port. None for the default of https."""
+    """Port, or None for the default of https."""
 
     is_secure: bool = True
     """True for https."""

@@ -22,7 +22,7 @@ class Marks:
     """A buried record is kept, listed and counted, but excluded from searches by default."""
 
     held_for: str = ""
-    """Name of the only writer whose searches find it until a curator accepts it. Empty for most records."""
+    """Name of the only writer whose searches find it until a curator accepts it, or empty for most records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class UndoneMany:
     """Result or preview of undoing several operations as one."""
 
     id: str
-    """Id of the operation that undid them. Empty in a preview."""
+    """Id of the operation that undid them, or empty in a preview."""
 
     undone: tuple[Operation, ...]
     """Newest first."""
@@ -147,7 +147,7 @@ class RecordChange:
     """`added`, `changed`, `removed` or `marked`, or `purged` if the record was purged, which leaves no details."""
 
     fields: tuple[tuple[str, str, str], ...] = ()
-    """Name, text before and text after of each field that differs. Empty for a record added or removed."""
+    """Name, text before and text after of each field that differs, empty for a record added or removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

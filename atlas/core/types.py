@@ -54,7 +54,7 @@ class VerificationSpec:
     """Method by which an attempt is judged to have succeeded."""
 
     method: str = ""
-    """For example `tests`, `reward` or `exact_match`. Empty if not given."""
+    """For example `tests`, `reward` or `exact_match`, or empty if not given."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
 

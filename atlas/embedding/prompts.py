@@ -61,7 +61,7 @@ def model_prompts(model: str, files: Path | None) -> Prompts:
 
     Args:
         model: Its name or directory.
-        files: The directory of its files. None if they are not on this machine.
+        files: The directory of its files, or None if they are not on this machine.
     """
     configured = _configured_prompts(_json(files / _CONFIG)) if files is not None else None
     return configured or family_prompts([model.rstrip("/").rpartition("/")[2], *_names_in(files)]) or NO_PROMPTS
@@ -118,7 +118,7 @@ def prompts_to_use(model: Prompts, stored: Prompts | None) -> Prompts:
 
     Args:
         model: The current prompts of the model.
-        stored: Those that the store was embedded with. None for an old store that did not record them: its documents
+        stored: Those that the store was embedded with, or None for an old store that did not record them: its documents
             were embedded without prompts. Queries then have none either if the model expects one for documents.
     """
     return stored or (NO_PROMPTS if model.document else model)

@@ -205,7 +205,7 @@ def _accuracy(attempt: ReplayedAttempt, shares: Sequence[float]) -> float:
 
 
 def _estimates(values: list[list[float]], replayed: Sequence[ReplayedAttempt], seed: int) -> list[Estimate]:
-    """Return the mean of each column with its interval over tasks. Empty if there are no rows."""
+    """Return the mean of each column with its interval over tasks, empty if there are no rows."""
     if not values:
         return []
     table: Values = np.array(values, np.float64)

@@ -56,7 +56,7 @@ class JudgedCorpus:
     """Queries without a relevant record, so that the right answer is empty."""
 
     origin: str = ""
-    """Common source of related corpora. Empty for an independent one."""
+    """Common source of related corpora, or empty for an independent one."""
 
     @property
     def texts(self) -> dict[str, str]:
@@ -69,7 +69,7 @@ class Ranking:
     """Ids retrieved for a query."""
 
     ids: tuple[str, ...]
-    """Distinct ids, best first. Empty if the retriever found no relevant record."""
+    """Distinct ids, best first, empty if the retriever found no relevant record."""
 
 
 class Retriever(Protocol):

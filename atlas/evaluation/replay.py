@@ -38,7 +38,7 @@ class ReplayedAttempt:
 
     trajectory: Trajectory
     rank: int | None
-    """Best rank, counted from 1, of a record from the same task in any memory. None without such a record."""
+    """Best rank, counted from 1, of a record from the same task in any memory, or None without such a record."""
 
     seen: frozenset[str]
     """Ids of the trajectories that the hits come from."""

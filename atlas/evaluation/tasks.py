@@ -101,7 +101,7 @@ def _blocks(
     seed: int,
     watch: Watch,
 ) -> list[BlockResult]:
-    """Evaluate the context blocks of the row `AGENT`. Empty if it is not among the rows."""
+    """Evaluate the context blocks of the row `AGENT`, empty if it is not among the rows."""
     return [
         result
         for row in rows

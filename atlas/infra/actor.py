@@ -69,7 +69,7 @@ class Actor:
     """True for the operator of the server, who may use paths on its machine."""
 
     scope: tuple[tuple[str, str], ...] = ()
-    """Metadata of all records that it may read and write: `(("scope.project", "shop"),)`. Empty for all records."""
+    """Metadata of all records that it may read and write: `(("scope.project", "shop"),)`, empty for all records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def refuse_under_review(act: str) -> None:
 
 
 def actor_scope() -> dict[str, str]:
-    """Return the scope of the current actor, as metadata. Empty for all records."""
+    """Return the scope of the current actor, as metadata, empty for all records."""
     actor = present_actor()
     return dict(actor.scope) if actor is not None else {}
 
@@ -178,7 +178,7 @@ def acting_in_scope(name: str, scope: Mapping[str, str]) -> Iterator[None]:
     Args:
         name: Name of the operator. The history shows it with the scope, so only operations in the scope count as its
             own.
-        scope: Metadata, such as `{"scope.project": "shop"}`. Empty for no limit.
+        scope: Metadata, such as `{"scope.project": "shop"}`, empty for no limit.
     """
     if not scope:
         yield

@@ -216,7 +216,7 @@ def server_of(directory: Path, *, read_only: bool = False) -> Iterator[Store | N
 
 
 def _ledger_of(header: Mapping[str, Any]) -> str:
-    """Return the id of the ledger that a result was derived from. Empty if unknown."""
+    """Return the id of the ledger that a result was derived from, or an empty string if unknown."""
     return str(header.get("ledger_id") or header.get("moment", {}).get("ledger_id", ""))
 
 

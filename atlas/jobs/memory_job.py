@@ -38,7 +38,7 @@ def model_if(is_wanted: bool, on_progress: OnProgress) -> ModelClient | None:
 
 
 def spent_by(llm: LLMClient | None) -> str:
-    """Return the usage of a model so far: calls, tokens and cost. Empty if there is no model."""
+    """Return the usage of a model so far: calls, tokens and cost, or an empty string if there is no model."""
     if llm is None:
         return ""
     spent = getattr(llm, "spent", None)

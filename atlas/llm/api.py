@@ -26,7 +26,7 @@ class Exchange:
     """The rejected answer: an object, or a string that could not be parsed."""
 
     fault: str = ""
-    """Why the answer was rejected. Empty for a first request."""
+    """Why the answer was rejected, or empty for a first request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ class Reply:
     """One answer of the model."""
 
     text: str
-    """Untrusted text. Empty if there is no answer."""
+    """Untrusted text, or empty if there is no answer."""
 
     problem: str
     """Reason for a missing or truncated answer, or empty."""

@@ -100,7 +100,7 @@ def clauses(text: str, excluded: Container[str]) -> Iterator[Clause]:
 
 
 def _clauses_of(words: Sequence[str], excluded: Container[str]) -> Iterator[Clause]:
-    """Yield those of words between which there is no punctuation. None if something is negated."""
+    """Yield those of words between which there is no punctuation, or None if something is negated."""
     if not NEGATIONS.isdisjoint(word.lower() for word in words):
         return
     reading = _SentenceState()

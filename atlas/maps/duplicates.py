@@ -52,7 +52,7 @@ class Duplicates:
     """Revision of the store at which they were found."""
 
     ledger_id: str = ""
-    """Id of the ledger that they were read from, which a restore changes. Empty if unknown."""
+    """Id of the ledger that they were read from, which a restore changes, or empty if unknown."""
 
     digests: Mapping[str, str] = field(default_factory=dict)
     """Digest of the solution and the actions of each attempt, by id. Attempts without a digest count as different."""

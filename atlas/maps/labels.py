@@ -38,7 +38,7 @@ class NamedDomain:
     """Number of records of the domain."""
 
     by: str = ""
-    """The language model that suggested it, with the version of its prompt. Empty if a person gave it."""
+    """The language model that suggested it, with the version of its prompt, or empty if a person gave it."""
 
 
 class DomainNames:
@@ -48,7 +48,7 @@ class DomainNames:
         """Read and write the names of a collection's domains.
 
         Args:
-            text: Storage of the names. None for a file in the store's directory.
+            text: Storage of the names, or None for a file in the store's directory.
         """
         self.path = directory / FILE
         self._text = text or NamesFile(directory)

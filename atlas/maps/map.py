@@ -90,7 +90,7 @@ class Domain:
     """Ids of the records nearest to its centre, at most five."""
 
     suggested_by: str = ""
-    """The language model that suggested its name. Empty for other names."""
+    """The language model that suggested its name, or empty for other names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ class MemoryMap:
     """Revision of the store that the map shows."""
 
     ledger_id: str = ""
-    """Id of the ledger, which a restore changes. Empty if unknown."""
+    """Id of the ledger, which a restore changes, or empty if unknown."""
 
     @property
     def is_sketch(self) -> bool:

@@ -161,7 +161,7 @@ class ContextBlock:
     """True after a search by keywords only: on request, or while the server's embedding model is loading."""
 
     coin: Coin | None = None
-    """The random assignment of the attempt. None if no attempts are held out."""
+    """The random assignment of the attempt, or None if no attempts are held out."""
 
     @property
     def credited(self) -> dict[str, tuple[str, ...]]:

@@ -193,7 +193,7 @@ def reembed_store(settings: Settings, model: str = "", on_progress: Progress | N
     """Embed a whole store again, and bind it to the new model.
 
     Args:
-        model: Its name. Empty for the store's own.
+        model: Its name, empty for the store's own.
 
     Returns:
         The model's name, and the number of texts.

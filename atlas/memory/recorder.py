@@ -73,7 +73,7 @@ class Run:
 
     @property
     def context(self) -> str:
-        """The memories for the task, as a part of a prompt, retrieved once. Empty if there are no hits.
+        """The memories for the task, as a part of a prompt, retrieved once, or empty if there are no hits.
 
         If a memory fails, the hits of the others are used, and `problem` contains the reason.
         """

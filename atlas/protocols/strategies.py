@@ -27,7 +27,7 @@ class ExtractedText:
 
     text: str
     made_by: str = ""
-    """The model and the version of its prompt. Empty if no model wrote the text."""
+    """The model and the version of its prompt, or empty if no model wrote the text."""
 
 
 @runtime_checkable
@@ -72,7 +72,7 @@ class ComposedConcept:
 
     concept: CodeConcept | None = None
     why_not: str = ""
-    """Untrusted text, with names of concepts and words of a model. Empty if there is a concept."""
+    """Untrusted text, with names of concepts and words of a model, or empty if there is a concept."""
 
 
 @runtime_checkable
@@ -161,7 +161,7 @@ class CombinedStrategy:
 
     strategy: Strategy | None = None
     why_not: str = ""
-    """Untrusted text of a model. Empty if there is a strategy, or if no reason is known."""
+    """Untrusted text of a model, or empty if there is a strategy, or if no reason is known."""
 
 
 @runtime_checkable

@@ -56,7 +56,7 @@ class _Visit:
     """Time of expiry, from `Sessions.monotonic`."""
 
     vouched_id: str
-    """Id of the user authenticated by a proxy at the start. Empty without a proxy."""
+    """Id of the user authenticated by a proxy at the start, or empty without a proxy."""
 
 
 @dataclass(slots=True)

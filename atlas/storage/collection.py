@@ -41,7 +41,7 @@ class Collection(ABC):
 
     @property
     def directory(self) -> Path | None:
-        """The directory of the store, which may contain maps. None without a directory."""
+        """The directory of the store, which may contain maps, or None without a directory."""
         return None
 
     @property

@@ -143,7 +143,7 @@ class UsageTables(Protocol):
 
         Args:
             collection: Name of the collection of the records.
-            since: UTC in ISO 8601. Empty for all retrievals.
+            since: UTC in ISO 8601, empty for all retrievals.
         """
 
     def record_retrievals(self, retrievals: Mapping[str, Mapping[str, int]]) -> None:
@@ -251,7 +251,7 @@ class Publication:
     """Increasing version: the time of publication, in nanoseconds since 1970."""
 
     job: str
-    """Id of its job. Empty without a job."""
+    """Id of its job, or empty without a job."""
 
     is_whole: bool
     """False if it is too large to share, so that only the server that made it has its content."""
@@ -333,7 +333,7 @@ class LedgerEngine(Protocol):
 
     @property
     def shared(self) -> SharedState | None:
-        """State shared across machines. None if the ledger is a file."""
+        """State shared across machines, or None if the ledger is a file."""
 
     def close(self) -> None:
         """Close the connections. They are reopened on demand."""
@@ -437,7 +437,7 @@ class LedgerEngine(Protocol):
         """Return the name and dimension of the store's embedding model, or None before it is bound."""
 
     def prompts(self) -> str:
-        """Return the prompts of that model as text. Empty if there are no prompts."""
+        """Return the prompts of that model as text, or an empty string if there are no prompts."""
 
     def bind_model(self, name: str, dimension: int, prompts: str = "") -> None:
         """Bind a store to a model, unless it has one."""

@@ -94,7 +94,7 @@ class FollowingIndex(Protocol):
 
     @property
     def fault(self) -> str:
-        """The reason why its last use failed. Empty if it succeeded or was not tried."""
+        """The reason why its last use failed, or empty if it succeeded or was not tried."""
 
     @property
     def is_due(self) -> bool:
@@ -104,7 +104,7 @@ class FollowingIndex(Protocol):
         """Lock the index for writing. Yields False after a timeout."""
 
     def seal(self) -> Seal:
-        """Return the seal for queries, from the last writer. Empty if a write is unfinished."""
+        """Return the seal for queries, from the last writer, empty if a write is unfinished."""
 
     def written(self) -> Seal:
         """Return the seal for writers. It is later than `seal` while writes are not visible yet."""

@@ -42,7 +42,7 @@ class Quote:
     record_id: str
     title: str
     where: str
-    """`in the trash`, `in an earlier version`, `in its marks`. Empty for the current text."""
+    """`in the trash`, `in an earlier version`, `in its marks`, or empty for the current text."""
 
     n_shared: int
     """Number of shared lines, sentences and words with digits. 0 if it only names the record."""

@@ -43,7 +43,7 @@ class SearchableCollection:
     nearest: Nearest
     late: LateInteraction | None = None
     masked: Seqs | None = None
-    """Records that no search finds, sorted. None for none."""
+    """Records that no search finds, sorted, or None for none."""
 
 
 def by_vector(
@@ -89,7 +89,7 @@ def candidates(
         text: None to search by vector alone; all word values are 0 then.
         context: Whose words count for the records before them, which are found too: of all that are not buried, the n
             that hold the most distinctive words, whether or not they pass the filter.
-        worth: Says which of them are read and returned. None for all.
+        worth: Says which of them are read and returned, or None for all.
         compared: Says which of them are compared with the query word piece by word piece as well, which changes their
             similarities. None to skip that.
     """

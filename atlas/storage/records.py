@@ -46,7 +46,7 @@ class Record:
     """The text that was embedded."""
 
     vectors: Vectors | None
-    """Shape (n_windows, dim). None if it was read without them."""
+    """Shape (n_windows, dim), or None if it was read without them."""
 
     tokens: bytes | None = None
     """Packed vectors of the text's word pieces. None keeps the stored ones."""
@@ -61,8 +61,10 @@ class Record:
     """Equal for records of equal content. Empty unless asked for."""
 
     stored_at: str = ""
-    """The time of its first storing, as ISO 8601. Where empty, a write keeps the time that it has, or sets the present
-    one."""
+    """The time of its first storing, as ISO 8601.
+
+    Where empty, a write keeps the time that it has, or sets the present one.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,7 @@ class RestoredHistory:
     marks: Marks
     usage: Usage
     stored_at: str = ""
-    """The time of its storing there, as ISO 8601. Empty for now."""
+    """The time of its storing there, as ISO 8601, or empty for now."""
 
     uses: Sequence[Use] = ()
     """Oldest first. They are counted in the usage already."""
@@ -188,7 +190,7 @@ class Position:
     ledger_id: str
     revision: int
     model: tuple[str, int] | None = None
-    """Name and dimension of the embedding model that the ledger is bound to then. None if unknown."""
+    """Name and dimension of the embedding model that the ledger is bound to then, or None if unknown."""
 
     tip: Tip = NO_TIP
 
@@ -236,7 +238,7 @@ class CopyContents:
     """Live records by collection."""
 
     model: str
-    """The embedding model that it is bound to. Empty if there is no model."""
+    """The embedding model that it is bound to, or empty if there is no model."""
 
 
 @dataclass(frozen=True, slots=True)

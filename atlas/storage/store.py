@@ -184,7 +184,7 @@ class Store:
 
     @property
     def address_with_password(self) -> str:
-        """Its address in PostgreSQL, for a child's environment. Empty if it is a directory."""
+        """Its address in PostgreSQL, for a child's environment, or empty if it is a directory."""
         return self._address.with_password if self._address else ""
 
     @property
@@ -194,13 +194,13 @@ class Store:
 
     @property
     def model(self) -> EmbeddingModel | None:
-        """The embedding model that it is bound to. None in a new store."""
+        """The embedding model that it is bound to, or None in a new store."""
         bound = self.ledger.model()
         return EmbeddingModel(*bound) if bound else None
 
     @property
     def prompts(self) -> Prompts | None:
-        """The prompts that its texts were embedded with. None if there are no prompts."""
+        """The prompts that its texts were embedded with, or None if there are no prompts."""
         return read_prompts(self.ledger.prompts())
 
     def bind(self, model: EmbeddingModel, embedder: object = None) -> None:

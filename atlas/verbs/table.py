@@ -52,7 +52,7 @@ class Verb:
     """Lowest role that is allowed to call it."""
 
     kind: str = ""
-    """Kind of its operation in the history. Empty for read-only verbs."""
+    """Kind of its operation in the history, or empty for read-only verbs."""
 
     tools: tuple[str, ...] = ()
     """MCP tools that offer it."""
@@ -64,7 +64,7 @@ class Verb:
     """True if it affects the whole store, so keys with a scope may not call it."""
 
     sent_as: str = ""
-    """Verb that `atlas.connect` calls instead. Empty for itself."""
+    """Verb that `atlas.connect` calls instead, or empty for itself."""
 
     def method(self, owner: str) -> Callable[..., Any]:
         """Return the method of one of the memories."""

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 Rights: TypeAlias = Mapping[str, Any]
-"""Roles of a browser's person by the names of the stores that they may see. Empty for whoever is not let in."""
+"""Roles of a browser's person by the names of the stores that they may see, empty for whoever is not let in."""
 
 _KINDS = frozenset(
     {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}

@@ -38,7 +38,7 @@ class Change:
     path: Path
     before: str
     after: str
-    """New text. Empty for a file that is removed."""
+    """New text, or empty for a file that is removed."""
 
     @property
     def diff(self) -> str:

@@ -55,7 +55,7 @@ def level_between(foreign: Relevances, own: Relevances, language: str) -> float:
 
     Args:
         foreign: Relevance of the best answer to each foreign query in it.
-        own: Relevance of the best answer to each query that the store should answer. Empty if unknown.
+        own: Relevance of the best answer to each query that the store should answer, empty if unknown.
     """
     highest = 1.0
     if language == ENGLISH:

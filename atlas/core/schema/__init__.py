@@ -79,7 +79,7 @@ def _check_names(encoded: Json, noun: str, names: Collection[str]) -> None:
 
 
 Encoder = Callable[[Any], Any] | None
-"""Function from a field's value to JSON. None if the value is JSON already."""
+"""Function from a field's value to JSON, or None if the value is JSON already."""
 
 
 def _encode_fields(record: Any, encoders: Mapping[str, Encoder]) -> Json:

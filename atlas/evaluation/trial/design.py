@@ -44,10 +44,10 @@ class Arm:
     """Largest number of tokens of the block."""
 
     profile: str = ""
-    """The ranking profile. Empty for the active one."""
+    """The ranking profile, or empty for the active one."""
 
     store: str = ""
-    """Another store to fork. Empty for the trial's own."""
+    """Another store to fork, or empty for the trial's own."""
 
 
 def read_arm(text: str) -> Arm:

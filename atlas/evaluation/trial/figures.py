@@ -23,11 +23,11 @@ class RateFigure:
     n: int
     n_succeeded: int
     interval: Interval | None
-    """95 % interval, resampled by task, because attempts at one task are not independent. None without attempts."""
+    """95 % interval, resampled by task, because attempts at one task are not independent, or None without attempts."""
 
     @property
     def share(self) -> float | None:
-        """Success rate, in [0, 1]. None without attempts."""
+        """Success rate, in [0, 1], or None without attempts."""
         return self.n_succeeded / self.n if self.n else None
 
 
@@ -61,7 +61,7 @@ class PairFigure:
     """Mean over tasks, in [-1, 1]."""
 
     interval: Interval | None
-    """95 % bootstrap interval over tasks, in [-1, 1]. None for few tasks."""
+    """95 % bootstrap interval over tasks, in [-1, 1], or None for few tasks."""
 
     n_won: int
     """Number of tasks with a higher success rate for the first arm."""
@@ -98,7 +98,7 @@ class TrialReport:
     n_cells: int
     n_done: int
     stopped_by: str
-    """The limit that ended the trial: `tokens`, `cost` or `seconds`. Empty for a complete trial."""
+    """The limit that ended the trial: `tokens`, `cost` or `seconds`, or empty for a complete trial."""
 
     arms: tuple[ArmFigures, ...]
     comparisons: tuple[ArmComparison, ...]

@@ -78,7 +78,7 @@ def run_trial(
 
     Args:
         source: Settings of the store.
-        embedder: Embedding model of all copies. None for the store's own.
+        embedder: Embedding model of all copies, or None for the store's own.
         on_progress: Called after each cell with the number of finished cells and the total.
 
     Raises:

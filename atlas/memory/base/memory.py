@@ -50,7 +50,7 @@ class Findings(Generic[T]):
     """Their texts, by id."""
 
     vectors: Vectors
-    """Vectors of the first hits, in the order of the hits. Empty for a search without diversity."""
+    """Vectors of the first hits, in the order of the hits, empty for a search without diversity."""
 
 
 class Memory(Records, ABC, Generic[T]):
@@ -63,7 +63,7 @@ class Memory(Records, ABC, Generic[T]):
     """A field that distinguishes the content of its records from that of other memories."""
 
     context: ClassVar[Context | None] = None
-    """Log in which later records add their words to earlier ones. None if records are independent."""
+    """Log in which later records add their words to earlier ones, or None if records are independent."""
 
     def __init__(
         self,
@@ -232,7 +232,7 @@ class Memory(Records, ABC, Generic[T]):
         """Return the hits of `search_hits` above a threshold of relevance, and the number of those below.
 
         Args:
-            threshold: Least relevance of a hit, in [0, 1]. None for the store's own: no hit if the best one does not
+            threshold: Least relevance of a hit, in [0, 1], or None for the store's own: no hit if the best one does not
                 reach the level, else the best hit and those near it.
             distinct: Whether similar attempts at the same task become one hit that counts their outcomes. There may be
                 fewer than k hits if a task has thousands of attempts.
@@ -332,10 +332,10 @@ class Memory(Records, ABC, Generic[T]):
     def retrieve_words(
         self, query: str, k: int = 4, *, where: Where | None = None, threshold: float | None = None
     ) -> Retrieval[T]:
-        """Return the records with most of a query's words. Empty if the matches may be accidental.
+        """Return the records with most of a query's words, empty if the matches may be accidental.
 
         Args:
-            threshold: Least IDF-weighted share of the query's words in a hit, in [0, 1]. None for the memory's own
+            threshold: Least IDF-weighted share of the query's words in a hit, in [0, 1], or None for the memory's own
                 level, 0 for any match.
         """
         check_limit(k)

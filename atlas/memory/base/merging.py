@@ -112,7 +112,7 @@ def merged_row(
 
 
 def lineage(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the ids that a record was merged from, as its metadata lists them. Empty if they cannot be read."""
+    """Return the ids that a record was merged from, as its metadata lists them, empty if they cannot be read."""
     ids = metadata.get("merged_from")
     return [record_id for record_id in ids if isinstance(record_id, str)] if isinstance(ids, list | tuple) else []
 

@@ -57,7 +57,7 @@ class Records:
     """Names to filter by, in addition to the records' own metadata and `OF_EVERY_MEMORY`."""
 
     success_updater: SuccessRateUpdater | None = None
-    """Updater of success rates for a store that keeps no attempts. None if it keeps no rates."""
+    """Updater of success rates for a store that keeps no attempts, or None if it keeps no rates."""
 
     def __init__(self, store: Collection, collection_name: str, clock: Clock) -> None:
         self.collection_name = collection_name

@@ -100,7 +100,7 @@ class Retriever:
     """Estimate of success for records without an outcome of their own. See `candidates_of`."""
 
     context: Context | None = None
-    """Log in which later records add their words to earlier ones. None if records are independent."""
+    """Log in which later records add their words to earlier ones, or None if records are independent."""
 
     _calibration: LiveCalibration = field(init=False)
     _was_filled: bool = field(init=False, default=False)
@@ -185,7 +185,7 @@ class Retriever:
             query: Keywords, of any length.
             k: Maximum number of records.
             where: A filter.
-            threshold: Least IDF-weighted share of the query's words, in [0, 1]. None for the store's own.
+            threshold: Least IDF-weighted share of the query's words, in [0, 1], or None for the store's own.
         """
         found = self.store.candidates(None, query, k, where, with_buried=False)
         shares = {candidate.item: candidate.words for candidate in candidates_of(found, {}, {})}
@@ -220,7 +220,7 @@ class Retriever:
         return max(search.k, n_reranked, overfetch(search.k) if search.diversity else 0)
 
     def vectors(self, hits: Sequence[Hit[str]], search: Search) -> Vectors:
-        """Return the vectors of hits, in their order, for `ordered`. Empty if no diversity is requested."""
+        """Return the vectors of hits, in their order, for `ordered`, empty if no diversity is requested."""
         if not search.diversity:
             return np.zeros((0, self.embedder.dimension), np.float32)
         return first_vectors([hit.item for hit in hits[: overfetch(search.k)]], self.store, self.embedder.dimension)
@@ -280,7 +280,7 @@ class Retriever:
         """Return the weights in use, the store's scale, and the relevance that hits need.
 
         Args:
-            threshold: Threshold of the search. None for the store's own level.
+            threshold: Threshold of the search, or None for the store's own level.
             query: Its language selects the level.
         """
         weights, measured = self.weights(), self._calibration.now()

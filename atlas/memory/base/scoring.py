@@ -76,7 +76,7 @@ class Candidate(Generic[T]):
     usage: Usage = NO_USAGE
     is_pinned: bool = False
     importance: float | None = None
-    """Importance of a journal entry, in [0, 1], in place of success. None for other memories."""
+    """Importance of a journal entry, in [0, 1], in place of success, or None for other memories."""
 
 
 def candidates_of(

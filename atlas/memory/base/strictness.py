@@ -38,7 +38,7 @@ class AskedQuery:
     """Best first, by id. Attempts with the query's own text are left out, because every search finds them."""
 
     best: str
-    """Title of the first hit: untrusted text. Empty without a hit."""
+    """Title of the first hit: untrusted text, or empty without a hit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ class Place:
     """The place of a record on the map."""
 
     domain: str
-    """Name of the domain. Empty outside of all domains."""
+    """Name of the domain, or empty outside of all domains."""
 
     x: float
     y: float

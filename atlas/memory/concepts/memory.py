@@ -349,7 +349,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     asearch = twin(search)
 
     def versions(self, concept_id: str) -> list[ItemVersion[CodeConcept]]:
-        """Return the earlier versions of a concept, latest first. Empty if it was never edited."""
+        """Return the earlier versions of a concept, latest first, empty if it was never edited."""
         return item_versions(self._store.versions(concept_id), decode_concept)
 
     aversions = twin(versions)

@@ -106,10 +106,10 @@ class MemoryEffect:
     """Number of tasks that lack a comparison, because all judged attempts used memories."""
 
     unused: UnusedShare | None = None
-    """Share of the tokens of context blocks that went unused. None if no stored attempt was given a block."""
+    """Share of the tokens of context blocks that went unused, or None if no stored attempt was given a block."""
 
     randomised: RandomisedEffect | None = None
-    """The effect among attempts for which a coin was tossed. None if no attempts were held out, or all were."""
+    """The effect among attempts for which a coin was tossed, or None if no attempts were held out, or all were."""
 
     @property
     def n_tasks(self) -> int:

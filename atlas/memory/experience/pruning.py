@@ -118,10 +118,10 @@ class PruneDecision:
     """Criteria that it meets, with the record's values."""
 
     saved_because: str = ""
-    """Reason why it is kept. Empty for a removed record."""
+    """Reason why it is kept, or empty for a removed record."""
 
     outcome: str = ""
-    """`succeeded`, `failed` or `unknown`. Empty in a plan for records chosen by hand."""
+    """`succeeded`, `failed` or `unknown`, or empty in a plan for records chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

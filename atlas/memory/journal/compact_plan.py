@@ -27,7 +27,7 @@ class RetentionPolicy:
     """Number of latest entries of a type that always stay as well, by type."""
 
     max_entries: int | None = None
-    """Maximum number of entries after the compaction, at least 1. None for no cap."""
+    """Maximum number of entries after the compaction, at least 1, or None for no cap."""
 
     def check(self) -> None:
         """Raise `InvalidInput` for a value that is not a whole number, or too small."""
@@ -104,10 +104,10 @@ class CompactPlan(Tabular):
     """Number of latest entries of a type that always stay as well, by type."""
 
     evictions: tuple[Eviction, ...] = ()
-    """Deletions in order. Empty without a cap."""
+    """Deletions in order, empty without a cap."""
 
     max_entries: int | None = None
-    """Maximum number of entries after the compaction. None for no cap."""
+    """Maximum number of entries after the compaction, or None for no cap."""
 
     n_above_cap: int = 0
     """Number of entries above the cap that stay because all remaining entries are protected."""
@@ -116,7 +116,7 @@ class CompactPlan(Tabular):
     """Moment in the store's history at which the plan was made."""
 
     spent: str = ""
-    """Number of calls and tokens, and their price. Empty if no model was used."""
+    """Number of calls and tokens, and their price, or empty if no model was used."""
 
     made_at: str = ""
     """Time of the plan, in ISO 8601."""
@@ -161,7 +161,7 @@ class CompactPlan(Tabular):
 
     @property
     def cap_problem(self) -> str:
-        """Reason why the cap cannot be reached, with a remedy. Empty if it can."""
+        """Reason why the cap cannot be reached, with a remedy, or empty if it can."""
         if self.max_entries is None or not self.n_above_cap:
             return ""
         return (

@@ -34,7 +34,7 @@ class EntryType:
     """True if noise and repetitions of this type are refused. Entries by people never are."""
 
     counts_as: str = ""
-    """Type whose quota in contexts it shares. Empty for a quota of its own."""
+    """Type whose quota in contexts it shares, or empty for a quota of its own."""
 
 
 BUILT_IN = (

@@ -68,11 +68,11 @@ class Journal(Memory[JournalEntry]):
 
         Args:
             refused_store: Store of refused entries. Without one both gates are off.
-            keep_noise: Whether noise is written too. None for the setting of `switch_gate`.
-            keep_repetitions: Whether near-duplicates of recent entries are written too. None for the setting of
+            keep_noise: Whether noise is written too, or None for the setting of `switch_gate`.
+            keep_repetitions: Whether near-duplicates of recent entries are written too, or None for the setting of
                 `switch_gate`.
             llm: Language model that writes summaries of compacted entries.
-            types: Types of entries. None for the built-in types and those registered in the store.
+            types: Types of entries, or None for the built-in types and those registered in the store.
         """
         super().__init__(embedder, vector_store, collection_name, weights, clock)
         refused = Scope(collection=REFUSED_COLLECTION, content_field=self.content_field)

@@ -188,7 +188,7 @@ def _summarised(entry: JournalEntry) -> datetime:
 
 
 def _instant_under(entry: JournalEntry, name: str) -> str:
-    """Return a time in an entry's metadata as a sortable string. Empty if malformed."""
+    """Return a time in an entry's metadata as a sortable string, or an empty string if malformed."""
     try:
         return instant(datetime.fromisoformat(entry.metadata[name]))
     except (KeyError, TypeError, ValueError, OverflowError):

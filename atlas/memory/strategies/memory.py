@@ -248,7 +248,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     amerge = twin(merge)
 
     def versions(self, strategy_id: str) -> list[ItemVersion[Strategy]]:
-        """Return the earlier versions of a strategy, latest first. Empty if it was never edited."""
+        """Return the earlier versions of a strategy, latest first, empty if it was never edited."""
         return item_versions(self._store.versions(strategy_id), decode_strategy)
 
     aversions = twin(versions)
@@ -273,7 +273,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aattempts = twin(attempts)
 
     def attempts_of(self, strategy_ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return the recorded attempts of several strategies, oldest first. Empty for unknown ids."""
+        """Return the recorded attempts of several strategies, oldest first, empty for unknown ids."""
         return self._store.uses(strategy_ids)
 
     aattempts_of = twin(attempts_of)

@@ -43,7 +43,7 @@ class StrategyRate:
     """The success rate of a strategy, with its interval and number of tries."""
 
     rate: float | None
-    """Estimate of the bank's updater, in [0, 1]. None before any try."""
+    """Estimate of the bank's updater, in [0, 1], or None before any try."""
 
     n: int
     n_succeeded: int

@@ -72,7 +72,7 @@ class StrategyWritePlan(Tabular):
     """Why strategies for alike situations were not merged, or keep two suggestions. In a model's words: untrusted."""
 
     spent: str = ""
-    """Cost of the language model, as a string. Empty if no model reports it."""
+    """Cost of the language model, as a string, or empty if no model reports it."""
 
     retired: tuple[str, ...] = ()
     """Ids of the strategies in `joined` that are retired, and stay so."""

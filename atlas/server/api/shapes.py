@@ -309,7 +309,7 @@ class EntryResponse(BaseModel):
     """Null if a gate rejected it."""
 
     refusal: str = ""
-    """The gate's reason. Empty for an entry that was written."""
+    """The gate's reason, or empty for an entry that was written."""
 
     scrubbed: dict[str, int] = {}
     """Number of secrets that were replaced in it, by kind."""

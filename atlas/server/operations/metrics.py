@@ -74,7 +74,7 @@ class Metrics:
         """Return the metrics in the text format of Prometheus.
 
         Args:
-            store: Name of the store to include. Empty for all.
+            store: Name of the store to include, empty for all.
         """
         described = CollectorRegistry()
         described.register(

@@ -37,7 +37,7 @@ class RequestRecord:
     method: str
     path: str
     client: str
-    """Client address, from a trusted proxy if there is one. Empty if unknown."""
+    """Client address, from a trusted proxy if there is one, or empty if unknown."""
 
     traceparent: str = ""
     """The W3C trace context of the sender, or an empty string."""
@@ -46,7 +46,7 @@ class RequestRecord:
     """Path with parameter names instead of ids, such as `/api/v1/{memory}/{record_id}`."""
 
     actor: Actor | None = None
-    """The authenticated actor. None for the dashboard and for rejected requests."""
+    """The authenticated actor, or None for the dashboard and for rejected requests."""
 
     status: int = 0
     """HTTP status. 0 if the connection was closed before the response."""

@@ -87,7 +87,7 @@ class BackupContents:
     """Records by collection."""
 
     model: str
-    """The backup's embedding model. Empty without a model."""
+    """The backup's embedding model, or empty without a model."""
 
     revived: tuple[str, ...]
     """Ids of purged records that a restore would bring back."""

@@ -106,7 +106,7 @@ def _index_problem(store: Store, name: str) -> str:
 
 
 def _silence(index: FollowingIndex) -> str:
-    """Return why a remote index does not answer. Empty if it answers or is local."""
+    """Return why a remote index does not answer, or an empty string if it answers or is local."""
     if not index.is_remote:
         return ""
     try:

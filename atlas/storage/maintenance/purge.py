@@ -64,7 +64,7 @@ class PurgeResult:
     operation_id: str
     n_records: int
     problem: str
-    """Reason why purged records remain in files of the store, with a remedy. Empty if none remain."""
+    """Reason why purged records remain in files of the store, with a remedy, or empty if none remain."""
 
 
 def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> PurgePlan:

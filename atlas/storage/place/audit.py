@@ -76,7 +76,7 @@ class AuditLog:
         """Add an event. If it cannot be written, the error is logged, and the action is not undone.
 
         Args:
-            who: Name of the actor. Empty for the current one.
+            who: Name of the actor, empty for the current one.
         """
         event = AuditEvent(
             at=self.clock.now(),

@@ -21,7 +21,7 @@ def remember(directory: Path, address: Address) -> None:
 
 
 def address_of(directory: Path, setting: str = "") -> Address | None:
-    """Return the address of a PostgreSQL store whose local files are in a directory. None for a local store.
+    """Return the address of a PostgreSQL store whose local files are in a directory, or None for a local store.
 
     Args:
         setting: An address from settings, which is returned if it is that of the store.

@@ -47,7 +47,7 @@ class AccessValues(Generic[T]):
     """Cache of the last text and its values."""
 
     def read(self) -> dict[str, T]:
-        """Return the current values. Empty before the first write.
+        """Return the current values, empty before the first write.
 
         Raises:
             StoreUnavailable: The store is out of reach, or the text is damaged (its cause is `DamagedText` then).

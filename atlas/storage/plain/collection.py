@@ -80,7 +80,7 @@ class PlainCollection(Collection):
         """Read and write a store.
 
         Args:
-            scope: The collection whose records it reads and writes. None for all records of the store.
+            scope: The collection whose records it reads and writes, or None for all records of the store.
         """
         self._vector_store = vector_store
         self._dimension = dimension

@@ -18,7 +18,7 @@ COLUMNS = {"usage.n_uses": COUNT, "usage.n_successes": SUCCESSES}
 
 
 def statistics(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the usage fields of a record's metadata, as fields of `Strategy`. Empty if it was never used."""
+    """Return the usage fields of a record's metadata, as fields of `Strategy`, empty if it was never used."""
     count, rate = metadata.get(COUNT, 0), metadata.get(RATE, UNTRIED_RATE)
     return {COUNT: count, SUCCESSES: metadata.get(SUCCESSES, _successes(count, rate)), RATE: rate} if count else {}
 

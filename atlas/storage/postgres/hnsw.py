@@ -93,7 +93,7 @@ class HnswIndex(LocalIndex):
             self._threads.release()
 
     def seal(self) -> Seal:
-        """Return the seal of the last writer. Empty if a write is unfinished."""
+        """Return the seal of the last writer, empty if a write is unfinished."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT seal FROM index_seals WHERE collection = ?", (self._collection,)
@@ -141,7 +141,7 @@ class HnswIndex(LocalIndex):
         """Return at most k keys with their similarity, highest first. Approximate, so one in a hundred may be missing.
 
         Args:
-            seal: Refuse to answer for another state. None for the present one.
+            seal: Refuse to answer for another state, or None for the present one.
 
         Raises:
             IndexUnusable: There is another seal.

@@ -57,7 +57,7 @@ class PostgresShared:
         Args:
             content: Empty if it is too large to be stored, so that only its maker has it.
             job: The job that made it.
-            ledger_id: Id of the ledger from which it was computed. Empty if unknown.
+            ledger_id: Id of the ledger from which it was computed, empty if unknown.
 
         Raises:
             PlanOutdated: The store was restored, embedded again or purged of a record meanwhile.

@@ -29,7 +29,7 @@ class Statement:
     text: str
 
     order: tuple[int, ...] | None
-    """The parameter of each place. None if they are in order."""
+    """The parameter of each place, or None if they are in order."""
 
     def arranged(self, parameters: Sequence[Any]) -> Sequence[Any]:
         """Return the parameters, one for each place."""

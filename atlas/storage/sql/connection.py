@@ -240,5 +240,5 @@ class Dialect(Protocol):
 
 
 def bounded(n_rows: int | None) -> int:
-    """Return a number of rows within the range of the database's integers. None for all rows."""
+    """Return a number of rows within the range of the database's integers, or None for all rows."""
     return 2**63 - 1 if n_rows is None or n_rows < 0 else min(n_rows, 2**63 - 1)

@@ -344,7 +344,7 @@ class SqlLedger:
             return meta.read_model(connection)
 
     def prompts(self) -> str:
-        """Return the prompts of that model as text. Empty if there are no prompts."""
+        """Return the prompts of that model as text, or an empty string if there are no prompts."""
         with self.database.read() as connection:
             return meta.read_prompts(connection)
 

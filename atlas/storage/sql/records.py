@@ -43,7 +43,7 @@ class BeforeImage:
     """A record, or its marks, as it was before a change."""
 
     before: str | None
-    """JSON. None if it did not exist."""
+    """JSON, or None if it did not exist."""
 
     vectors: bytes = b""
     """The record's vectors, one after another."""
@@ -62,7 +62,7 @@ class LedgerWriter:
 
         self._keys: dict[tuple[str, str], int] = {}
         self._rows: dict[tuple[str, str], _Row | None] = {}
-        """Rows that were looked up, by collection and id. None for missing ones."""
+        """Rows that were looked up, by collection and id, or None for missing ones."""
 
         self._last_seq: int | None = None
         """The number of the newest record. No other writer is active meanwhile."""

@@ -40,7 +40,7 @@ class SqlVectors:
             return np.array([row[0] for row in rows], np.int64), join_vectors([row[1] for row in rows])
 
     def of_records(self, seqs: Sequence[int]) -> dict[int, Vectors]:
-        """Return the vectors of each record, of shape (n_windows, dim). Empty for records without vectors."""
+        """Return the vectors of each record, of shape (n_windows, dim), empty for records without vectors."""
         numbers = np.array(seqs, np.int64)
         owners, vectors = self.at(numbers)
         starts, ends = np.searchsorted(owners, numbers, "left"), np.searchsorted(owners, numbers, "right")
@@ -111,7 +111,7 @@ class SqlVectors:
             vectors: By text.
             prompts: Prompts of the model, as text.
             embed: Makes those of texts that others have added meanwhile.
-            projection: The packing of the token vectors. Empty if the model gives no token vectors.
+            projection: The packing of the token vectors, empty if the model gives no token vectors.
 
         Returns:
             How many texts there are.

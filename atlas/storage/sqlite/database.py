@@ -63,8 +63,10 @@ class LedgerFile:
         """Its size when it was looked at last."""
 
         self._is_suspect = False
-        """True if the file was smaller at some time and was not checked since. SQLite's writes may have extended it
-        again."""
+        """True if the file was smaller at some time and was not checked since.
+
+        SQLite's writes may have extended it again.
+        """
 
     def problem(self) -> StoreError | None:
         """Return the error for a missing file, or None."""
@@ -374,7 +376,7 @@ def _uri_path(path: Path) -> str:
 
 
 def _machine() -> str:
-    """Return the number of this machine's installation. Empty if there is none."""
+    """Return the number of this machine's installation, or an empty string if there is none."""
     try:
         return Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except (OSError, ValueError):

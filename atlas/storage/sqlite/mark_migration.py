@@ -47,7 +47,7 @@ BY_HAND = "by hand"
 """The actor of a change that was found in a file."""
 
 OldFiles = Callable[[str], Mapping[str, Marks] | None]
-"""The marks in a collection's file. None if it is missing or cannot be read."""
+"""The marks in a collection's file, or None if it is missing or cannot be read."""
 
 OldRow = tuple[str, str, object]
 """A row of the old `pending_marks`: collection, record, marks as JSON."""

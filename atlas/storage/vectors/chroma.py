@@ -86,7 +86,7 @@ class ChromaIndex(LocalIndex):
             self._threads.release()
 
     def seal(self) -> Seal:
-        """Return the seal of the last writer. Empty if its write is unfinished, or the file is damaged."""
+        """Return the seal of the last writer, empty if its write is unfinished, or the file is damaged."""
         try:
             return read_seal(self._seal_path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -157,7 +157,7 @@ class ChromaIndex(LocalIndex):
         """Return at most k keys with their similarity, highest first. Approximate, so one in a hundred may be missing.
 
         Args:
-            seal: Answer only from files that match this seal. None for the present files.
+            seal: Answer only from files that match this seal, or None for the present files.
 
         Raises:
             IndexUnusable: The seal has changed or is missing, or the files are damaged.

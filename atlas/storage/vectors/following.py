@@ -45,7 +45,7 @@ class Follower:
                 return 0
 
     def flaw(self, seal: Seal, now: Position) -> str:
-        """Return how a seal disagrees with the ledger. Empty if it does not.
+        """Return how a seal disagrees with the ledger, or an empty string if it does not.
 
         Vectors need not be counted: they were when it was set, and opening the index counts its keys.
         """

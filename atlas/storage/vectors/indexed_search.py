@@ -50,7 +50,7 @@ class IndexedSearch:
         """Return the k nearest records, or None if the index is of no use now.
 
         Args:
-            among: The records that may be returned. None for all. Only a `FilteredIndex` takes them.
+            among: The records that may be returned, or None for all. Only a `FilteredIndex` takes them.
         """
         if among is not None and not isinstance(self._index, FilteredIndex):
             return None

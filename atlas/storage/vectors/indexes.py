@@ -32,12 +32,12 @@ class StoreIndexes:
 
     @property
     def place(self) -> str:
-        """The address of the service that keeps them. Empty if they are beside the ledger."""
+        """The address of the service that keeps them, or empty if they are beside the ledger."""
         return self._remote.place if self._remote else ""
 
     @property
     def fault(self) -> str:
-        """The reason why searches avoid the service. Empty if it answered or was not called."""
+        """The reason why searches avoid the service, or empty if it answered or was not called."""
         return self._remote.fault if self._remote else ""
 
     @property
@@ -80,7 +80,7 @@ class StoreIndexes:
         """Delete all indexes of a collection, current and former.
 
         Args:
-            used: The index that queries use. None before the first query.
+            used: The index that queries use, or None before the first query.
 
         Raises:
             StoreUnavailable: Vectors remain in a service, for example because it does not answer.

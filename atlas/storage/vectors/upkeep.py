@@ -97,11 +97,11 @@ class IndexUpkeep:
         return max(0, now.revision - self.seal().revision)
 
     def seal(self) -> Seal:
-        """Return how far the index has followed the ledger. Empty if its seal does not fit the ledger."""
+        """Return how far the index has followed the ledger, empty if its seal does not fit the ledger."""
         return Seal() if self.flaw() else self._seal()
 
     def flaw(self) -> str:
-        """Return why the index is not used, to follow the collection's name. Empty if it is used."""
+        """Return why the index is not used, to follow the collection's name, or an empty string if it is used."""
         return self._follower.flaw(self._seal(), self._follower.position())
 
     def _seal(self) -> Seal:

@@ -103,7 +103,7 @@ class Nearest:
 
     @property
     def problem(self) -> str:
-        """The reason, as a sentence, why queries cannot use an index that they need. Empty if they can."""
+        """The reason, as a sentence, why queries cannot use an index that they need, or empty if they can."""
         return OUT_OF_REACH if self.index is not None and self.index.fault and not self.is_exact() else ""
 
     def close(self) -> None:

@@ -78,13 +78,13 @@ class RankedHit:
     """Position in the block, from 1. 0 if left out."""
 
     reason: str = ""
-    """Reason why the block leaves it out: `too long by 40 tokens`. Empty if shown."""
+    """Reason why the block leaves it out: `too long by 40 tokens`, or empty if shown."""
 
     form: str = ""
-    """`shortened` or `as a warning`. Empty if shown in full."""
+    """`shortened` or `as a warning`, or empty if shown in full."""
 
     move: str = ""
-    """`▲ 2`, `▼ 1` or `=` against the other side, or `only here`. Empty without another side."""
+    """`▲ 2`, `▼ 1` or `=` against the other side, or `only here`, or empty without another side."""
 
     is_shown_otherwise: bool = False
     """True if only one of the two sides shows it, though both found it."""
@@ -116,7 +116,7 @@ class Part:
     """Sentence on the numbers of hits, or why there are none. Contains no stored text, except in errors."""
 
     absence: Absence | None = None
-    """Reason for no hits. None if there are hits."""
+    """Reason for no hits, or None if there are hits."""
 
     level: float = 0.0
     """Relevance threshold of the search, in [0, 1]. 0 if not searched."""
@@ -230,7 +230,7 @@ def agents_call(configuration: Configuration, budget_tokens: int, in_use: Rankin
 
 
 def block_difference(left: Answer, right: Answer) -> str:
-    """Return the diff of the blocks of A and B. Empty if they are equal."""
+    """Return the diff of the blocks of A and B, or an empty string if they are equal."""
     left_lines, right_lines = (answer.block.text.splitlines() for answer in (left, right))
     return "\n".join(difflib.unified_diff(left_lines, right_lines, "A", "B", lineterm="", n=0))
 

@@ -100,7 +100,7 @@ class Side:
 
     hits: tuple[ComparedHit, ...]
     hidden: str
-    """Sentence on the first hits below the threshold. Empty if none."""
+    """Sentence on the first hits below the threshold, or empty if none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

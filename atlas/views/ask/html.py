@@ -40,7 +40,7 @@ class Report:
 
     sides: tuple[ReportedSide, ...]
     difference: str = ""
-    """Sentence on the difference of the sides. Empty without a comparison."""
+    """Sentence on the difference of the sides, or empty without a comparison."""
 
     block_difference: str = ""
     """Diff of the two blocks."""

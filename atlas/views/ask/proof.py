@@ -33,7 +33,7 @@ class Trace:
     heading: str
     experience: Experience
     used: tuple[str, ...]
-    """Memories that it used: `strategy: Rebuild in batches`. Empty if there is no memory."""
+    """Memories that it used: `strategy: Rebuild in batches`, empty if there is no memory."""
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -239,7 +239,7 @@ def reasons(counts: Mapping[str, int]) -> str:
 
 
 def made_caption(found: CompressionResult) -> str:
-    """Return the engine, the time and the state of the store of a search. Empty if they cannot be read."""
+    """Return the engine, the time and the state of the store of a search, or an empty string if they cannot be read."""
     at, by = moment_of(found.made_at), f" by {found.engine}" if found.engine else ""
     return f"Found{by} {at}." if at else ""
 

@@ -100,7 +100,7 @@ class ConceptDetail:
     guidance: Text | None
     code: Text
     steps: Text | None
-    """Numbered calls of a workflow of tools. None for other concepts."""
+    """Numbered calls of a workflow of tools, or None for other concepts."""
 
     marks: Marks
     editable: EditableConcept
@@ -116,7 +116,7 @@ class ConceptDetail:
     """True if its examples can be run: those of a primitive in this process, those of other Python in a sandbox."""
 
     proof: str
-    """When the examples were run, as trusted text. Empty if they were not, or it was edited since."""
+    """When the examples were run, as trusted text, or empty if they were not, or it was edited since."""
 
     examples: tuple[Example, ...]
     n_more_examples: int

@@ -57,7 +57,7 @@ class Grid:
 
 
 def grids_in_call(call: str) -> tuple[Grid, ...]:
-    """Return the grids among the arguments of a call, in their order. Empty if it is not a call."""
+    """Return the grids among the arguments of a call, in their order, empty if it is not a call."""
     return tuple(_grids_in_call(_parsed(call)))
 
 

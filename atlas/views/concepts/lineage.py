@@ -41,10 +41,10 @@ class Lineage:
     """Concepts that it calls or was composed of, and that were deleted."""
 
     dot: str
-    """The picture in the DOT language, with names as labels. Empty if there are no relations."""
+    """The picture in the DOT language, with names as labels, or empty if there are no relations."""
 
     caption: str
-    """The concepts that the picture leaves out, or why there is no picture. Empty if it shows all."""
+    """The concepts that the picture leaves out, or why there is no picture, or empty if it shows all."""
 
 
 def lineage_of(memory: MemorySystem, concept: CodeConcept, uses: ConceptUses) -> Lineage:

@@ -119,7 +119,7 @@ def waiting(memory: MemorySystem, writer: str = "", since: datetime | None = Non
     """Return the pending records.
 
     Args:
-        writer: Only records of this writer. Empty for all.
+        writer: Only records of this writer, empty for all.
         since: Only records that were stored at this time or later.
     """
     every = [row for kind in KINDS.values() for row in _rows(memory, kind)]

@@ -20,7 +20,7 @@ class JudgedRow:
     """Untrusted text."""
 
     right: str
-    """`1 experience and 2 strategies`. Empty if there are no right ones."""
+    """`1 experience and 2 strategies`, or empty if there are no right ones."""
 
     wrong: str
     judged_at: datetime

@@ -71,7 +71,7 @@ class MeasuredRow:
 
     value: Estimate
     difference: Estimate | None = None
-    """Compared with unfiltered searches as they are now, on the same attempts. None for these themselves."""
+    """Compared with unfiltered searches as they are now, on the same attempts, or None for these themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class MeasureRow:
     """Of the attempts: those whose text is, word for word, that of another at the same task."""
 
     note: str = ""
-    """Rates of empty results of the current search, wrong and right ones. Empty for attempts as queries."""
+    """Rates of empty results of the current search, wrong and right ones, or empty for attempts as queries."""
 
     @property
     def caption(self) -> str:
@@ -169,7 +169,7 @@ def _was(n: int) -> str:
 
 
 def measured(found: OwnEvaluation, measure: str, on: str = OWN_TASK) -> MeasureRow | None:
-    """Return the figures of every search method for one of `MEASURES`. None if it could not be measured.
+    """Return the figures of every search method for one of `MEASURES`, or None if it could not be measured.
 
     Args:
         on: The task whose queries were asked, one of `QUERIES`.
@@ -212,7 +212,7 @@ def measured_caption(found: OwnEvaluation) -> str:
 
 
 def foreign_sentence(found: OwnEvaluation) -> str:
-    """Return how many queries on other subjects were given a hit. Empty if that was not measured."""
+    """Return how many queries on other subjects were given a hit, or an empty string if that was not measured."""
     shipped = _foreign(found, SHIPPED)
     if shipped is None:
         return ""
@@ -225,7 +225,7 @@ def foreign_sentence(found: OwnEvaluation) -> str:
 
 
 def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
-    """Return the changes since the measurement, as trusted text. Empty if there is no change."""
+    """Return the changes since the measurement, as trusted text, or an empty string if there is no change."""
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
     if ledger.position(collection).ledger_id != found.ledger_id:
         return "The store was restored, or embedded again, since this was measured."

@@ -69,7 +69,7 @@ class ExperienceDetail:
     marks: Marks
     editable: Editable
     attempts: tuple[Attempt, ...]
-    """All attempts at the same task in the order of time, with this one. Empty if it is the only one."""
+    """All attempts at the same task in the order of time, with this one, empty if it is the only one."""
 
     n_more_attempts: int
     """Attempts beyond those."""

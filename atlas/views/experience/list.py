@@ -44,7 +44,7 @@ class ExperienceRow(Row):
     """Time in UTC."""
 
     attempt_ids: tuple[str, ...] = ()
-    """Ids of the attempts at the task, oldest first, in a list by task. Empty for one attempt."""
+    """Ids of the attempts at the task, oldest first, in a list by task, empty for one attempt."""
 
     @property
     def ids(self) -> tuple[str, ...]:

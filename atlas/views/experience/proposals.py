@@ -178,7 +178,7 @@ def criteria_of(
     max_count: int | None,
     keep_diverse: bool,
 ) -> dict[str, Any]:
-    """Return the criteria of a form without its empty boxes. Empty if only diversity is chosen.
+    """Return the criteria of a form without its empty boxes, empty if only diversity is chosen.
 
     Args:
         min_percent: Lowest success rate to keep, in [0, 100].
@@ -198,7 +198,7 @@ def criteria_of(
 
 
 def _figures(memory: MemorySystem, going: Sequence[str]) -> tuple[Figure, ...]:
-    """Return the numbers of remaining experiences and of successes among them. Empty if all stay."""
+    """Return the numbers of remaining experiences and of successes among them, empty if all stay."""
     if not going:
         return ()
     whole = memory.experience.values("outcome")

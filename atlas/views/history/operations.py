@@ -222,7 +222,7 @@ def operation_page(memory: MemorySystem, page: int = 1, wanted: Operations = ANY
 
 
 def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail | None:
-    """Return one operation in full. None if there is no operation of this id."""
+    """Return one operation in full, or None if there is no operation of this id."""
     try:
         operation = memory.operation(operation_id)
     except NotFound:

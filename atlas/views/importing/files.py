@@ -69,7 +69,7 @@ class ImportPreview:
     """Rows and files that would be refused, with reasons. They quote the files, so they are untrusted."""
 
     button: str
-    """Label of the import button. Empty if there are no new attempts."""
+    """Label of the import button, or empty if there are no new attempts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class TurnView:
     """True if it is in the agent's window."""
 
     why: str = ""
-    """The reason why it was found. Empty in a conversation."""
+    """The reason why it was found, or empty in a conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,7 +85,7 @@ class EntryDetail:
 
     n_links: int
     why_not_promoted: str
-    """The reason why it cannot be promoted, as trusted text. Empty if it can."""
+    """The reason why it cannot be promoted, as trusted text, or empty if it can."""
 
     became: tuple[PromotionEnd, ...]
     """The memories that it was promoted to."""

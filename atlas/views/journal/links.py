@@ -61,7 +61,7 @@ class ThreadLine:
     """Depth in the thread: 0 for its first entry."""
 
     words: str
-    """Its relation to the entry above it, as trusted text. Empty for the first entry of a thread."""
+    """Its relation to the entry above it, as trusted text, or empty for the first entry of a thread."""
 
     is_open: bool
     """True for the entry whose links are shown."""
@@ -76,7 +76,7 @@ class EntryLinks:
 
     direct: tuple[DirectLink, ...]
     thread: tuple[ThreadLine, ...]
-    """Causes first. Empty if there are no links."""
+    """Causes first, empty if there are no links."""
 
     n_hidden: int
     """Linked entries that the thread leaves out."""

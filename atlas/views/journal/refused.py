@@ -63,7 +63,7 @@ class RefusedView:
     """Contains no text of entries."""
 
     like_id: str
-    """Id of the repeated entry. Empty if that was deleted."""
+    """Id of the repeated entry, or empty if that was deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

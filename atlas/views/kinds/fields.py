@@ -15,7 +15,7 @@ class Field:
 
     label: str
     height: int | None = None
-    """Height in pixels. None for a single line."""
+    """Height in pixels, or None for a single line."""
 
     width: int | None = None
     """Width in pixels. Boxes with a width share a row."""
@@ -35,7 +35,7 @@ class NumberField(Field):
     least: float | None = None
     most: float | None = None
     step: float | None = None
-    """Step of the input. None for whole numbers."""
+    """Step of the input, or None for whole numbers."""
 
 
 Fields = Sequence[Field]

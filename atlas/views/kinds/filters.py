@@ -41,7 +41,7 @@ class Filter(ABC):
     """Key of the stored field, for `where`."""
 
     noun: str = ""
-    """Noun for a value, in the note on values missing in the store. None for no note."""
+    """Noun for a value, in the note on values missing in the store, or None for no note."""
 
     help_text: str | None = None
     width: int = 160
@@ -60,7 +60,7 @@ class Filter(ABC):
 
         Args:
             value: A non-empty value.
-            records: The memory. None for filters that do not read the store.
+            records: The memory, or None for filters that do not read the store.
         """
 
     def written(self, value: Any) -> Sequence[str]:
@@ -69,7 +69,7 @@ class Filter(ABC):
 
     @abstractmethod
     def read(self, texts: Sequence[str], options: Options) -> Any:
-        """Parse a value from a URL parameter. None if it is missing or invalid.
+        """Parse a value from a URL parameter, or None if it is missing or invalid.
 
         Args:
             texts: Texts of the parameter, at least one.
@@ -85,10 +85,10 @@ class Choices(Filter):
     """Any of several values."""
 
     values: tuple[Any, ...] = ()
-    """All options. Empty for the values in the store, the most frequent first."""
+    """All options, empty for the values in the store, the most frequent first."""
 
     order: tuple[Any, ...] = ()
-    """Order of the options from the store. None for the most frequent first."""
+    """Order of the options from the store, or None for the most frequent first."""
 
     def options(self, records: Records) -> Options:
         """Return the values that records have."""

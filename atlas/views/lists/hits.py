@@ -85,7 +85,7 @@ class HitCard:
     """The outcome with its sign: `✓ succeeded`. That of the best attempt if several are grouped."""
 
     attempts: str
-    """`×4: 3 succeeded, 1 failed` for grouped attempts. Empty for a single one."""
+    """`×4: 3 succeeded, 1 failed` for grouped attempts, or empty for a single one."""
 
     relevance: float | None
     """In [0, 1], or None if the search ranked by something else."""

@@ -94,7 +94,7 @@ class KindViews(Generic[R]):
     """The fields of a stored record that can be changed."""
 
     versioned: Sequence[str] = ()
-    """Names of the fields that earlier versions keep. Empty if there are no versions."""
+    """Names of the fields that earlier versions keep, empty if there are no versions."""
 
     acts: Sequence[Act]
     """Acts on a selection, in their order. The one that deletes is offered for a single record too."""

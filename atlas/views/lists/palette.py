@@ -28,13 +28,13 @@ class Entry:
 
     detail: str = ""
     page: str = ""
-    """The target page, by its URL name. Empty for an action on the current page."""
+    """The target page, by its URL name, or empty for an action on the current page."""
 
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Further parameters of that page's address."""
 
     act: str = ""
-    """Name of the act. Empty if it leads to a page."""
+    """Name of the act, or empty if it leads to a page."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as the browser reads it."""

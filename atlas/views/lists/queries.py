@@ -63,7 +63,7 @@ class SearchResult:
     """Best first."""
 
     hits: Mapping[str, Hit[str]] = field(default_factory=dict)
-    """By id. Empty if the search ranked by words alone."""
+    """By id, empty if the search ranked by words alone."""
 
     n_hidden: int = 0
     """Hits that are not relevant enough, at most as many as fill `SEARCH_ROWS`."""
@@ -171,7 +171,7 @@ def search(memory: MemorySystem, kind: Kind, query: Query) -> SearchResult:
 
 
 def ranking(hits: Mapping[str, Hit[str]], record_id: str) -> dict[str, Any]:
-    """Return the relevance of a line and the reason for its rank, as arguments of `Row`. Empty if there is no hit."""
+    """Return the relevance of a line and the reason for its rank, as arguments of `Row`, empty if there is no hit."""
     hit = hits.get(record_id)
     return {} if hit is None else {"relevance": hit.relevance, "why": explain(hit)}
 

@@ -27,7 +27,7 @@ def table_of(
         kind: Their kind.
         ids: The records, in the order of the rows.
         form: One of `FORMS`.
-        memory_map: The map that the page shows, with their domains and places. None for the stored one.
+        memory_map: The map that the page shows, with their domains and places, or None for the stored one.
 
     Raises:
         ExtraMissing: pandas is not installed, or pyarrow for a Parquet file.

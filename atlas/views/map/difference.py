@@ -65,7 +65,7 @@ class Difference:
 def difference_of(
     selected: Sequence[str], ids: Sequence[str], tasks_of: TasksOf, columns: Mapping[str, Mapping[str, Any]]
 ) -> Difference | None:
-    """Return how the selected records differ from all others. None if either side is empty.
+    """Return how the selected records differ from all others, or None if either side is empty.
 
     Args:
         selected: Ids.

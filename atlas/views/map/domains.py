@@ -38,11 +38,11 @@ class DomainRow:
     """Ids."""
 
     suggested_by: str = ""
-    """The language model that suggested the name. Empty for other names."""
+    """The language model that suggested the name, or empty for other names."""
 
     @property
     def note(self) -> str:
-        """`23 % succeeded`. Empty if no outcome is known."""
+        """`23 % succeeded`, or empty if no outcome is known."""
         return f"{rate_text(self.rate)} succeeded" if self.rate.n_known else ""
 
     def as_label(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def domain_rows(memory_map: MemoryMap, outcomes: Categories) -> tuple[DomainRow,
 
 
 def domains_caption(memory_map: MemoryMap) -> str:
-    """Return `12 domains · 4 % unclustered`. Empty for a sketch, in which none were looked for."""
+    """Return `12 domains · 4 % unclustered`, or an empty string for a sketch, in which none were looked for."""
     if memory_map.is_sketch:
         return "not found yet"
     return f"{counted(len(memory_map.domains), 'domain')} · {percent(memory_map.share_unclustered)} unclustered"

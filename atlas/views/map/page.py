@@ -67,7 +67,7 @@ class Hits:
     """Best first."""
 
     weights: tuple[float, ...] = ()
-    """How near each is in meaning. Empty if they were found by words."""
+    """How near each is in meaning, empty if they were found by words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class Marks:
     """The question whose hits are marked: untrusted text."""
 
     inside: Sequence[str] | None = None
-    """Ids in scope. None if all are."""
+    """Ids in scope, or None if all are."""
 
     chosen: Sequence[str] = ()
     """Ids of the selection."""
@@ -165,7 +165,7 @@ def marks_packet(memory_map: MemoryMap, points: Points, marks: Marks) -> bytes:
 
 
 def query_place(memory_map: MemoryMap, points: Points, hits: Hits) -> list[float] | None:
-    """Return the position of a question: the mean of its nearest hits, weighted by nearness. None if it has none."""
+    """Return the position of a question: the mean of its nearest hits, weighted by nearness, or None if it has none."""
     near = [
         (points.places[record_id], weight)
         for record_id, weight in zip(hits.ids, hits.weights, strict=False)

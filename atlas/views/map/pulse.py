@@ -28,7 +28,7 @@ class Pulse:
     ledger_id: str
     revision: int
     retrieved_at: str
-    """Latest time at which a search returned an experience. Empty before the first."""
+    """Latest time at which a search returned an experience, or empty before the first."""
 
     operations: frozenset[str]
     """The newest operations by then."""

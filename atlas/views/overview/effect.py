@@ -40,7 +40,7 @@ class TaskRow:
     """A task that was tried with memories and without."""
 
     experience_id: str
-    """The latest experience of the task, from which the others can be reached. Empty if all were deleted."""
+    """The latest experience of the task, from which the others can be reached, or empty if all were deleted."""
 
     task: str
     """Untrusted text."""
@@ -59,13 +59,13 @@ class EffectView:
     """Sentences on the effect of memory. Trusted text."""
 
     randomised: RandomisedView | None
-    """The main figure. None if no attempts were held out."""
+    """The main figure, or None if no attempts were held out."""
 
     better: str
     """`11 of 18`, tasks that went better, or a dash if no task can be compared."""
 
     interval: str
-    """The 95 % interval of the figure, in tasks. Empty if there is none."""
+    """The 95 % interval of the figure, in tasks, or empty if there is none."""
 
     worse: str
     alike: str
@@ -73,7 +73,7 @@ class EffectView:
     """Labels of `better` and `worse`. They claim no gain if the comparison does not measure memory."""
 
     verdict: str
-    """The answer, in a few words. Empty if there are too few tasks."""
+    """The answer, in a few words, or empty if there are too few tasks."""
 
     grounds: str
     """Evidence for the answer, in two sentences. Empty like the verdict."""
@@ -145,7 +145,7 @@ def better_text(found: MemoryEffect) -> str:
 
 
 def verdict(found: MemoryEffect) -> str:
-    """Return whether tasks went better with memory, in a few words. Empty if there are too few tasks."""
+    """Return whether tasks went better with memory, in a few words, or an empty string if there are too few tasks."""
     if not found.is_enough:
         return ""
     if found.is_selected:

@@ -29,7 +29,7 @@ class GroupRow:
     """Attempts whose outcome is known."""
 
     percent_succeeded: float | None
-    """Of the known outcomes, in [0, 100]. None if there is no known outcome."""
+    """Of the known outcomes, in [0, 100], or None if there is no known outcome."""
 
     interval: str
 
@@ -58,7 +58,7 @@ class Overview:
     """Of the journal."""
 
     strategies: str
-    """The number of records, as trusted text. Empty if there are none."""
+    """The number of records, as trusted text, or empty if there are none."""
 
 
 def overview(memory: MemorySystem) -> Overview:
@@ -86,7 +86,7 @@ def rate_words(rate: SuccessRate) -> tuple[str, str]:
 
 
 def groups_caption(groups: Groups, noun: str) -> str:
-    """Return the caption of a table of groups: how many it leaves out. Empty if it is complete."""
+    """Return the caption of a table of groups: how many it leaves out, or an empty string if it is complete."""
     return f"and {counted(groups.n_more, f'more {noun}')}" if groups.n_more else ""
 
 

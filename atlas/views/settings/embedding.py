@@ -21,7 +21,7 @@ ABOUT = (
 
 
 def why_not(memory: MemorySystem, settings: Settings, model: str) -> str:
-    """Return why a store cannot be embedded with a model now. Empty if it can."""
+    """Return why a store cannot be embedded with a model now, or an empty string if it can."""
     if memory.storage.read_only:
         return READ_ONLY
     if not may_administer():

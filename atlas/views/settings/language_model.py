@@ -23,7 +23,7 @@ PROMISE = (
 
 
 def problem_of_key(key: str) -> str:
-    """Return why a string cannot be a key, without repeating it. Empty if it may be one."""
+    """Return why a string cannot be a key, without repeating it, or an empty string if it may be one."""
     if not key:
         return f"A key is needed, but the box is empty. Paste the one that {KEY} would hold."
     if not key.isascii() or any(character.isspace() or not character.isprintable() for character in key):
@@ -32,7 +32,7 @@ def problem_of_key(key: str) -> str:
 
 
 def why_fixed(settings: Settings) -> str:
-    """Return the reason why the visitor cannot choose the model. Empty if they can."""
+    """Return the reason why the visitor cannot choose the model, or an empty string if they can."""
     if settings.llm_forbidden:
         return "ATLAS_LLM_FORBIDDEN is set: only language models that run on this machine can be used."
     if not may_administer():

@@ -31,7 +31,7 @@ def page_state(memory: MemorySystem, state: StoreState) -> PageState:
 
 
 def changes_since(last: PageState, memory: MemorySystem) -> str:
-    """Return `3 new · 1 removed` for the changes since a page was drawn. Empty if there are no changes."""
+    """Return `3 new · 1 removed` for the changes since a page was drawn, or an empty string if there are no changes."""
     now = store_state(memory)
     if now == last.state:
         return ""

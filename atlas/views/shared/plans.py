@@ -71,7 +71,7 @@ class PlanRow:
     """The reason why it is removed, or why it stays."""
 
     outcome: str = ""
-    """`succeeded`, `failed` or `unknown`. Empty if the record is not an attempt."""
+    """`succeeded`, `failed` or `unknown`, or empty if the record is not an attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class PlanView:
 
     headline: str
     button: str
-    """The words on the button that applies it: `Prune 9 experiences`. Empty for a plan without changes."""
+    """The words on the button that applies it: `Prune 9 experiences`, or empty for a plan without changes."""
 
     notes: tuple[str, ...] = ()
     """Sentences on records that were not judged or not found."""
@@ -142,7 +142,7 @@ class PlanView:
 
 
 def merge_words(noun: str, n_merged: int, n_kept: int, *, is_done: bool = False) -> str:
-    """Return `Merge 3 concepts into 1`, or `Merged …` when it is done. Empty if there are no concepts."""
+    """Return `Merge 3 concepts into 1`, or `Merged …` when it is done, or an empty string if there are no concepts."""
     verb = "Merged" if is_done else "Merge"
     return f"{verb} {counted(n_merged, noun)} into {n_kept:,}" if n_merged else ""
 
@@ -200,5 +200,5 @@ def deleting_view(
 
 
 def gone_notes(n_gone: int) -> tuple[str, ...]:
-    """Return the note that some of the chosen records were deleted. Empty if all exist."""
+    """Return the note that some of the chosen records were deleted, empty if all exist."""
     return (f"{n_gone:,} of those chosen {'is' if n_gone == 1 else 'are'} not there any more.",) if n_gone else ()

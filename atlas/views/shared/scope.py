@@ -139,7 +139,7 @@ def scope_sentence(scope: Scope, n_inside: int | None, n_all: int) -> str:
 
 
 def left_out_sentence(n_left_out: Mapping[str, int]) -> str:
-    """Return a sentence on values of an address that this store lacks. Empty if it has all of them."""
+    """Return a sentence on values of an address that this store lacks, or an empty string if it has all of them."""
     named = [counted(n, noun) for noun, n in n_left_out.items() if n]
     if not named:
         return ""

@@ -75,13 +75,13 @@ def is_frozen(store: Path) -> bool:
 
 
 def frozen_note(memory: MemorySystem) -> str:
-    """Return a sentence on the time at which a copy was frozen. Empty for a live store."""
+    """Return a sentence on the time at which a copy was frozen, or an empty string for a live store."""
     at = frozen_at(memory.storage.path)
     return f"A copy for demonstrations, as the memory was on {moment(at)}." if at else ""
 
 
 def index_problem(memory: MemorySystem) -> str:
-    """Return the note that the index is out of reach. Empty if it is reachable."""
+    """Return the note that the index is out of reach, or an empty string if it is reachable."""
     return memory.storage.indexes.problem
 
 

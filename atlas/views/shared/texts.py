@@ -37,11 +37,11 @@ class Text:
 
     whole: str
     written_in: str | None = None
-    """Its known language, one of `LANGUAGES`. None if it has to be recognised by its looks."""
+    """Its known language, one of `LANGUAGES`, or None if it has to be recognised by its looks."""
 
     @property
     def language(self) -> str | None:
-        """`python`, `json` or `diff`. None for plain text and for long texts."""
+        """`python`, `json` or `diff`, or None for plain text and for long texts."""
         return None if self.is_long else self.written_in or language_of(self.whole)
 
     @property
@@ -80,7 +80,7 @@ def language_of(text: str) -> str | None:
 
 
 def as_json(value: Mapping[str, Any]) -> Text | None:
-    """Return JSON values as text, one on each line unless they are short. None if there are no values."""
+    """Return JSON values as text, one on each line unless they are short, or None if there are no values."""
     if not value:
         return None
     line = json.dumps(value, ensure_ascii=False)

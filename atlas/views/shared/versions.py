@@ -58,7 +58,7 @@ def version_views(
 def version_changes(
     now: T | None, versions: Sequence[ItemVersion[T]], number: int, editable: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the changes, as `edit` takes them, that restore a version. Empty if it is the present state.
+    """Return the changes, as `edit` takes them, that restore a version, empty if it is the present state.
 
     Raises:
         NotFound: It, or that version of it, does not exist.

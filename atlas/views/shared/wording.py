@@ -43,7 +43,7 @@ def plural(noun: str) -> str:
 
 
 def in_words(parts: Sequence[str]) -> str:
-    """Return `a`, `a and b`, `a, b and c`. Empty for no parts."""
+    """Return `a`, `a and b`, `a, b and c`, or an empty string for no parts."""
     return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 
 
@@ -79,7 +79,7 @@ def moment(at: datetime) -> str:
 
 
 def moment_of(made_at: str) -> str:
-    """Return the same of a time as ISO 8601. Empty if it is malformed, as in a file that others wrote."""
+    """Return the same of a time as ISO 8601, or an empty string if it is malformed, as in a file that others wrote."""
     try:
         return moment(datetime.fromisoformat(made_at))
     except ValueError:

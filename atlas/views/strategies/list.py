@@ -44,14 +44,14 @@ class StrategyRow(Row):
 
     n: int
     bar: str
-    """A picture of the rate with its interval. Empty before any try."""
+    """A picture of the rate with its interval, or empty before any try."""
 
     trend: str
     learned_from: str
-    """`3 of 4 attempts succeeded` that were made at its source tasks without it. Empty if it has no source."""
+    """`3 of 4 attempts succeeded` that were made at its source tasks without it, or empty if it has no source."""
 
     retired: str
-    """`by hand` or `by its outcomes`. Empty for one that agents are given."""
+    """`by hand` or `by its outcomes`, or empty for one that agents are given."""
 
     written_by: str
     created_at: datetime | None
@@ -115,7 +115,7 @@ def without_text(rate: SuccessRate) -> str:
 
 
 def trend_text(found: Trend | None) -> str:
-    """Return `↗ 40 to 80 %`, with a level arrow if the change may be chance. Empty after too few tries."""
+    """Return `↗ 40 to 80 %`, with a level arrow if the change may be chance, or an empty string after too few tries."""
     if found is None:
         return ""
     sign = {1: "↗", 0: "→", -1: "↘"}[found.direction]
@@ -128,5 +128,5 @@ def written_by(strategy: Strategy) -> str:
 
 
 def rate_bar(rate: StrategyRate, *, height: int = HEIGHT) -> str:
-    """Return a picture of the rate of the tries. Empty before any."""
+    """Return a picture of the rate of the tries, or an empty string before any."""
     return interval_bar(rate.interval, rate.n_succeeded / rate.n, height=height) if rate.n else ""

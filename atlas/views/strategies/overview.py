@@ -10,7 +10,7 @@ ENOUGH = 5
 
 
 def strategy_counts(memory: MemorySystem) -> str:
-    """Return `8 strategies: 7 tried, 4 of them 5 times or more, 1 retired`. Empty if there is none."""
+    """Return `8 strategies: 7 tried, 4 of them 5 times or more, 1 retired`, or an empty string if there is none."""
     bank = memory.strategies
     n, n_retired = bank.count(), len(bank.retired())
     tries = [n_uses for n_uses in bank.column("usage.n_uses").values() if n_uses]

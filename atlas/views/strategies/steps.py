@@ -18,7 +18,7 @@ class Steps:
     """A parsed suggestion. All texts are untrusted."""
 
     introduction: str
-    """The text above the first numbered line. Empty if there is none."""
+    """The text above the first numbered line, or empty if there is none."""
 
     steps: tuple[str, ...]
     """Without their numbers. The introduction and the steps together are the whole suggestion."""

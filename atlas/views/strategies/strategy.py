@@ -90,7 +90,7 @@ class AttemptRow:
     """Untrusted text."""
 
     experience_id: str
-    """The experience of the attempt. Empty if it is not stored."""
+    """The experience of the attempt, or empty if it is not stored."""
 
     actor: str
 

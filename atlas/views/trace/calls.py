@@ -59,7 +59,7 @@ def as_text(value: Any) -> str:
 
 
 def _arguments(action: str, start: int) -> tuple[Any, int] | None:
-    """Return the JSON value from an offset up to a closing bracket, and its end. None if it is not JSON."""
+    """Return the JSON value from an offset up to a closing bracket, and its end, or None if it is not JSON."""
     if action[start] == ")":
         return {}, start + 1
     try:

@@ -22,7 +22,7 @@ NUMBERS = frozenset({*_INPUT, *_OUTPUT, *_COST, *_SECONDS})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Tokens, seconds and US dollars. None if unknown."""
+    """Tokens, seconds and US dollars, or None if unknown."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None

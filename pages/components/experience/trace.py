@@ -44,7 +44,7 @@ def draw_trace(
     """Draw one or more trajectories in the form for the browser.
 
     Args:
-        find: Called with the search text. None if there is no search.
+        find: Called with the search text, or None if there is no search.
         initial: Initial state of the view.
     """
 

@@ -47,7 +47,7 @@ def draw_sidebar(opened: OpenedMemory, page: str) -> None:
 
 
 def _draw_visitor() -> None:
-    """Draw the visitor's name, and how to sign out. Empty on a server without sign-in."""
+    """Draw the visitor's name, and how to sign out, empty on a server without sign-in."""
     if visitor := visitor_name():
         st.html(f'{escape(visitor)} · <a style="color: inherit" href="/leave">Leave</a>')
 

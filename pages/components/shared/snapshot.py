@@ -108,7 +108,7 @@ def store_state(memory: MemorySystem) -> StoreState:
 
 
 def page_map(memory: MemorySystem, *, is_awaited: bool = False) -> MemoryMap | None:
-    """Return the map, with the domains that the person has chosen. None before there is a map.
+    """Return the map, with the domains that the person has chosen, or None before there is a map.
 
     Args:
         memory: The memory that the page shows.

@@ -33,7 +33,7 @@ class Act:
     """Our own words for what was done at first: `Removed 9 experiences`."""
 
     turn: Turn | None = None
-    """Function that undoes it, or redoes it if it is undone. None if it cannot be."""
+    """Function that undoes it, or redoes it if it is undone, or None if it cannot be."""
 
     state: str = ""
     """`UNDONE`, `REDONE`, or empty if it was done only now."""

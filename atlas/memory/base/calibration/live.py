@@ -61,7 +61,7 @@ class LiveCalibration:
     store: Collection
     embedder: WholeEmbedder
     _usual: Calibration | None = None
-    """The usual similarities of the model. None before first use."""
+    """The usual similarities of the model, or None before first use."""
 
     _measured: LevelMeasurement | None = None
     _looked_at: Moment = NO_MOMENT
@@ -241,7 +241,7 @@ class LiveCalibration:
             logger.debug("the measurement could not be kept: %s", error)
 
     def _answers(self, texts: Mapping[str, str], languages: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """Return the best answers to foreign and own queries, in a second or two. Empty if there is no model.
+        """Return the best answers to foreign and own queries, in a second or two, empty if there is no model.
 
         Args:
             texts: Texts of some records, by id.

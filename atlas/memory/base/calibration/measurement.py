@@ -62,16 +62,16 @@ class LevelMeasurement:
     scale: Calibration
     n_records: int
     answers: tuple[Answers, ...] = ()
-    """The best hits for each foreign query. Empty before the queries have been run."""
+    """The best hits for each foreign query, empty before the queries have been run."""
 
     languages: tuple[str, ...] = ()
-    """The language of each foreign query. Empty if all are in one."""
+    """The language of each foreign query, empty if all are in one."""
 
     own_answers: tuple[Answers, ...] = ()
     """The best answers to the first sentence of some records, without the record itself."""
 
     own_languages: tuple[str, ...] = ()
-    """The language of each of these sentences, or an empty string if it is not recognised. Empty if all are in one."""
+    """The language of each of these sentences, or an empty string if it is not recognised, empty if all are in one."""
 
     itself: Answers = ()
     """Similarity of each of these records to its first sentence, and share of its words."""

@@ -87,7 +87,7 @@ class RefinePlan(Tabular):
     """Reasons why sets were not judged. Their experiences are kept."""
 
     spent: str = ""
-    """Number of calls and tokens, and their price. Empty if no model was used."""
+    """Number of calls and tokens, and their price, or empty if no model was used."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
     """Filter of the experiences."""

@@ -43,7 +43,7 @@ class _Change:
     state_before: int
     state_after: int
     before: dict[str, Any] | None
-    """The record, or its marks, before. None if it did not exist."""
+    """The record, or its marks, before, or None if it did not exist."""
 
     vectors: bytes
 

@@ -27,9 +27,12 @@ INDEX, LEASE = "index:", "index-lease:"
 """Prefixes of the keys of notes, which go on with the collection, a colon and the address of the service."""
 
 LEASE_SECONDS = 120.0
-"""Time after which a lease that was not renewed may be taken over. Two thirds of it are longer than any one call of the
-service, with all its retries. That of a process of this machine that is gone may be taken over at once, unless it was
-in the middle of writing: what it sent may still be done, and must not come after what others write."""
+"""Time after which a lease that was not renewed may be taken over.
+
+Two thirds of it are longer than any one call of the service, with all its retries. That of a process of this machine
+that is gone may be taken over at once, unless it was in the middle of writing: what it sent may still be done, and must
+not come after what others write.
+"""
 
 CLOCK_SECONDS = 60.0
 """Longest difference between the clocks of machines that share a ledger."""
@@ -56,7 +59,7 @@ class IndexNote:
     """Notes on a remote index."""
 
     namespace: str = ""
-    """Its name in the service. Empty if there is none. A cleared namespace gets a new name."""
+    """Its name in the service, or empty if there is none. A cleared namespace gets a new name."""
 
     is_made: bool = False
     """True once the service has confirmed it. Until then it is empty, and is not cleared."""

@@ -96,7 +96,7 @@ class RemoteIndex:
 
     @property
     def fault(self) -> str:
-        """The reason why the last request to the service failed. Empty if it succeeded."""
+        """The reason why the last request to the service failed, or empty if it succeeded."""
         return self._patience.fault
 
     @property
@@ -147,7 +147,7 @@ class RemoteIndex:
             self._threads.release()
 
     def seal(self) -> Seal:
-        """Return the visible seal. Empty if a write is unfinished."""
+        """Return the visible seal, empty if a write is unfinished."""
         note = self._note()
         seen = note.seen(self._look(note))
         return seen.seal if seen else Seal()
@@ -179,7 +179,7 @@ class RemoteIndex:
         """Store the position in the ledger. Queries use it as soon as all writes are visible.
 
         Args:
-            n_keys: Expected number of keys. None before it has followed all changes.
+            n_keys: Expected number of keys, or None before it has followed all changes.
 
         Raises:
             IndexUnusable: The service makes writes visible immediately, and has another number of keys.
@@ -223,7 +223,7 @@ class RemoteIndex:
         """Return at most k keys with their similarity, highest first. Approximate.
 
         Args:
-            seal: Answer only if all that it was set over shows. None for the present content.
+            seal: Answer only if all that it was set over shows, or None for the present content.
 
         Raises:
             IndexUnreachable: It does not, or the service did not answer, or not with as many hits as it should have.

@@ -23,7 +23,7 @@ class Patience:
 
     def __init__(self, place: str) -> None:
         self.fault = ""
-        """The reason why the last request failed. Empty if it succeeded, or there was none."""
+        """The reason why the last request failed, empty if it succeeded, or there was none."""
 
         self._place = place
         self._rest_seconds = 0.0

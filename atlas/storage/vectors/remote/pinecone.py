@@ -39,8 +39,10 @@ MOMENTARY = (408, 429, 500, 502, 503, 504)
 """HTTP statuses after which a request may be repeated."""
 
 FIRST_DELAY_SECONDS, AGAIN_SECONDS = 0.25, 10.0
-"""Time before the second attempt, twice as long before each further one, and after which there is no further one. It is
-less than a write is waited for, so that each request has a caller that waits."""
+"""Time before the second attempt, twice as long before each further one, and after which there is no further one.
+
+It is less than a write is waited for, so that each request has a caller that waits.
+"""
 
 DIGITS = 7
 """Decimals of a vector's numbers: their error is that of 32 bits, and their text is half as long."""
@@ -49,7 +51,7 @@ _BYTES_EACH, _BYTES_BESIDE = DIGITS + 5, 120
 """Of a number with its sign, point, exponent and comma, and of all that stands beside the numbers of a vector."""
 
 _METRICS = (None, "cosine", "dotproduct")
-"""Measures that rank vectors of unit length by their cosine. None if Pinecone omits it."""
+"""Measures that rank vectors of unit length by their cosine, or None if Pinecone omits it."""
 
 
 class PineconeService:
