@@ -1,4 +1,4 @@
-"""The dashboard's router: which pages there are, and what is shown where something goes wrong."""
+"""The dashboard's router: the list of pages, and the handling of errors."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from pages.frame.page_changes import PageChangeMiddleware
 from pages.frame.palette import draw_palette, palette_entries
 
 FRAME = Path(__file__).parent / "pages" / "frame"
-"""Files of ours, as an icon by its name would be fetched from the internet: the mark, the name, and the style of what
-Streamlit's theme has no setting for."""
+"""Local asset files, as named icons would be fetched from the internet: the logo, the wordmark, and CSS for elements
+that Streamlit's theme does not cover."""
 
 SECTIONS = {
     "": [("overview", "Overview", ":material/monitoring:")],
@@ -49,14 +49,14 @@ SECTIONS = {
         ("settings", "Settings", ":material/settings:"),
     ],
 }
-"""Pages by section: the file's name, which is in its address too, its title and its icon. The first is the default."""
+"""Pages by section: the file's name, which is also the URL path, the title and the icon. The first is the default."""
 
 ROOMS = {room.views.kind.page: room for room in (EXPERIENCES, CONCEPTS, STRATEGIES, ENTRIES)}
 """The pages of the kinds of memories, by name."""
 
 
 def main() -> None:
-    """Draw the page that is asked for, or the reason why it cannot be drawn."""
+    """Draw the requested page, or the reason why it cannot be drawn."""
     st.set_page_config(page_title="ATLAS memory", page_icon=str(FRAME / "icon.png"), layout="wide")
     st.logo(str(FRAME / "name.svg"), size="large", icon_image=str(FRAME / "icon.png"))
     st.html(FRAME / "frame.css")
@@ -81,7 +81,7 @@ def _draw(snapshot: Snapshot, page: st.Page) -> None:
     memory = snapshot.memory
     begin_run(memory)
     draw_sidebar(snapshot.opened, page.url_path)
-    with st.container():  # a place of its own: a bar that comes or goes would make the page forget its open tab
+    with st.container():  # a container, as a bar that appears or disappears would reset the page's open tab
         draw_act(memory, "u" if page.url_path == "curate" else None)
     follow_click()
     page.run()
@@ -101,7 +101,7 @@ def _page(name: str, title: str, icon: str) -> st.Page:
 
 if __name__ == "__main__":
     main()
-else:  # imported by the server, once, and by no run of a page
+else:  # imported once by the server, and not by runs of a page
     app = st.App(
         __file__, lifespan=warmed, middleware=[Middleware(SecurityHeadersMiddleware), Middleware(PageChangeMiddleware)]
     )

@@ -1,4 +1,4 @@
-"""Protea's `MemoryStore` over a journal: an agent of that kind moves over by changing an import."""
+"""Protea's `MemoryStore` on top of a journal: a drop-in replacement for Protea agents."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from atlas.protocols.infra import Clock, Embedder
 logger = logging.getLogger(__name__)
 
 ROW = "protea_row"
-"""Key of an entry's metadata for its number in Protea's table, which imported entries have as well."""
+"""Metadata key for an entry's number in Protea's table, which imported entries have as well."""
 
 CLEARED = "protea_cleared"
-"""Key in the store of the mark that it was cleared, so its entries are no longer those of Protea's file."""
+"""Key in the store of the flag that it was cleared, so that Protea's file is not imported again."""
 
 LAST = "protea_last"
-"""Key in the store for the last number given before it was cleared, because the entries may come back."""
+"""Key in the store of the last number before it was cleared, as an undo may restore the entries."""
 
 MORE_FOUND = 10
-"""Factor by which more entries are looked for than are wanted, since not all of them hold every keyword."""
+"""Overfetch factor of a search, as not all results contain every keyword."""
 
 
 class MemoryStore:
-    """The memory of an agent, with the methods, the order of arguments and the whole numbers as ids that Protea has.
+    """The memory of an agent with Protea's methods, argument order and integer ids.
 
-    Its gates let everything in, because an agent of that kind expects to find what it adds. The other methods of a
-    journal are those of `memory.journal`.
+    Its gates accept everything, as a Protea agent expects to find every entry it adds. For the other methods of a
+    journal use `memory.journal`.
     """
 
     def __init__(
@@ -84,10 +84,10 @@ class MemoryStore:
         metadata: Mapping[str, Any] | None = None,
         importance: float | None = None,
     ) -> int:
-        """Write an entry of any type and return its id, which is one more than the last.
+        """Write an entry of any type and return its id, which is the last id plus one.
 
         Raises:
-            InvalidInput: It has no text, or a value cannot be kept.
+            InvalidInput: It has no text, or a value cannot be stored.
         """
         if entry_type not in [kind.name for kind in self._journal.types]:
             middling = self._journal.types.of(entry_type)
@@ -107,9 +107,9 @@ class MemoryStore:
         return [_row(entry) for entry in self._journal.recent(limit, [entry_type])]
 
     def search(self, keywords: Sequence[str], limit: int = 10) -> list[dict[str, Any]]:
-        """Return the entries that hold all keywords, newest first. Case does not count.
+        """Return the entries that contain all keywords, newest first.
 
-        The last keyword may be the beginning of a word.
+        Case is ignored. The last keyword may be a prefix.
 
         Raises:
             InvalidInput: The keywords are a single text.
@@ -123,17 +123,17 @@ class MemoryStore:
         return sorted(rows, key=lambda row: (row["timestamp"], row["id"]), reverse=True)[:limit]
 
     def get_context_for_evolution(self, limit: int = 10) -> list[dict[str, Any]]:
-        """Return the entries for an agent before it changes itself: up to a number of each type, most urgent first."""
+        """Return the context for an agent's self-modification: entries up to a maximum per type, most urgent first."""
         return [_row(entry) for entry in self._journal.context_for_evolution(limit)]
 
     def count(self) -> int:
-        """Return the number of entries, forgotten ones included."""
+        """Return the number of entries, including forgotten ones."""
         return len(self._journal)
 
     def clear(self) -> None:
-        """Delete all entries as one operation, which `memory.undo` takes back. Numbers go on.
+        """Delete all entries as one operation, which `memory.undo` reverts.
 
-        The content of a file of Protea's stays there, and does not come in again.
+        Ids continue. Protea's own file is not changed, and is not imported again.
         """
         with self._numbering.locked():
             self._journal.collection.write_note(CLEARED, "yes")
@@ -141,7 +141,7 @@ class MemoryStore:
             self._journal.within("delete", "cleared").delete(self._journal.ids())
 
     def close(self) -> None:
-        """Write what is left to write, and close the store."""
+        """Finish pending writes, and close the store."""
         self.memory.close()
 
     def __enter__(self) -> Self:
@@ -170,7 +170,7 @@ class MemoryStore:
 
 
 def _row(entry: JournalEntry) -> dict[str, Any]:
-    """Return an entry as Protea gives it. One without a number, such as a summary, has the id 0."""
+    """Return an entry as a Protea dict. An entry without a number, such as a summary, has the id 0."""
     row = as_protea(entry)
     number = row["metadata"].get(ROW)
     metadata = {key: value for key, value in row["metadata"].items() if not _is_ours(key)}

@@ -22,10 +22,10 @@ from atlas.protocols.infra import Where
 
 
 class HashEmbedder:
-    """An embedder without a model: texts that share words are near each other."""
+    """An embedder without a model: texts with common words are similar."""
 
     def __init__(self, dimension: int = 64, model_name: str = "hash", *, window_words: int | None = None) -> None:
-        """Make one that, with `window_words`, embeds no more than that many words of a text, as a model does."""
+        """Create an embedder. `window_words` limits the words per text, like a model's window."""
         self.dimension = dimension
         self.model_name = model_name
         self.window_words = window_words
@@ -67,7 +67,7 @@ class HashEmbedder:
 
 
 class HashTokenEmbedder(HashEmbedder):
-    """The same with a vector for each word, as an embedding model gives one for each word piece."""
+    """A `HashEmbedder` with word vectors, for late interaction."""
 
     def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
         """Return the vectors of texts, and those of their words."""
@@ -87,9 +87,9 @@ class HashTokenEmbedder(HashEmbedder):
 
 
 class ScriptedLLM:
-    """A language model that gives scripted answers in order, and keeps what it was asked.
+    """A language model that returns scripted answers in order, and records its prompts.
 
-    An answer that is an error is raised.
+    An answer that is an exception is raised.
     """
 
     model_name = "scripted"
@@ -99,12 +99,12 @@ class ScriptedLLM:
         self.prompts: list[str] = []
         self.systems: list[str] = []
         self.corrected: list[Any] = []
-        """Answers that it was asked to correct, in order."""
+        """Rejected answers, in order."""
 
     async def complete(
         self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Any:
-        """Return the next answer, or raise `AssertionError` when they have run out."""
+        """Return the next answer, or raise `AssertionError` if there is none."""
         self.prompts.append(prompt)
         self.systems.append(system)
         assert self._answers, f"expected no further question, but was asked: {prompt[:200]!r}"
@@ -116,13 +116,13 @@ class ScriptedLLM:
     async def correct(
         self, system: str, prompt: str, answer: Any, fault: str, *, schema: Mapping[str, Any], max_tokens: int = 1024
     ) -> Any:
-        """Return the next answer. What was wrong with the last one is kept among the prompts, and it in `corrected`."""
+        """Return the next answer. The fault is added to the prompts, and the rejected answer to `corrected`."""
         self.corrected.append(answer)
         return await self.complete(system, fault, schema=schema, max_tokens=max_tokens)
 
 
 class ScriptedReranker:
-    """A reranker with scripted scores of documents, which keeps what it was asked."""
+    """A reranker with scripted scores, which records its calls."""
 
     def __init__(self, scores: Mapping[str, float]) -> None:
         self._scores = dict(scores)
@@ -138,22 +138,22 @@ class ScriptedReranker:
 
 
 class FixedClock:
-    """A clock that stands still until it is moved."""
+    """A clock with a fixed time, until it is advanced."""
 
     def __init__(self, at: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._at = at
 
     def now(self) -> datetime:
-        """Return the time at which it stands."""
+        """Return the fixed time."""
         return self._at
 
     def advance(self, by: timedelta) -> None:
-        """Move the clock forward."""
+        """Set the clock forward."""
         self._at += by
 
 
 class MemoryVectorStore:
-    """A `VectorStore` in a dict: the reference for every other one."""
+    """An in-memory `VectorStore`, the reference implementation."""
 
     def __init__(self) -> None:
         self._rows: dict[str, dict[str, Any]] = {}
@@ -206,7 +206,7 @@ class MemoryVectorStore:
         return _result([(1.0 - value, row) for value, row in sorted(scored, key=lambda pair: -pair[0])[: max(k, 0)]])
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
-        """Return the records that share most words, by a plain count of them, where a real store has BM25."""
+        """Return the records with the most common words, by a plain count instead of BM25."""
         words = set(re.findall(r"\w+", text.lower()))
         scored = [(len(words & set(re.findall(r"\w+", _searchable(row)))), row) for row in self._passing(where)]
         found = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
@@ -250,7 +250,7 @@ class MemoryVectorStore:
 
     def _checked(self, embedding: npt.ArrayLike) -> Vectors:
         """Return an embedding as windows of unit length, shape (n_windows, dim)."""
-        with np.errstate(over="ignore"):  # what overflows is infinite, and refused as such
+        with np.errstate(over="ignore"):  # an overflow becomes infinite, and is rejected below
             windows = np.atleast_2d(np.asarray(embedding, np.float32))
             lengths = np.linalg.norm(windows, axis=-1, keepdims=True)
         expected = next((row["embedding"].shape[-1] for row in self._rows.values()), windows.shape[-1])

@@ -103,7 +103,7 @@ def _documented_fields(kind: type) -> Iterator[tuple[str, str, str]]:
     for node, below in zip(body.body, body.body[1:], strict=False):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(below, ast.Expr):
             text = " ".join(ast.literal_eval(below.value).split())
-            if match := re.match(r"(ATLAS_\w+)(: |, where it is )(.*)", text):
+            if match := re.match(r"(ATLAS_\w+)(: |, if it is )(.*)", text):
                 yield node.target.id, match[1], _capitalised(match[3]) if match[2] == ": " else f"Or {match[3]}"
 
 

@@ -34,10 +34,10 @@ from pages.frame.address import QUEUE, parameter, set_parameter
 
 
 def ask(titles: dict[str, str]) -> str:
-    """Return the queue that is open. It is in the address, so that others can link to it."""
+    """Return the open queue, which is in the URL, so that it can be linked."""
     queue = parameter(QUEUE)
     current = queue if queue in titles else next(iter(titles))
-    key = f"curate_tab_{abs(hash((*titles.items(), current)))}"  # another one where a count or the address changes
+    key = f"curate_tab_{abs(hash((*titles.items(), current)))}"  # a new key if a count or the URL changes
     st.segmented_control(
         "Queue",
         list(titles),
@@ -52,7 +52,7 @@ def ask(titles: dict[str, str]) -> str:
 
 
 def draw(memory: MemorySystem) -> None:
-    """Draw the queues, and the one that is open."""
+    """Draw the choice of queues, and the open one."""
     if draw_awaited(memory):
         return
     found, duplicates = page_health(memory), page_duplicates(memory)
@@ -67,7 +67,7 @@ def draw(memory: MemorySystem) -> None:
     elif queue == COMPRESS:
         draw_compression(memory, scope)
     else:
-        if queue != BURIED:  # which was decided already
+        if queue != BURIED:  # already decided
             draw_inbox(memory, cases.of(queue), queue)
         draw_whole_queue(memory, cases, queue, found, duplicates)
 
@@ -75,7 +75,7 @@ def draw(memory: MemorySystem) -> None:
 def draw_whole_queue(
     memory: MemorySystem, cases: Cases, queue: str, found: Health, duplicates: DuplicatesResult
 ) -> None:
-    """Draw all that is in the queue that is open, and what can be done with all of it."""
+    """Draw the open queue with its bulk actions."""
     if queue == REVIEW:
         draw_review(memory)
     elif queue == DUPLICATES:

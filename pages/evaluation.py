@@ -1,4 +1,4 @@
-"""Evaluation: how well searches find what they should, and what other weights would change."""
+"""Evaluation: retrieval quality, and the effect of other weights."""
 
 from __future__ import annotations
 

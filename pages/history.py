@@ -1,4 +1,4 @@
-"""History: what was done to the store, with its differences and an undo. And what was deleted."""
+"""History: the operations on the store, with diffs and undo, and the trash."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ OPERATIONS, TRASH = "Operations", "Trash"
 
 
 def draw_operations(memory: MemorySystem) -> None:
-    """Draw every operation, a page at a time. A click opens one."""
-    state = hash(store_state(memory))  # before the rows are read: a write meanwhile gives another table, not other rows
+    """Draw the operations, paginated. A click opens one."""
+    # taken before the rows are read, so that a concurrent write changes the table's key
+    state = hash(store_state(memory))
     if not memory.count_operations():
         draw_empty(memory, "Every change is listed here, with an undo.", title="Nothing has changed in this store yet.")
         return
@@ -50,7 +51,7 @@ def draw_operations(memory: MemorySystem) -> None:
 
 
 def open_selected(ids: tuple[str, ...], key: str) -> None:
-    """Open the operation that was clicked, by the ids that the clicked table showed."""
+    """Open the clicked operation, given the ids that the table showed."""
     row = clicked_row(key, len(ids))
     if row is not None:
         set_parameter(OPERATION, ids[row])

@@ -1,4 +1,4 @@
-"""Journal: the entries of an agent over its generations, searched, linked and forgotten. And its conversations."""
+"""Journal: an agent's entries over its generations, with search, links and forgetting, and its conversations."""
 
 from __future__ import annotations
 

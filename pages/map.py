@@ -1,4 +1,4 @@
-"""Map: where experiences lie by what they mean, which domains have emerged, and how each of them goes."""
+"""Map: experiences arranged by meaning, and their domains with success rates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ABOUT = "Experiences that are about the same thing lie close together. Groups of
 
 
 def draw(memory: MemorySystem, sheet: Sheet) -> None:
-    """Draw the map, and beside it what was found, what is selected and the domains, or the experience that is open."""
+    """Draw the map, and beside it the hits, the selection and the domains, or the open experience."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="map_head"):
         st.title("Map", anchor=False, width="content")
         by = st.segmented_control(
@@ -49,7 +49,7 @@ def draw(memory: MemorySystem, sheet: Sheet) -> None:
         opened = opened_id()
         if opened is None:
             has_domain = sheet.domain(st.session_state.get(OPEN_DOMAIN)) is not None
-            if has_domain:  # what was clicked last stands first
+            if has_domain:  # the most recent click comes first
                 draw_domains(memory, sheet)
             draw_hits(memory, sheet, marks.hits)
             draw_difference(memory, sheet)
@@ -71,7 +71,7 @@ def draw_nothing(memory: MemorySystem) -> None:
 
 
 def _draw_sheet(memory: MemorySystem) -> Sheet | None:
-    """Draw the map as it is now, or None if there is too little for one."""
+    """Draw the current map. Returns None if there are too few experiences."""
     with st.spinner("Laying out the map …"):
         memory_map = page_map(memory, is_awaited=True)
         if memory_map is None or len(memory_map.ids) < MIN_EXPERIENCES:
@@ -80,7 +80,7 @@ def _draw_sheet(memory: MemorySystem) -> Sheet | None:
 
 
 def coloured(memory: MemorySystem, sheet: Sheet, by: str) -> Colours:
-    """Return the colours of the map as it is now."""
+    """Return the current colours of the map."""
     name = map_fingerprint(sheet.map)
     return _colours(store_state(memory), name, by, _memory=memory, _sheet=sheet)
 
@@ -96,7 +96,7 @@ def _colours(state: StoreState, fingerprint: str, by: str, *, _memory: MemorySys
 
 
 memory = page_memory()
-if opened_id() is None and st.session_state.get(OPEN_DOMAIN) is None:  # else a person may be typing beside the map
+if opened_id() is None and st.session_state.get(OPEN_DOMAIN) is None:  # otherwise the user may be typing beside the map
     refreshing(memory)
 draw_refused_files()
 sheet = _draw_sheet(memory)

@@ -1,4 +1,4 @@
-"""Overview: what this is, whether memory helps, what goes badly, and how much is remembered."""
+"""Overview: introduction, effect of memory, weak tasks, and sizes of the memories."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def draw(memory: MemorySystem, view: Overview) -> None:
 
 
 def draw_others(view: Overview) -> None:
-    """Draw how much the other memories hold."""
+    """Draw the sizes of the other memories."""
     with st.container(horizontal=True, gap="medium"):
         draw_concepts(view.n_concepts)
         draw_strategies(view.strategies)
@@ -78,7 +78,7 @@ def remove(memory: MemorySystem) -> None:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def counted_overview(state: StoreState, tries: int, *, _memory: MemorySystem) -> Overview:
-    """Return the overview, worked out once for each state of the store, and each number of tries of its strategies."""
+    """Return the overview, cached by the store's state and the strategies' uses."""
     return overview(_memory)
 
 

@@ -21,7 +21,7 @@ from pages.components.shared.tabs import choose_part
 
 
 def draw_backups(memory: MemorySystem) -> None:
-    """Draw how to copy the store, and how to bring a copy back."""
+    """Draw export, backup and restore."""
     draw_copies(memory)
     if may_administer():
         draw_restoring(memory)
@@ -38,7 +38,7 @@ DRAW = {
     "Links": draw_links,
     "Audit": draw_audit,
 }
-"""Functions that draw the parts of the page, by their names."""
+"""Functions that draw the parts of the page, by name."""
 
 memory = page_memory()
 draw_heading("Settings", "What this store holds, its copies, and the models that it uses.")

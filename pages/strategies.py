@@ -1,4 +1,4 @@
-"""Strategies: which ones work, on how many tries, how sure that is, and by exactly which attempts."""
+"""Strategies: success rates with their intervals, numbers of uses, and the attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The address of a store in PostgreSQL: a server, a database, and the schema that the store is."""
+"""The URL of a store in PostgreSQL: server, database, and the store's schema."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read_address(text: str) -> Address:
     schema = options.pop("schema", DEFAULT_SCHEMA)
     if not _NAME.fullmatch(schema):
         raise InvalidInput(
-            f"the schema of a store is lower-case letters, digits and _, at most 63, but is {schema!r}: write "
+            f"the schema of a store should be up to 63 lower-case letters, digits and _, but is {schema!r}; write "
             "?schema=NAME after the database's name"
         )
     return Address(f"postgresql://{parts.netloc}{parts.path}?{urlencode(options, quote_via=quote)}", schema)

@@ -1,6 +1,6 @@
 """Lossless conversion between records and JSON.
 
-One codec serves the ledger, `atlas export` and `atlas import`, so a record reads the same everywhere.
+The ledger, `atlas export` and `atlas import` share one codec.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class LLMError(AtlasError):
 
 
 class LLMUnavailable(LLMError):
-    """No answer from a language model: no key, calls are forbidden, or the service refuses or is out of reach."""
+    """A language model is unavailable: there is no key, calls are forbidden, or the service is unreachable."""
 
 
 class LLMBudgetExceeded(LLMError):

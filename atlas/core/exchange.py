@@ -30,7 +30,7 @@ from atlas.core.schema import decode, encode, encode_instant
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy, Trajectory, Turn, Vectors
 
 LENGTH_TOLERANCE = 1e-2
-"""Largest difference from 1 in the length of an imported vector. A zero vector is accepted as well."""
+"""Tolerance for the length of an imported vector, which should be 1. A zero vector is accepted as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Filters (`where`): the parser, evaluation in Python, checks of names, and the scope that records are filtered by.
+"""Filters (`where`): the parser, evaluation in Python, checks of names, and scopes.
 
 `atlas.storage.sql.filters` compiles them to SQL, and a contract test checks that both agree.
 """
@@ -42,7 +42,7 @@ OF_EVERY_MEMORY = frozenset(
 )
 
 NEAR = 0.82
-"""Least similarity of two names (`difflib`) that counts as a misspelling: `sucess`, and `created` for
+"""Minimum similarity of two names (`difflib`) for a misspelling: `sucess`, and `created` for
 `created_at`, but not `main` for `domain`."""
 
 MIN_CHARACTERS = 4
@@ -230,7 +230,7 @@ def is_scope_name(name: object) -> bool:
 
 
 def scope_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a record's metadata that is its scope, empty for metadata that a check is still to refuse."""
+    """Return the scope in a record's metadata, empty if it is malformed, which a later check reports."""
     if not isinstance(metadata, Mapping):
         return {}
     return {name: value for name, value in metadata.items() if is_scope_name(name)}

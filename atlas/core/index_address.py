@@ -1,4 +1,4 @@
-"""The address of a service that keeps a store's index: Pinecone, a ChromaDB server, or Chroma Cloud. It has no key."""
+"""The URL of a service for a store's index: Pinecone, a ChromaDB server, or Chroma Cloud. It contains no API key."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _parts(text: str) -> SplitResult:
         raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but {begins}")
     if parts.username is not None or parts.password is not None or _names_a_key(parts):
         raise InvalidInput(
-            "ATLAS_INDEX should have no key, as addresses are shown; set PINECONE_API_KEY or CHROMA_API_KEY instead"
+            "ATLAS_INDEX should contain no API key, as it is displayed; set PINECONE_API_KEY or CHROMA_API_KEY instead"
         )
     if not parts.hostname or not port_is_sound or parts.fragment:
         raise InvalidInput(f"ATLAS_INDEX should be {FORMS}, but names no host, or more than one place")

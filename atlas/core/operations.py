@@ -1,4 +1,4 @@
-"""Marks and uses of records, and operations that can be undone."""
+"""Marks and uses of records, and undoable operations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atlas.core.schema import IF_MISSING
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marks:
-    """Tags, note, pin and other marks of people on a record."""
+    """Tags, note, pin and other marks on a record."""
 
     tags: tuple[str, ...] = ()
     pinned: bool = False
@@ -82,7 +82,7 @@ class Operation:
     """Number of records `added`, `changed`, `removed` and `marked`."""
 
     undoes: str | None = None
-    """Id of the operation that this one undid, or comma-separated ids."""
+    """Comma-separated ids of the operations that this one undid."""
 
     undone_by: str | None = None
     """Id of the operation that undid this one."""
@@ -99,14 +99,14 @@ class UndoneMany:
     """Newest first."""
 
     refused: tuple[tuple[Operation, str], ...]
-    """Operations that cannot be undone any more, each with the reason."""
+    """Operations that can no longer be undone, with reasons."""
 
     n_later: int = 0
     """Number of matching operations after the preview, which were not undone."""
 
     @property
     def outcome(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The ids of those undone, and of those not."""
+        """The ids of undone and of other operations."""
         return tuple(operation.id for operation in self.undone), tuple(operation.id for operation, _ in self.refused)
 
 
@@ -125,11 +125,11 @@ class Operations:
 ANY_OPERATION = Operations()
 
 UNDO = "undo"
-"""Kind of the operations that took others back."""
+"""Kind of operations that undid others."""
 
 
 def undone_by(operation: Operation) -> tuple[str, ...]:
-    """Return the ids of the operations that one took back."""
+    """Return the ids of the operations that one undid."""
     return tuple(operation.undoes.split(",")) if operation.undoes else ()
 
 

@@ -1,4 +1,4 @@
-"""Every option of ATLAS: its environment variable, its default and its unit."""
+"""All settings of ATLAS with their environment variables, defaults and units."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from atlas.core.index_address import read_index_address
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingWeights:
-    """Weights that order hits: relevance, made of meaning and words, and small nudges among hits of similar relevance.
+    """Ranking weights: relevance, from meaning and words, and small nudges among hits of similar relevance.
 
-    Two hits whose meaning and words together differ by more than `nudges` are never swapped.
+    Two hits whose relevance differs by more than `nudges` are never swapped.
     """
 
     meaning: float = 0.45
     """Weight of similarity in meaning: 0 for unrelated texts, 1 for neighbours."""
 
     words: float = 0.55
-    """Weight of the share of the query's words that the memory holds, rare words counting more, to the power 0.7."""
+    """Weight of the IDF-weighted share of the query's words in the record, to the power 0.7."""
 
     success: float = 0.02
     """Added in full for a success and by half for an unknown outcome. Nothing is added for a failure."""
@@ -49,8 +49,9 @@ class RankingWeights:
     """Weight of a journal entry's importance, in [0, 1], in place of `success`: an entry is not an attempt."""
 
     strictness: float = 1.0
-    """How many times the level of its store the best hit needs for any to be shown. At 0 all hits are shown.
-    The strictness of the store itself multiplies it.
+    """Factor on the store's level, which the best hit has to reach for any hits to be shown.
+
+    At 0 all hits are shown. It is multiplied by the strictness of the store.
 
     The level is the relevance that 97 of 100 queries about other subjects do not reach in this store, or less where
     that would hide too many answers.
@@ -64,13 +65,13 @@ class RankingWeights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Options, which are read once when a store is opened, and passed as arguments. They are never global."""
+    """Settings. They are read once when a store is opened, and passed as arguments, never global."""
 
     store: Path = Path(".atlas")
     """ATLAS_STORE: the store directory."""
 
     server: str = ""
-    """ATLAS_STORE, if it is the address of a server that has the store, such as `http://memory.example:8501`."""
+    """ATLAS_STORE, if it is the URL of a server, such as `http://memory.example:8501`."""
 
     address: str = field(default="", repr=False)
     """ATLAS_STORE, if it is the address of a store in PostgreSQL: `postgresql://user@host/database?schema=team`."""
@@ -80,23 +81,25 @@ class Settings:
     `chroma+cloud://TENANT/DATABASE`. Empty for none."""
 
     index_timeout_seconds: float = 5.0
-    """ATLAS_INDEX_TIMEOUT_SECONDS: longest wait for such a service, before a search does without it."""
+    """ATLAS_INDEX_TIMEOUT_SECONDS: timeout of such a service, after which a search does without it."""
 
     key: str = field(default="", repr=False)
-    """ATLAS_KEY: the key that the server is asked with. A server of the same user on this machine needs none."""
+    """ATLAS_KEY: API key for the server. Your own server on this machine needs none."""
 
     embedding_model: str = ""
-    """ATLAS_EMBEDDING_MODEL: a model's name, or the directory of its files. Empty means the store's own. A new
-    store uses bge-base, or the bundled MiniLM where bge-base is not available."""
+    """ATLAS_EMBEDDING_MODEL: a model's name, or the directory of its files.
+
+    Empty means the store's own. A new store uses bge-base, or the bundled MiniLM where bge-base is not available.
+    """
 
     query_prompt: str = ""
-    """ATLAS_QUERY_PROMPT: the text before each question. Empty means the model's own, and `none` no text."""
+    """ATLAS_QUERY_PROMPT: prefix of each query. Empty means the model's own, and `none` no prefix."""
 
     document_prompt: str = ""
-    """ATLAS_DOCUMENT_PROMPT: the text before each document, likewise. A store keeps the one that it was made with."""
+    """ATLAS_DOCUMENT_PROMPT: prefix of each document, likewise. A store keeps the prefix that it was created with."""
 
     device: str = "auto"
-    """ATLAS_DEVICE: `auto` and `cpu` run the model on the processor, `cuda` or `mps` on a GPU."""
+    """ATLAS_DEVICE: `auto` and `cpu` run the model on the CPU, `cuda` or `mps` on a GPU."""
 
     cache: Path = field(default_factory=lambda: user_cache())
     """ATLAS_CACHE: directory of exported embedding models, which all stores share. By default the user's own."""
@@ -105,27 +108,29 @@ class Settings:
     """ATLAS_BATCH_SIZE: texts embedded at once."""
 
     hub_timeout_seconds: float = 3.0
-    """ATLAS_HUB_TIMEOUT_SECONDS: longest wait of a new store for the model hub before it uses the bundled model."""
+    """ATLAS_HUB_TIMEOUT_SECONDS: timeout of the model hub, after which a new store uses the bundled model."""
 
     read_only: bool = False
     """ATLAS_READ_ONLY: 1 opens stores for reading only."""
 
     actor: str = field(default_factory=lambda: login_name())
-    """ATLAS_ACTOR: name of who did it, for the history."""
+    """ATLAS_ACTOR: name of the actor in the history."""
 
     late_interaction: bool = True
-    """ATLAS_LATE_INTERACTION: 0 keeps no vectors of word pieces, and compares texts as wholes and by their words."""
+    """ATLAS_LATE_INTERACTION: 0 stores no token vectors, and compares texts by pooled vectors and keywords only."""
 
     reranker: str = ""
-    """ATLAS_RERANKER: a cross-encoder's name, or the directory of its files. It reads the first 20 experiences that a
-    search finds. Empty for no reranker."""
+    """ATLAS_RERANKER: a cross-encoder's name, or the directory of its files.
+
+    It reranks the first 20 experiences of a search. Empty for no reranker.
+    """
 
     success_updater: str = "ema"
     """ATLAS_SUCCESS_UPDATER: how strategies' success rates follow from outcomes: `ema`, `average`, `bayesian`,
     `recency`, or the name of a plug-in."""
 
     busy_timeout_seconds: float = 60.0
-    """ATLAS_BUSY_TIMEOUT_SECONDS: longest wait of a write for other writers."""
+    """ATLAS_BUSY_TIMEOUT_SECONDS: timeout of a write that waits for other writers."""
 
     restore_max_ratio: float = 50.0
     """ATLAS_RESTORE_MAX_RATIO: largest ratio between a backup's unpacked and packed sizes, above 64 MB."""
@@ -140,90 +145,96 @@ class Settings:
     """ATLAS_MAX_IMPORT_MEGABYTES: size of an unpacked file above which an import refuses it."""
 
     keep_noise: bool | None = None
-    """ATLAS_KEEP_NOISE: 1 has the journal accept empty talk, 0 refuse it. By default the store's setting."""
+    """ATLAS_KEEP_NOISE: whether the journal accepts entries without content, 1 or 0. By default the store's setting."""
 
     keep_repetitions: bool | None = None
-    """ATLAS_KEEP_REPETITIONS: 1 has the journal accept entries that repeat a recent one of their type, 0 refuse them.
+    """ATLAS_KEEP_REPETITIONS: whether the journal accepts entries that repeat a recent one of their type, 1 or 0.
 
     By default the store's setting.
     """
 
     scrub_secrets: bool = True
-    """ATLAS_SCRUB_SECRETS: 0 stores secrets as they come, such as API keys in what an agent did. Imports of logs always
-    take them out."""
+    """ATLAS_SCRUB_SECRETS: 0 stores secrets, such as API keys in an agent's actions, unchanged.
+
+    Imports of logs always replace them.
+    """
 
     llm_model: str = "claude-haiku-5-5"
-    """ATLAS_LLM_MODEL: the language model that is asked. Its key is ANTHROPIC_API_KEY."""
+    """ATLAS_LLM_MODEL: the language model. Its key is ANTHROPIC_API_KEY."""
 
     llm_base_url: str = ""
     """ATLAS_LLM_BASE_URL: a language model's server. Empty means the SDK's own (ANTHROPIC_BASE_URL)."""
 
     llm_api: str = ""
-    """ATLAS_LLM_API: that server's protocol: `anthropic` for the Messages API, `openai` for chat completions. Empty to
-    find it out by asking once."""
+    """ATLAS_LLM_API: that server's protocol: `anthropic` for the Messages API, `openai` for chat completions.
+
+    Empty to detect it at the first request.
+    """
 
     llm_context_tokens: int = 200_000
-    """ATLAS_LLM_CONTEXT_TOKENS: tokens that the model can read and write in one exchange. Long data are cut to fit."""
+    """ATLAS_LLM_CONTEXT_TOKENS: size of the model's context window in tokens. Long data are cut to fit."""
 
     llm_timeout_seconds: float = 120.0
-    """ATLAS_LLM_TIMEOUT_SECONDS: longest wait for one reply."""
+    """ATLAS_LLM_TIMEOUT_SECONDS: timeout of one request."""
 
     llm_store_seconds: float = 20.0
-    """ATLAS_LLM_STORE_SECONDS: longest time that storing an attempt waits for a language model, with all its questions.
-    What is not answered by then is done later, in the background."""
+    """ATLAS_LLM_STORE_SECONDS: time limit for all language model requests while an attempt is stored.
+
+    Unfinished work is done later, in the background.
+    """
 
     llm_retries: int = 3
-    """ATLAS_LLM_RETRIES: number of times a question is repeated if the service is overloaded or fails."""
+    """ATLAS_LLM_RETRIES: maximum number of retries if the service is overloaded or fails."""
 
     llm_concurrency: int = 2
-    """ATLAS_LLM_CONCURRENCY: number of questions that may be under way at once if they are independent."""
+    """ATLAS_LLM_CONCURRENCY: maximum number of concurrent requests."""
 
     llm_thinking_tokens: int = 4_096
-    """ATLAS_LLM_THINKING_TOKENS: room for a model's thinking, which counts as part of its reply, beside the answer."""
+    """ATLAS_LLM_THINKING_TOKENS: tokens reserved for a model's thinking, in addition to the answer."""
 
     llm_budget_tokens: int = 200_000
-    """ATLAS_LLM_BUDGET_TOKENS: tokens, read and written, that one operation may take."""
+    """ATLAS_LLM_BUDGET_TOKENS: maximum number of input and output tokens of one operation."""
 
     llm_forbidden: bool = field(default_factory=lambda: _parse_flag("ATLAS_LLM_FORBIDDEN", os.environ))
-    """ATLAS_LLM_FORBIDDEN: 1 forbids asking any model that this machine does not serve itself. Tests set it."""
+    """ATLAS_LLM_FORBIDDEN: 1 forbids requests to models on other machines. Tests set it."""
 
     compress_every: int = 20
-    """ATLAS_COMPRESS_EVERY: number of new successes with programs after which concepts are looked for. 0 for never."""
+    """ATLAS_COMPRESS_EVERY: number of new successes with programs after which compression runs. 0 for never."""
 
     evaluate_growth: float = 0.2
-    """ATLAS_EVALUATE_GROWTH: share of the experiences that may be added or changed before the dashboard measures again,
-    in the background, how well searches work. 0 for never."""
+    """ATLAS_EVALUATE_GROWTH: share of added or changed experiences after which the dashboard evaluates searches again
+    in the background. 0 for never."""
 
     holdout: float = 0.0
-    """ATLAS_HOLDOUT: share of attempts, from 0 to below 1, that a coin gives an empty context block, so that it can be
-    measured whether memory helps. 0 for none."""
+    """ATLAS_HOLDOUT: share of attempts, from 0 to below 1, that are randomly held out with an empty context block, to
+    measure whether memory helps. 0 for none."""
 
     program_path: tuple[Path, ...] = ()
     """ATLAS_PROGRAM_PATH: directories of modules that programs import, separated as in PATH. Learning reads them."""
 
     ranking: RankingWeights | None = None
-    """Weights of every search, or None for those of the profile that the store uses."""
+    """Weights of all searches, or None for the store's active profile."""
 
     @property
     def directory(self) -> Path:
-        """The store's directory. For a store in PostgreSQL that of its files on this machine.
+        """The store's directory, or the local directory of a store in PostgreSQL.
 
         Raises:
-            InvalidInput: A server has the store.
+            InvalidInput: The store is on a server.
         """
         if self.server:
             raise InvalidInput(
-                f"this needs the store's directory, but ATLAS_STORE is the address of a server, {self.server}; do it "
-                "on that server's machine or on its pages, or ask the server with atlas.connect()"
+                f"this needs the store's directory, but ATLAS_STORE is the URL of a server, {self.server}; run it on "
+                "the server's machine, use its dashboard, or use atlas.connect()"
             )
         return companion(self.address) if self.address else self.store
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Return the settings that the ATLAS_* variables give.
+        """Read the settings from the ATLAS_* variables.
 
         Raises:
-            InvalidInput: A variable's value is not of its option's type, or there is no variable of a name.
+            InvalidInput: A value has the wrong type, or a variable is unknown.
         """
         environ = os.environ if environ is None else environ
         _check_names(environ, {f"ATLAS_{option.name.upper()}" for option in fields(cls)})
@@ -258,7 +269,7 @@ def check_share(name: str, share: float) -> float:
 
 
 def _check_names(environ: Mapping[str, str], options: set[str]) -> None:
-    """Raise `InvalidInput` for an unused variable: a misspelt one would silently open another store."""
+    """Raise `InvalidInput` for an unknown variable, as a misspelt one would silently open another store."""
     names = options - {"ATLAS_SERVER", "ATLAS_ADDRESS", "ATLAS_RANKING"} | _READ_ELSEWHERE
     for name in sorted(environ):
         if name.startswith("ATLAS_") and name not in names:
@@ -266,11 +277,11 @@ def _check_names(environ: Mapping[str, str], options: set[str]) -> None:
 
             near = get_close_matches(name, names, n=1)
             meant = f"did you mean {near[0]}?" if near else f"the variables are: {', '.join(sorted(names))}"
-            raise InvalidInput(f"there is no variable {name}; {meant} To go on without it: unset {name}")
+            raise InvalidInput(f"there is no variable {name}; {meant} To continue without it: unset {name}")
 
 
 def for_bulk(settings: Settings) -> Settings:
-    """Return settings for writing very much: indexes follow at the end, and all at once."""
+    """Return settings for bulk writes, which update indexes once at the end."""
     return replace(settings, index_lag_rows=sys.maxsize)
 
 
@@ -289,7 +300,7 @@ def _is_of_server(store: str) -> bool:
 
 
 def user_cache() -> Path:
-    """Return the directory that ATLAS_CACHE names, or the user's own for files that can be made again."""
+    """Return ATLAS_CACHE, or else the user's cache directory."""
     return Path(os.environ.get("ATLAS_CACHE") or platformdirs.user_cache_path(DIRECTORY))
 
 
@@ -312,11 +323,11 @@ _READ_ELSEWHERE = frozenset(
         *(f"ATLAS_BENCHMARK_{what}" for what in ("SIZES", "PROGRAMS", "COPIES", "SEED", "SEEDS")),
     ]
 )
-"""Variables that are not options of a store: those of a server, of this machine, and of tests and benchmarks."""
+"""Variables that are not in `Settings`: those of servers, of this machine, and of tests and benchmarks."""
 
 
 def directories(name: str, text: str) -> tuple[Path, ...]:
-    """Return the directories that a string lists, separated as in PATH, as absolute paths.
+    """Parse directories separated as in PATH, and return absolute paths.
 
     Raises:
         InvalidInput: One of them is not a directory.
@@ -325,7 +336,8 @@ def directories(name: str, text: str) -> tuple[Path, ...]:
     for path in paths:
         if not path.is_dir():
             raise InvalidInput(
-                f"{name} should list directories, separated by {os.pathsep!r}, but {str(path)!r} is none; correct it"
+                f"{name} should list directories, separated by {os.pathsep!r}, but {str(path)!r} is not a directory; "
+                "correct it"
             )
     return paths
 
@@ -336,7 +348,7 @@ def listed(paths: tuple[Path, ...]) -> str:
 
 
 def as_variables(settings: Settings, options: Iterable[str]) -> dict[str, str]:
-    """Return options as the variables that `Settings.from_environment` reads."""
+    """Return options as environment variables for `Settings.from_environment`."""
     return {f"ATLAS_{name.upper()}": _text(getattr(settings, name)) for name in options}
 
 

@@ -26,7 +26,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuccessRate:
-    """Number of attempts that succeeded, that failed, and whose outcome is unknown. The last count in no rate."""
+    """Numbers of successful and failed attempts, and of those with an unknown outcome, which count in no rate."""
 
     n_succeeded: int = 0
     n_failed: int = 0
@@ -43,12 +43,12 @@ class SuccessRate:
 
     @property
     def n(self) -> int:
-        """All attempts."""
+        """Number of attempts."""
         return self.n_known + self.n_unknown
 
     @property
     def n_known(self) -> int:
-        """Attempts whose outcome is known."""
+        """Number of attempts with a known outcome."""
         return self.n_succeeded + self.n_failed
 
     @property
@@ -62,9 +62,9 @@ class SuccessRate:
         return wilson_interval(self.n_succeeded, self.n_known) if self.n_known else None
 
 
-@lru_cache(maxsize=4_096)  # of thousands of tasks, most were tried the same few times
+@lru_cache(maxsize=4_096)  # most tasks have the same few counts
 def wilson_interval(n_succeeded: int, n: int) -> Interval:
-    """Return the 95 % interval of a share. It is honest for few attempts, and never outside [0, 1].
+    """Return the 95 % interval of a share. It is accurate for few attempts, and always within [0, 1].
 
     Args:
         n_succeeded: At most `n`.

@@ -1,1 +1,1 @@
-"""Frame around every page: its looks, its address, and the messages that its browser may send."""
+"""Frame around every page: style, URL, and allowed browser messages."""

@@ -20,10 +20,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state.query_params import QueryParams
 
 OPENED, OPERATION, QUEUE = "id", "operation", "curate_queue"
-"""The record that is open, the operation that is open on History, and the queue of Curate."""
+"""The open record, the open operation on History, and the queue of Curate."""
 
 NAMES = (OPENED, OPERATION, QUEUE)
-"""The parameters that the session keeps. They belong to the page that they were set on."""
+"""Parameters stored in the session, per page."""
 
 _PAGE, _VALUES, _REPLACED = "address_page", "address_values", "address_replaced"
 _REQUESTED, _SENT = "address_requested", "address_sent"
@@ -48,11 +48,11 @@ def set_parameter(name: str, value: str | None) -> None:
 
 
 def begin_address() -> None:
-    """Read the address that a run was requested with. Called before anything else of the run reads it."""
+    """Read the URL of a run's request. Called before anything else reads it."""
     state = st.session_state
     requested = state[_REQUESTED] = _parameters()
     is_restored = is_history_navigation()
-    # a run that was ended early may have sent anything, which the browser may receive after this
+    # an aborted run may have sent messages that the browser receives after this
     state[_IS_UNSURE] = not is_restored and state.get(_IS_UNFINISHED, False)
     state[_IS_UNFINISHED] = True
     if is_restored or requested == state.get(_SENT):
@@ -64,19 +64,19 @@ def begin_address() -> None:
 
 
 def enter_page() -> None:
-    """Remember the page of the parameters. Called by the navigation, as a first request does not have it yet."""
+    """Record the page of the parameters. Called by the navigation, as the first request does not have it yet."""
     st.session_state[_PAGE] = page_hash()
 
 
 def acknowledge_address() -> None:
-    """Note what the browser has received by now. For a fragment, whose own requests name the address too."""
+    """Record what the browser has received. For fragments, whose requests contain the URL too."""
     run = get_script_run_ctx()
     if run is not None and run.fragment_ids_this_run:
         _acknowledge()
 
 
 def end_address() -> None:
-    """Write the session's values and those of the boxes into the address. Called when all of a page is drawn."""
+    """Write the values of the session and the widgets into the URL. Called at the end of a page."""
     state = st.session_state
     _put_values()
     _put_choices()
@@ -94,13 +94,13 @@ def page_hash() -> str:
 
 
 def is_history_navigation() -> bool:
-    """Return whether the person went back or forward in the browser's history."""
+    """Return whether the user navigated back or forward in the browser's history."""
     run = get_script_run_ctx()
     return run is not None and run.is_history_navigation
 
 
 def _follow() -> None:
-    """Take the values of the address over into the session, except those that were replaced since."""
+    """Copy the URL's values into the session, except those replaced since."""
     _acknowledge()
     for name in NAMES:
         value = st.query_params.get(name)
@@ -109,24 +109,24 @@ def _follow() -> None:
 
 
 def _acknowledge() -> None:
-    """Forget which values were replaced, where the request names the current one."""
+    """Remove the replaced values that the request has already received."""
     for name in NAMES:
         if st.query_params.get(name) == parameter(name):
             st.session_state.get(_REPLACED, {}).pop(name, None)
 
 
 def _put_values() -> None:
-    """Put what the session keeps into this run's view of the address, which all of its messages are made from."""
+    """Put the session's values into this run's query parameters, which are part of all its messages."""
     for params in _query_params():
         for name in NAMES:
             _put(params, name, parameter(name))
 
 
 def _put_choices() -> None:
-    """Put the choices of the bound boxes there, as Streamlit itself writes them."""
+    """Add the values of bound widgets, in Streamlit's own format."""
     run = get_script_run_ctx()
     for params in _query_params():
-        widgets: Any = run.session_state._state if run is not None else None  # the only way to a box's serializer
+        widgets: Any = run.session_state._state if run is not None else None  # the only access to a widget's serializer
         for key in [key for key in st.session_state if isinstance(key, str) and params.is_bound(key)]:
             binding = params.get_binding_for_param(key)
             metadata = widgets.get_widget_metadata(binding.widget_id) if binding is not None else None
@@ -138,7 +138,7 @@ def _put_choices() -> None:
 
 
 def url_value(value: Any) -> str | list[str]:
-    """Return a box's serialized value as the browser writes it into the address."""
+    """Return a widget's value in URL format."""
     if isinstance(value, (list, tuple)):
         return [str(url_value(each)) for each in value]
     if isinstance(value, bool):
@@ -156,7 +156,7 @@ def _put(params: QueryParams, name: str, value: str | list[str] | None) -> None:
 
 
 def _query_params() -> Iterator[QueryParams]:
-    """Yield this run's view of the address, if there is a run. Changes of it are not sent to the browser."""
+    """Yield this run's query parameters, if there is a run. Changes are not sent to the browser."""
     run = get_script_run_ctx()
     if run is not None:
         with run.session_state.query_params() as params:

@@ -1,7 +1,7 @@
-"""Messages that a browser may send over the socket of a page, judged one by one.
+"""Authorization of every message on a page's WebSocket.
 
-Streamlit asks who somebody is when a socket opens, and a page may stay open for days. Parts of a page that run by
-themselves, and downloads made on request, never pass the place where the page looks up its person.
+Streamlit only authenticates when a socket opens, and a page may stay open for days. Fragments and deferred downloads
+bypass the page's own check.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 Rights: TypeAlias = Mapping[str, Any]
-"""Roles of a browser's person by the names of the stores that they may see, empty for whoever is not let in."""
+"""Roles of the user by store name, empty without access."""
 
 _KINDS = frozenset(
     {"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"}
 )  # fmt: skip
-"""Kinds of messages that a page needs. Others clear everybody's caches, or change the server's own set-up."""
+"""Allowed message types. Others clear all users' caches, or change the server's configuration."""
 
 _REQUESTS = frozenset({"deferred_file", "dataframe_chunk"})
-"""Kinds of requests to the server that a page needs. Others write files beside the server's program."""
+"""Allowed types of requests to the server. Others write files in the server's program directory."""
 
 
 class MessageMiddleware:
-    """Passes on to the pages the messages that their browsers may send, with their rights at that moment."""
+    """Middleware that forwards allowed messages, with the user's current rights."""
 
     def __init__(self, app: ASGIApp, rights: Callable[[Scope], Rights]) -> None:
         """Wrap an application.
 
         Args:
-            rights: Returns the rights that the browser of a connection has now.
+            rights: Returns the current rights of a connection.
         """
         self._app = app
         self._rights = rights
@@ -51,10 +51,10 @@ class _CheckedSocket:
         self._receive = receive
         self._rights = rights
         self._drawn_with: Rights = {}
-        """The rights with which the whole page was drawn last."""
+        """The rights at the last full run of the page."""
 
     async def receive(self) -> Message:
-        """Return the next message that the browser may send."""
+        """Return the next allowed message of the browser."""
         while True:
             message = await self._receive()
             if message.get("bytes") is None:
@@ -64,7 +64,7 @@ class _CheckedSocket:
                 return {**message, "bytes": judged}
 
     def _judged(self, content: bytes) -> bytes | None:
-        """Return a message as it is passed on, or None for one that is not."""
+        """Return the message to forward, or None to drop it."""
         message = BackMsg()
         try:
             message.ParseFromString(content)
@@ -76,7 +76,7 @@ class _CheckedSocket:
         rights = self._rights()
         has_kept_rights = bool(rights) and rights == self._drawn_with
         if kind == "rerun_script" and not (message.rerun_script.fragment_id and has_kept_rights):
-            # The whole page looks its person up, and says so if they are let in no more.
+            # A full run checks the access itself, and reports if it was revoked.
             message.rerun_script.fragment_id = ""
             self._drawn_with = rights
         elif kind in ("file_urls_request", "backend_operation_request") and not has_kept_rights:

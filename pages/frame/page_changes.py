@@ -1,7 +1,7 @@
-"""Keeps parts of a page from being run again while the page changes.
+"""Prevents reruns of fragments during a page switch.
 
-Streamlit runs such a part after the change, under the name of the page that was left. The browser takes that for one
-more change of page, and clears the page that it has just drawn. A part that runs each second asks for it often enough.
+Streamlit would run such a fragment after the switch, with the name of the previous page. The browser takes that for
+another switch, and clears the new page. Fragments that run every second make this likely.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 MAX_BYTES = 50_000
-"""Messages to the browser that are longer hold contents of a page. They neither begin nor end a run."""
+"""Maximum size of messages that begin or end a run. Longer ones have page content."""
 
 MAX_SKIPPED = 30
-"""Maximum of runs by the clock that are skipped in a row."""
+"""Maximum number of consecutive timed runs to skip."""
 
 TRIGGERS = ("trigger_value", "string_trigger_value", "json_trigger_value", "chat_input_value")
-"""Values of widgets that the browser sends only once. A state is sent again with each request."""
+"""Widget values that are only sent once, such as clicks. Other state is sent with each request."""
 
 MAX_AWAITED = 3
-"""Maximum of these for a requested run of a part. Streamlit drops the request if the part is gone."""
+"""Maximum number of skipped runs for a requested fragment run, which Streamlit drops if the fragment is gone."""
 
 
 class PageChangeMiddleware:
-    """Skips or renames the requests of a page's parts that come while another page is drawn."""
+    """Middleware that skips or renames fragment requests while another page is drawn."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -48,16 +48,16 @@ class _Socket:
         self._receive = receive
         self._send = send
         self._page = ""
-        """Streamlit's hash of the page that was drawn last, or is being drawn."""
+        """Streamlit's hash of the current page."""
 
         self._is_running = False
         self._n_awaited = 0
-        """Runs by the clock that are still skipped for a requested run that has not begun."""
+        """Remaining timed runs to skip for a requested run that has not begun."""
 
         self._n_skipped = 0
 
     async def receive(self) -> Message:
-        """Return the next message of the browser that the server should get."""
+        """Return the next browser message to forward."""
         while True:
             message = await self._receive()
             content = message.get("bytes")
@@ -68,7 +68,7 @@ class _Socket:
                 return {**message, "bytes": passed_on}
 
     async def send(self, message: Message) -> None:
-        """Send a message to the browser, and note which run it begins or ends."""
+        """Send a message to the browser, and record the run that it begins or ends."""
         content = message.get("bytes")
         if content is not None and len(content) <= MAX_BYTES:
             with suppress(DecodeError):
@@ -76,7 +76,7 @@ class _Socket:
         await self._send(message)
 
     def _passed_on(self, content: bytes) -> bytes | None:
-        """Return a message as the server should get it, or None for a run by the clock that is skipped."""
+        """Return the message to forward, or None to skip a timed run."""
         try:
             message = BackMsg.FromString(content)
         except DecodeError:
@@ -104,12 +104,12 @@ class _Socket:
             self._is_running, self._n_awaited = True, 0
             if not message.metadata.run.fragment_ids:
                 self._page = message.new_session.page_script_hash
-        elif kind == "navigation":  # names the page of an address, which the run did not know when it began
+        elif kind == "navigation":  # has the page of the URL, which was unknown when the run began
             self._page = message.navigation.page_script_hash
         elif kind == "script_finished":
             self._is_running = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
 
 def _has_trigger(request: ClientState) -> bool:
-    """Return whether a request brings a click that no later request would bring again."""
+    """Return whether a request contains a click, which is not sent again."""
     return any(state.WhichOneof("value") in TRIGGERS for state in request.widget_states.widgets)

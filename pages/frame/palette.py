@@ -1,4 +1,4 @@
-"""The palette of every page: Ctrl-K finds pages, records and acts."""
+"""The command palette (Ctrl-K), which finds pages, records and actions."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _palette = st.components.v2.component("palette", css=asset("palette.css"), js=as
 
 
 def palette_entries(pages: Sequence[tuple[str, str]]) -> list[Entry]:
-    """Return what leads to a page or to a part of one.
+    """Return the entries for pages and their tabs.
 
     Args:
-        pages: Name in an address and title of each page.
+        pages: URL name and title of each page.
     """
     entries = [Entry(group="Pages", label=title, page=name) for name, title in pages]
     entries += [
@@ -45,7 +45,7 @@ def palette_entries(pages: Sequence[tuple[str, str]]) -> list[Entry]:
 
 @st.fragment
 def draw_palette(memory: MemorySystem, entries: Sequence[Entry]) -> None:
-    """Draw the palette. It is closed until its key or its button is pressed."""
+    """Draw the palette, which is opened by its key or button."""
     _follow(memory)
     asked: str = st.session_state.get(_ASKED, "")
     undo = [Entry(group="Acts", label="Undo what was done last", detail="U", act=UNDO)] if has_undo() else []
@@ -60,7 +60,7 @@ def draw_palette(memory: MemorySystem, entries: Sequence[Entry]) -> None:
 def _found(memory: MemorySystem, asked: str) -> tuple[Entry, ...]:
     try:
         return found_records(memory, asked) if asked else ()
-    except AtlasError:  # the next run of the page says it in full
+    except AtlasError:  # the next run of the page reports it
         return ()
 
 
@@ -73,7 +73,7 @@ def _take_chosen() -> None:
 
 
 def _follow(memory: MemorySystem) -> None:
-    """Go where the person chose to, or do what they chose."""
+    """Open the chosen page, or run the chosen action."""
     chosen: dict[str, Any] | None = st.session_state.pop(_CHOSEN, None)
     if not chosen:
         return

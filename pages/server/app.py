@@ -1,4 +1,4 @@
-"""The dashboard with the HTTP API and MCP beside it: the only module that needs Streamlit and the server's doors."""
+"""The server application: dashboard, HTTP API and MCP. The only module that combines Streamlit and access control."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ logger = logging.getLogger(__name__)
 DASHBOARD = Path(__file__).resolve().parents[2] / "app.py"
 API, MCP = "/api/v1", "/mcp"
 _SWEEP_SECONDS = 60.0
-"""Time after which the copy of a link that has ended is removed."""
+"""Interval at which copies of ended links are removed."""
 
 
 def served() -> MemorySystem:
-    """Return the memory that is served to whoever asks, opened."""
+    """Return the served memory of the current actor, open."""
     return opened_now().memory
 
 
 def is_warm() -> bool:
-    """Return whether the embedding model of the memory that is served is ready."""
+    """Return whether the served memory's embedding model is ready."""
     return opened_now().warming.is_done
 
 
@@ -89,7 +89,7 @@ def make_app(
     """
     doors = Doors(stores, is_open=is_open, rate=RequestRate(operations.requests_per_minute))
     tools = make_server(served, is_warm)
-    # Its own check of hosts is for loopback alone. Ours stands before everything.
+    # Streamlit's own host check only allows loopback; ours precedes everything.
     over_http = tools.streamable_http_app(
         streamable_http_path="/", stateless_http=True, json_response=True, host="0.0.0.0"
     )
@@ -140,7 +140,7 @@ def make_app(
 
 @contextmanager
 def _announcing(stores: Stores, host: str) -> Iterator[None]:
-    """Write the token where this user's programs find it, and print the address with it. The port is bound by now."""
+    """Publish the token for this user's programs, and print the URL with it. The port is already bound."""
     port = int(st.get_option("server.port"))
     with ExitStack() as stack:
         if stores.token:

@@ -1,4 +1,4 @@
-"""Serving from a command line: its options, who may enter by them, and the configuration of the server."""
+"""Starting the server: command-line options, access and configuration."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def serve() -> None:
     parser.add_argument("--ask", action="store_true")
     parser.add_argument("--no-token", action="store_true")
     options = parser.parse_args()
-    sys.argv[:] = [str(DASHBOARD)]  # Streamlit reads the configuration beside the program
+    sys.argv[:] = [str(DASHBOARD)]  # Streamlit reads the configuration in the program's directory
     try:
         provider, proxy = Provider.from_environment(), Proxy.from_environment()
         directories = named_stores(Settings.from_environment().directory.expanduser().resolve(), options.also)
@@ -65,7 +65,7 @@ def serve() -> None:
         logger.warning("atlas: %s", warning)
     public_hosts = [*options.allow_host, *([provider.public_host] if provider and provider.public_host else [])]
     hosts = [*LOOPBACK, options.host, *_own_names(options.host), *map(host_name, public_hosts)]
-    os.environ["FORWARDED_ALLOW_IPS"] = "none"  # ATLAS_PROXY alone says which proxies are believed
+    os.environ["FORWARDED_ALLOW_IPS"] = "none"  # only ATLAS_PROXY defines trusted proxies
     host = "127.0.0.1" if options.host == "localhost" else options.host
     sessions = Sessions(stores, seconds, cookie=f"{COOKIE}_{options.port}")
     try:
@@ -88,13 +88,13 @@ def serve() -> None:
             "server.port": options.port,
             "server.allowedHosts": hosts,
             "server.headless": True,
-            "logger.hideWelcomeMessage": bool(token),  # the address without the token leads to the form
+            "logger.hideWelcomeMessage": bool(token),  # the URL without the token shows the login form
         }
     )
 
 
 def _own_names(host: str) -> list[str]:
-    """Return the names and addresses that this machine has, if it is served on all of them."""
+    """Return this machine's names and addresses if the server listens on all of them."""
     if host not in ("0.0.0.0", "::"):
         return []
     name = socket.gethostname()

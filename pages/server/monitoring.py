@@ -1,4 +1,4 @@
-"""Options of a server's operator, read from variables: metrics, traces and a limit of requests."""
+"""Monitoring options from environment variables: metrics, traces and rate limit."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ METRICS = "/metrics"
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """Options of a server's operator."""
+    """Monitoring options."""
 
     has_metrics: bool = False
     has_traces: bool = False
     requests_per_minute: int = 0
-    """Limit of each key. 0 for none."""
+    """Requests per minute and key. 0 for no limit."""
 
     @classmethod
     def from_environment(cls) -> Operations:
         """Read ATLAS_METRICS, ATLAS_TRACES and ATLAS_REQUESTS_PER_MINUTE.
 
         Raises:
-            InvalidInput: One of them has another value than it may have.
+            InvalidInput: A value is invalid.
         """
         return cls(
             _switch("ATLAS_METRICS"),
@@ -55,14 +55,14 @@ NO_OPERATIONS = Operations()
 
 @dataclass(frozen=True, slots=True)
 class Monitoring:
-    """Parts of a server that watch it."""
+    """Monitoring components of a server."""
 
     observers: tuple[Observer, ...]
     below: Mapping[str, ASGIApp]
-    """Applications by the path that they answer."""
+    """Applications by path."""
 
     close: Callable[[], None]
-    """Sends what waits to be sent."""
+    """Flushes pending spans."""
 
 
 def make_monitoring(operations: Operations, doors: Doors) -> Monitoring:

@@ -1,4 +1,4 @@
-"""Who looks at a page: read from the cookie of the browser that the page is drawn for."""
+"""The user of a page, read from the browser's cookie."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages.components.shared.memory import STORE
 
 
 def page_choices(sessions: Sessions) -> Mapping[str, Actor]:
-    """Return as `_page_actors` does, or empty if that cannot be read: `page_actor` reports it on the page."""
+    """Return the result of `_page_actors`, or nothing if it cannot be read, which `page_actor` reports."""
     try:
         return _page_actors(sessions)
     except StoreUnavailable:
@@ -23,17 +23,17 @@ def page_choices(sessions: Sessions) -> Mapping[str, Actor]:
 
 
 def _page_actors(sessions: Sessions) -> Mapping[str, Actor]:
-    """Return whoever the page that is drawn in this thread is for, in each store that they may see."""
+    """Return the actors of this thread's page by store."""
     if get_script_run_ctx(suppress_warning=True) is None:
         return {}
     return sessions.actors_of(st.context.cookies.get(sessions.cookie, ""))
 
 
 def page_actor(sessions: Sessions) -> Actor | None:
-    """Return whoever the page acts for that is being drawn in this thread, or None in any other thread.
+    """Return the actor of this thread's page, or None in any other thread.
 
     Raises:
-        NotAllowed: What they entered with is refused by now, or they may not see the store that they ask for.
+        NotAllowed: Their access has ended, or does not include the requested store.
     """
     if get_script_run_ctx(suppress_warning=True) is None:
         return None

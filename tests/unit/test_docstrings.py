@@ -24,7 +24,7 @@ VERBS = words_of("""
     Ensure Erase Evaluate Examine Exclude Exit Expand Extract Fetch Fill Find Finish Fit Flatten Flush Follow Forget
     Format Give Go Hand Have Ignore Inline Insert Join Judge Keep Learn Leave Lend Let Load Make Measure Merge
     Move Notify Overwrite Parse Partition Pass Place Predict Print Promote Propose Prune Publish Purge Put Raise
-    Re-embed Rebuild Receive Refine Refuse Register Reject Release Remember Remove Rename Renew Reopen Repeat
+    Re-embed Rebuild Receive Refine Refuse Register Reject Reload Release Remember Remove Rename Renew Reopen Repeat
     Replace Replay Rescale Reserve Reset Restore Restrict Retire Retrieve Return Revoke Rewrite Run Save Say See
     Select Send Serve Shorten Show Sign Skip Sort Stop Submit Summarise Take Tell Try Turn Undo Unpack Validate
     Verify Visit Wait Walk Warn Wrap Yield Zoom

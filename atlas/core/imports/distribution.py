@@ -1,4 +1,4 @@
-"""The distribution that ATLAS is installed from: its name, its version, and the extras that features need."""
+"""The installed distribution of ATLAS: name, version and extras."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from atlas.core.errors import ExtraMissing
 NAME = "atlas-agent-memory"
 
 DIRECTORY = "atlas-memory"
-"""Name of ATLAS's directories for caches and state. It differs from the distribution's so that existing files stay
-valid."""
+"""Name of ATLAS's directories for caches and state.
+
+It differs from the distribution's so that existing files stay valid.
+"""
 
 __version__ = "0.2.0"
 """Version of ATLAS. The build reads it here."""
@@ -43,7 +45,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "server": ("fastapi", "authlib", "opentelemetry", *_DASHBOARD, *_MCP),
     "tables": ("pandas", "pyarrow"),
 }
-"""Packages that each extra installs, by the names that they are imported by."""
+"""Packages of each extra, by import name."""
 
 
 @contextmanager
@@ -62,18 +64,18 @@ def extra(name: str, feature: str, error: type[Exception] = ExtraMissing) -> Ite
         yield
     except ModuleNotFoundError as missing:
         package = str(missing.name).partition(".")[0]
-        if package in OURS:  # a bug of ours, which no installation mends
+        if package in OURS:  # a bug in ATLAS, which no installation can fix
             raise
         if name == EVERY and (stranger := _stranger(missing)):
             raise error(
-                f"{stranger} needs the package {package}, which is not installed; neither is part of ATLAS, so install "
-                f"{stranger} again with all that it needs"
+                f"{stranger} needs the package {package}, which is not installed; neither is part of ATLAS, so "
+                f"reinstall {stranger} with its dependencies"
             ) from missing
         raise error(_sentence(name, feature, package)) from missing
 
 
 def _stranger(missing: ModuleNotFoundError) -> str:
-    """Return the package, such as a plug-in's, that ATLAS called and that misses another, or empty if it is ours."""
+    """Return the third-party package, such as a plug-in, whose import failed, or empty if it is ATLAS's."""
     modules = (str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(missing.__traceback__))
     packages = (module.partition(".")[0] for module in modules)
     of_others = (name for name in packages if name not in OURS and name not in sys.stdlib_module_names)

@@ -33,8 +33,7 @@ def lazy_names(
 class LazyModule:
     """A module that is imported on first use.
 
-    It is for libraries that are slow to import and may not be needed. A type checker reads their
-    import under `TYPE_CHECKING`.
+    It is for slow imports that may not be needed. Type checkers read the import under `TYPE_CHECKING`.
     """
 
     def __init__(self, name: str) -> None:

@@ -72,7 +72,7 @@ class Plugin:
         """Return an error with the distribution and a reason."""
         return PluginUnusable(
             f"the plug-in {self.name!r} of {self.distribution} ({self.value}) cannot be used: {reason}; "
-            "mend or uninstall that distribution",
+            "fix or uninstall that distribution",
             reason=reason,
         )
 

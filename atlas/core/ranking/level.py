@@ -1,8 +1,8 @@
-"""The level of a store: the relevance that the best hit of a query needs for any to be shown.
+"""The level of a store: the minimum relevance of a query's best hit for any hits to be returned.
 
-It lies where it costs least, between what foreign queries reach and what the store's own ones do. Foreign ones are
-shipped. What own ones reach is between two relevances that a record's first sentence has: of the record itself, whose
-words it repeats, and of the best other record, which is about something else.
+It minimises the cost of hits for foreign queries and of hidden answers to the store's own queries. Foreign queries are
+shipped with ATLAS. The relevance of own queries is estimated from the first sentences of records: it is between that of
+the record itself, whose words the sentence repeats, and that of the best other record, which is about something else.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ Relevances = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelCosts:
-    """Costs of a level on either side."""
+    """The two kinds of errors of a level."""
 
     level: float
-    """The highest one, where queries in each language have their own."""
+    """The level, or the highest one if languages have separate levels."""
 
     foreign_shown: float
-    """Share of foreign queries that are given a hit, in [0, 1]."""
+    """Share of foreign queries with a hit, in [0, 1]."""
 
     own_hidden: float
-    """Share of the store's own queries that are given none, in [0, 1]."""
+    """Share of the store's own queries without a hit, in [0, 1]."""
 
 
 def own_relevance(itself: Relevances, others: Relevances) -> Relevances:
-    """Return the relevance of the best answer to a question about a record, as far as its first sentence shows it.
+    """Estimate the relevance of the best answer to a query about a record, from its first sentence.
 
     Args:
         itself: Relevance of the record to its first sentence.
@@ -67,7 +67,7 @@ def level_between(foreign: Relevances, own: Relevances, language: str) -> float:
 def costs_of(
     foreign: Relevances, own: Relevances, foreign_levels: Relevances | float, own_levels: Relevances | float
 ) -> LevelCosts:
-    """Return the costs of levels on each side.
+    """Return the errors of levels.
 
     Args:
         foreign: Relevance of the best answer to each foreign query.
@@ -83,7 +83,7 @@ def costs_of(
 
 
 def _cheapest(foreign: Relevances, own: Relevances) -> float:
-    """Return the level that costs least: a foreign query shown something costs 1, one of its own hidden `PRICE`."""
+    """Return the level of minimum cost: a foreign query with a hit costs 1, a hidden own answer `PRICE`."""
     if not len(own):
         return 1.0
     levels = np.unique(np.concatenate([own, np.nextafter(foreign, 2.0)]))

@@ -1,6 +1,6 @@
-"""Dataclasses as JSON and back, by the types of their fields.
+"""Conversion of dataclasses to JSON and back, by the types of their fields.
 
-The dataclass is the one description of a record's JSON. The ledger, export and import, and the results of jobs use it.
+The dataclass is the only schema of a record. It is used by the ledger, export, import and results of jobs.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def decode(kind: type[T], encoded: Any, noun: str, *, strict: bool = False, leav
 
     Args:
         noun: Name of the record in errors.
-        strict: Refuse fields that the dataclass does not have. They are ignored otherwise.
-        leave_out: Names of fields that a strict reader refuses too.
+        strict: Reject unknown fields, which are otherwise ignored.
+        leave_out: Names of further fields that a strict reader rejects.
 
     Raises:
         InvalidInput: A field is missing, unknown or of the wrong type. The message names its place.
@@ -68,7 +68,7 @@ def encode_instant(instant: datetime | None, name: str = "") -> str | None:
 
 
 def decode_instant(value: Any, name: str) -> datetime | None:
-    """Return the time that an ISO 8601 text names, in UTC if it names no zone, or None for None."""
+    """Parse an ISO 8601 time, in UTC by default. None for None."""
     return None if value is None else RECORDS.read(datetime, value, name)
 
 

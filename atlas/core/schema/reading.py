@@ -1,6 +1,6 @@
 """Readers of JSON: functions that check a value and convert it to a declared type.
 
-One `Readers` makes and keeps the reader of each type. A subclass adds types, or reads one differently.
+A `Readers` object creates and caches one reader per type. Subclasses can add or override types.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ IF_MISSING = "if_missing"
 """Key in a field's `metadata` for its default in JSON, if the class has no default."""
 
 REQUIRED = "required"
-"""Key in a field's `metadata`: whether JSON may not leave the field out although the class has a default."""
+"""Key in a field's `metadata`: whether the field is required in JSON although the class has a default."""
 
 LARGEST = 2**63
-"""Bound of numbers: larger whole ones fit neither SQLite nor numpy."""
+"""Maximum integer that SQLite and numpy can represent."""
 
 
 class Mismatch(Exception):
@@ -38,12 +38,12 @@ class Mismatch(Exception):
         self.place = place
 
     def inside(self, part: str) -> Mismatch:
-        """Return the error with the name of the part that contains the value before its place."""
+        """Return the error with the name of the enclosing part prepended to its path."""
         return Mismatch(self.problem, part + self.place)
 
 
 def mismatch(expected: str, value: Any) -> Mismatch:
-    """Return the error of a value of another type than expected."""
+    """Return the error for a value of the wrong type."""
     if value is None:
         actual = "missing"
     elif isinstance(value, bool | float | str) or (isinstance(value, int) and abs(value) < LARGEST):
@@ -62,7 +62,7 @@ def inside(read: Reader, value: Any, part: str) -> Any:
 
 
 def items_of(values: Any) -> Sequence[Any]:
-    """Return a list as it is, or raise `Mismatch`."""
+    """Return the value if it is a list, or raise `Mismatch`."""
     if not isinstance(values, list | tuple):
         raise mismatch("a list", values)
     return values
@@ -187,7 +187,10 @@ class Readers:
         return [_field(field, self.reader(hints[field.name])) for field in fields(kind) if field.init]
 
     def _check_names(self, value: Json, expected: Sequence[_Field]) -> None:
-        """Raise `Mismatch` if an object has names that it may not have. Records of newer versions may have others."""
+        """Raise `Mismatch` for unknown names.
+
+        By default they are accepted, as records of newer versions may have more.
+        """
 
     def _union(self, parts: list[Any], is_optional: bool) -> Reader:
         readers = [self.reader(part) for part in parts]

@@ -29,7 +29,7 @@ def draw_judging(
         judged: The judgements so far.
         key: No other hit on the page has it.
     """
-    st.session_state[key] = judged  # it may have been judged on the other side, or by somebody else
+    st.session_state[key] = judged  # it may have been judged on the other side or by another user
     place.segmented_control(
         "Right or wrong", list(LABELS), format_func=LABELS.__getitem__, key=key, label_visibility="collapsed",
         disabled=memory.storage.read_only, on_change=_judge, args=(memory, text, name, record_id, key),

@@ -21,7 +21,7 @@ def effect_of(memory: MemorySystem) -> MemoryEffect:
 
 
 def draw_proof(memory: MemorySystem, answer: Answer) -> None:
-    """Draw the proof for the best hit that has one. Nothing if there are no hits, or if no task was tried both ways."""
+    """Draw the proof for the best hit that has one, if any."""
     effect = effect_of(memory)
     if not effect.n_tasks or not answer.n_hits:
         return

@@ -1,4 +1,4 @@
-"""Two ways to show the page to somebody else: a link to it as it is, and a report that needs no store."""
+"""Sharing the page: a link with its current state, and a self-contained report."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _link = st.components.v2.component("copy_link", css=asset("copy_link.css"), js=a
 
 
 def draw_link() -> None:
-    """Draw the button that copies the address of the page as it is. If the browser refuses, it shows the address."""
+    """Draw the button that copies the URL of the page's current state. If the browser refuses, it shows the URL."""
     _link(key="ask_link", width="content")
 
 
 def draw_report(memory: MemorySystem, text: str, sides: list[Side], answers: list[Answer], budget: int) -> None:
-    """Draw the button that saves what the page shows as one file."""
+    """Draw the button that downloads the page's content as one file."""
     trial = trial_of(text, answers[0].block.text) if len(answers) == 1 else None
     content = on_behalf(partial(_report, memory, text, sides, answers, budget, trial))
     st.download_button(

@@ -1,4 +1,4 @@
-"""ARC's coloured grids as small pictures, which the browser draws from the page itself."""
+"""ARC's coloured grids as small inline SVG pictures."""
 
 from __future__ import annotations
 

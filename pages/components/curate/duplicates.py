@@ -10,7 +10,7 @@ from pages.components.shared.memory_map import page_worker
 
 
 def page_duplicates(memory: MemorySystem) -> DuplicatesResult:
-    """Return the groups that are known now."""
+    """Return the current groups."""
     return live_duplicates(memory).known()
 
 

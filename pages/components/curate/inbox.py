@@ -53,7 +53,7 @@ ICONS: Mapping[Name, str] = {
     "delete": ":material/delete:",
 }
 PROSE = ("When", "Do", "Because", "Does", "Entry", "Feedback")
-"""Texts that people or models wrote, by our own words for them. The others are code, or the output of programs."""
+"""Labels of prose fields. The others are code or program output."""
 
 
 def page_cases(memory: MemorySystem, found: Health, duplicates: DuplicatesResult, scope: Mapping[str, Any]) -> Cases:
@@ -211,7 +211,7 @@ def _asking_again(cases: tuple[Case, ...]) -> Turn:
 
 
 def _judge(memory: MemorySystem, experience_id: str, success: bool) -> None:
-    """Set the outcome of the attempt that was shown, unless it is known by now."""
+    """Set the outcome of the shown attempt, unless it was set in the meantime."""
     proposal = OutcomeRequest(ids=(experience_id,), success=success).propose(memory)
     if [change.before for change in proposal.plan.changes] == ["unknown"]:
         apply_now(memory, proposal)
@@ -220,7 +220,7 @@ def _judge(memory: MemorySystem, experience_id: str, success: bool) -> None:
 
 
 def _open(case: Case) -> None:
-    """Show a case whole: an experience beside it, a domain on the map, another record on the page of its kind."""
+    """Open a case in full: an experience beside it, a domain on the map, any other record on the page of its kind."""
     if case.domain is not None:
         narrow_to(Scope(domains=(case.domain.number,)))
         go_from_click("pages/map.py")
@@ -244,5 +244,5 @@ def _choose_alike(case: Case | None) -> None:
 
 
 def _key(case: Case) -> str:
-    """Return the end of the keys of a case's widgets, so that a late click never acts on the next case."""
+    """Return a key suffix for a case's widgets, so that a late click does not act on the next case."""
     return case.ids[0] if case.ids else case.name

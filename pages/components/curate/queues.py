@@ -42,7 +42,7 @@ from pages.components.shared.snapshot import page_map, store_state
 from pages.components.shared.undo_toast import set_problem
 
 ROWS = "rows on Curate"
-"""The tray's words for a selection of rows that were ticked here."""
+"""The tray's label for a selection made here."""
 
 MEMBERS = {
     "task": st.column_config.TextColumn("Task, compared with the first", width=430),
@@ -178,7 +178,7 @@ def _draw_group(memory: MemorySystem, line: GroupLine, number: int) -> None:
 
 
 def draw_domains(memory: MemorySystem, found: Health) -> None:
-    """Draw every domain, worst first. A chosen one can be selected, or looked at on the map."""
+    """Draw all domains, worst first. The chosen one can be selected or opened on the map."""
     if not found.domains:
         st.info("Domains emerge on the map. There is none yet.", icon=":material/scatter_plot:")
         st.page_link("pages/map.py", label="Open the map")

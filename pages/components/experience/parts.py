@@ -1,4 +1,4 @@
-"""Texts of an experience under their names: prose, or output of a program."""
+"""Labelled texts of an experience: prose, or program output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PROSE = ("Thought", "Feedback")
 
 
 def draw_part(part: Part, *, key: str) -> None:
-    """Draw one text under its name."""
+    """Draw a labelled text."""
     draw = draw_prose if part.name in PROSE else draw_code
     with st.container(gap="xsmall"):
         st.caption(part.name)

@@ -1,4 +1,4 @@
-"""A trajectory as a conversation, wherever one is shown: roles, tool calls, errors, a search and long texts in full."""
+"""A trajectory as a conversation, with roles, tool calls, errors, a search, and expandable long texts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def draw_trace(
     find: Callable[[str], Reading] | None = None,
     initial: Reading = START,
 ) -> None:
-    """Draw one or more trajectories in the form for the browser.
+    """Draw one or more trajectories with the browser component.
 
     Args:
         find: Called with the search text, or None if there is no search.

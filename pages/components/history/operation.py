@@ -33,7 +33,7 @@ OPERATION_COLUMNS = {
     "reason": st.column_config.TextColumn("Why", width=330),
     "state": st.column_config.TextColumn("State", width=80),
 }
-"""Of every table of operations."""
+"""Column configuration of all tables of operations."""
 
 CHANGE_COLUMNS = {
     "change": st.column_config.TextColumn("Change", width=80),
@@ -70,7 +70,7 @@ def _draw_undo(memory: MemorySystem, detail: OperationDetail) -> None:
     why_not = READ_ONLY if memory.storage.read_only else "A purge cannot be undone." if detail.is_final else None
     st.button(
         detail.undo_label,
-        key=f"history_undo_{detail.undo_id}",  # a clicked one has no effect any more
+        key=f"history_undo_{detail.undo_id}",  # a button that was clicked already has no effect
         icon=f":material/{detail.undo_label.lower()}:",
         type="primary",
         disabled=why_not is not None,

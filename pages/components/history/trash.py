@@ -30,7 +30,8 @@ TRASH_COLUMNS = {
 
 def draw_trash(memory: MemorySystem) -> None:
     """Draw the deleted records, with a button to restore them."""
-    state = hash(store_state(memory))  # before the rows are read: a write meanwhile gives another table
+    # taken before the rows are read, so that a concurrent write changes the table's key
+    state = hash(store_state(memory))
     kind = draw_kinds(memory)
     page = draw_pages(n_trash_pages(memory, kind), key=f"history_trash_page_{kind.noun}")
     view = trash_page(memory, page, kind)

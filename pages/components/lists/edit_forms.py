@@ -88,7 +88,7 @@ def _typed(name: str, begun: Begun) -> Any:
 
 
 def _save(memory: MemorySystem, views: KindViews[Any], begun: Begun, seen: EditableFields) -> None:
-    """Save what was typed, unless the record has changed since the person opened it."""
+    """Save the form, unless the record has changed since it was opened."""
     records: Any = views.kind.records(memory)
     now, noun, name = records.get(begun.key), views.kind.noun, _name(views)
     if now is None:

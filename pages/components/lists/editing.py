@@ -1,4 +1,4 @@
-"""Marks that a person gives a record: tags, a pin, burying and a note. Each change can be undone."""
+"""Editing a record's marks: tags, pin, buried and note. Each change can be undone."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _unbury(memory: MemorySystem, ids: Sequence[str], kind: Kind) -> None:
 
 
 def _bury(memory: MemorySystem, ids: Sequence[str], kind: Kind) -> None:
-    """Mark records as buried, and report how many of their tasks lose their best record, as the history does."""
+    """Mark records as buried, and report how many tasks lose their best record, as in the history."""
     burial = burial_of(memory, kind, ids)
     scoped = burial.scoped(memory)
     act(lambda: scoped.change_marks(ids, buried=True), scoped, burial.done_sentence)
@@ -109,7 +109,7 @@ def _retag(memory: MemorySystem, record_id: str, before: tuple[str, ...], key: s
 
 
 def _save_note(memory: MemorySystem, begun: Begun, seen: str, kind: Kind) -> None:
-    """Save what was typed, unless the note has changed since the person saw it."""
+    """Save the note, unless it has changed since it was shown."""
     now = kind.records(memory).marks([begun.key])[begun.key].note
     typed = _typed_note(f"{kind.noun}_note", begun)
     if now != seen or typed == now:

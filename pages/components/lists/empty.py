@@ -20,7 +20,7 @@ def draw_empty(memory: MemorySystem, would_stand: str = "", *, title: str = NOTH
     """Draw how to fill an empty memory. The sample data are offered if no experience is stored.
 
     Args:
-        would_stand: One sentence on the future contents of the page.
+        would_stand: One sentence on the page's content once there is any.
         title: Title of the empty page.
     """
     st.info(title, icon=":material/inbox:")

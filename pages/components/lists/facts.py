@@ -1,4 +1,4 @@
-"""Facts in a row, each under its name."""
+"""Labelled facts in a row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages.components.shared.texts import draw_prose
 
 
 def draw_facts(facts: Sequence[Fact], *, key: str) -> None:
-    """Draw each fact's name, which is trusted, and its value below.
+    """Draw facts with trusted labels, each with its value below.
 
     Args:
         key: Prefix of the keys of its widgets.

@@ -37,14 +37,14 @@ def draw_filter(
     is_in_address: bool = False,
     width: Width = "stretch",
 ) -> Any:
-    """Draw the box of a filter and return its value, which is None if it passes everything.
+    """Draw the widget of a filter and return its value, or None if it is not set.
 
-    A choice without options has no box.
+    A choice without options is not drawn.
 
     Args:
-        options: The values that it can offer.
-        first: The value of the box when it is first drawn, where the address does not bind it.
-        is_in_address: Whether Streamlit itself keeps the value in the address, under the key.
+        options: The available values.
+        first: Initial value of the widget if it is not bound to the URL.
+        is_in_address: Whether Streamlit keeps the value in the URL, under the key.
         width: In pixels.
     """
     shared: dict[str, Any] = {"key": key, "help": filter.help_text, "bind": URL if is_in_address else None}
@@ -68,11 +68,11 @@ def draw_filter(
             return _draw_number(filter, first, width, shared)
         case Day():
             return st.date_input(filter.label, first, FIRST_DAY, LAST_DAY, format="YYYY-MM-DD", **shared)
-    raise TypeError(f"expected a filter of {__name__}, got {filter!r}; add how its box is drawn")
+    raise TypeError(f"expected a filter with a widget, got {filter!r}; add its widget to {__name__}")
 
 
 def _draw_choices(filter: Choices, choices: Sequence[Any], first: Any, width: Width, shared: dict[str, Any]) -> Any:
-    """Draw pills if all values are known, and else a box, unless there are no options."""
+    """Draw pills for a fixed set of values, and else a select box, unless there are no options."""
     if filter.values:
         return tuple(st.pills(filter.label, filter.values, selection_mode="multi", default=first, **shared))
     if not choices:
@@ -81,7 +81,7 @@ def _draw_choices(filter: Choices, choices: Sequence[Any], first: Any, width: Wi
 
 
 def _draw_number(filter: Number, first: int | None, width: Width, shared: dict[str, Any]) -> Any:
-    """Draw a box for a number. Streamlit's own cannot be emptied once it begins with a number, as text can."""
+    """Draw a text input for a number, as Streamlit's number input cannot be emptied if it has an initial value."""
     if shared["bind"]:
         return st.number_input(filter.label, filter.least, filter.most, None, placeholder="any", width=width, **shared)
     text = st.text_input(filter.label, "" if first is None else str(first), placeholder="any", **shared)
@@ -95,11 +95,11 @@ def draw_irrelevant(page: str) -> bool:
 
 
 def turn_to_first_page(values: object, page: str) -> None:
-    """Begin a list at its first page where another question is asked than before."""
+    """Reset a list to its first page if the query has changed."""
     if st.session_state.setdefault(f"{page}_asked", values) != values:
         st.session_state.update({f"{page}_asked": values, f"{page}_page": 1})
 
 
 def digest(*values: object) -> str:
-    """Return a short name for what was asked, to key caches and tables on."""
+    """Return a short key of a query, for caches and tables."""
     return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -19,12 +19,12 @@ _BEGUN = "form_begun"
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The record as it was stored when a person began to type."""
+    """The stored record when the user started to edit."""
 
     key: str
     stored: Any
     number: int = 0
-    """Counter that is increased when they discard their text for the stored one."""
+    """Counter that is increased when the user discards their edits."""
 
 
 def act(do: Callable[[], Any], scoped: Any, sentence: str) -> bool:
@@ -61,15 +61,15 @@ def begin_typing(
     differing: Callable[[Any], dict[str, str]],
     sentence: str,
 ) -> Begun:
-    """Begin boxes that are saved later, and draw both texts if others changed the record meanwhile.
+    """Start a form, and show both versions if another user has changed the record since.
 
     Args:
-        typed: Present values of the boxes.
-        differing: Stored values that changed since the form was opened, by our own words for them.
-        sentence: That something was changed elsewhere.
+        typed: Current values of the widgets.
+        differing: Stored values that changed since the form was opened, by label.
+        sentence: Message about the change.
     """
     begun = begin(form, record_id, stored, is_typed=lambda begun: typed(begun) not in (begun.stored, stored))
-    with st.container():  # a place of its own, so that the boxes below stay the same ones
+    with st.container():  # a container, so that the widgets below keep their identity
         if begun.stored != stored:
             _draw_conflict(form, record_id, differing(begun.stored), sentence)
     return begun

@@ -1,4 +1,4 @@
-"""The head of a page: its title, its purpose, and rows that an import left out."""
+"""The heading of a page: title, purpose, and rows rejected by an import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pages.components.importing.box import draw_refused_files
 
 
 def draw_heading(title: str, about: str) -> None:
-    """Draw the head of a page.
+    """Draw the heading of a page.
 
     Args:
         about: One sentence on what the page shows.

@@ -41,7 +41,7 @@ class Answer:
 
     query: Query
     result: SearchResult | None
-    """None for a list without a question."""
+    """None for a list without a query."""
 
     store: StoreState
     state: object
@@ -92,7 +92,7 @@ def find(views: KindViews[Any], memory: MemorySystem, query: Query) -> Answer:
 
 
 def cards_of(views: KindViews[Any], memory: MemorySystem, answer: Answer, ids: Iterable[str]) -> list[HitCard]:
-    """Return the cards of some records that were found, without those that were deleted meanwhile."""
+    """Return the cards of hits, without records that were deleted in the meantime."""
     if answer.result is None:
         return []
     key = (views.kind.noun, (answer.store, answer.state), digest(answer.query))
@@ -140,21 +140,20 @@ def draw_list(
 
 
 def split(opened: str | None, widths: tuple[int, int] = (1, 1)) -> tuple[DeltaGenerator, DeltaGenerator | None]:
-    """Return the place of a list, and that of the record that is open beside it.
+    """Return the containers of a list and of the open record.
 
-    The list is in a column whether or not a record is open. Boxes that moved elsewhere would be drawn again, and a
-    click on one of them could be lost.
+    The list is always in a column: widgets that move to another container are recreated, and a click could be lost.
     """
     beside, *panel = st.columns(widths if opened else 1, gap="medium")
     return beside, panel[0] if panel else None
 
 
 def draw_beside(draw: Callable[[bool], None], draw_panel: Callable[[str], None]) -> None:
-    """Draw a list, and beside it the record that is open.
+    """Draw a list, and beside it the open record.
 
     Args:
-        draw: Draws the list, given whether a record is open beside it, so that there is less room.
-        draw_panel: Draws what is open, given its id.
+        draw: Draws the list, given whether a record is open, which leaves less width.
+        draw_panel: Draws the record with an id.
     """
     opened = opened_id()
     beside, panel = split(opened)
@@ -166,7 +165,7 @@ def draw_beside(draw: Callable[[bool], None], draw_panel: Callable[[str], None])
 
 
 def draw_trash_link(memory: MemorySystem, kind: Kind) -> None:
-    """Draw the way to the trash below an empty list, if some were deleted."""
+    """Draw a link to the trash below an empty list, if records were deleted."""
     if kind.records(memory).count_trash():
         many = plural(kind.noun).capitalize()
         st.page_link("pages/history.py", label=f"{many} were deleted. They can be restored from the trash.",
@@ -204,10 +203,10 @@ def _select_all(views: KindViews[Any], memory: MemorySystem, answer: Answer) -> 
 
 
 def _all_ids(views: KindViews[Any], memory: MemorySystem, answer: Answer) -> list[str]:
-    """Return the ids on all pages of a list: in its order, or as they were added where all can be selected."""
+    """Return the ids on all pages of a list, in its order, or in order of addition for a selection of all."""
     if answer.result is not None:
         return list(answer.result.ids)
-    if views.kind.is_scoped:  # there can be very many, and reading ids alone is fast
+    if views.kind.is_scoped:  # ids are fast to read, even for very many records
         return views.kind.records(memory).ids(answer.query.where)
     return listed_ids(memory, views.kind, answer.query)
 

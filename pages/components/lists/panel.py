@@ -23,18 +23,18 @@ Draw = Callable[[MemorySystem, Any], None]
 """Function that draws a part of the panel of a record, given its detail."""
 
 DrawTab = Callable[[MemorySystem, Any, bool], None]
-"""Function that draws the contents of a tab, given whether the tab is open: what takes long waits for that."""
+"""Function that draws a tab, given whether it is open, so that slow content is only computed when needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """The parts of a panel that one kind of memory alone has."""
+    """Parts of a panel that are specific to one kind of memory."""
 
     draw_head: Draw
-    """Draws what stands above the tags."""
+    """Draws the part above the tags."""
 
     tabs: Mapping[str, DrawTab] = field(default_factory=dict)
-    """Tabs before those that every panel has, by their names."""
+    """Tabs before the common ones, by name."""
 
     tabs_after: Mapping[str, DrawTab] = field(default_factory=dict)
     """Tabs between the similar records and the note."""
@@ -43,7 +43,7 @@ class Panel:
     """Draws further buttons above the record."""
 
     draw_removal: Draw | None = None
-    """Draws the button that deletes the record, in place of the act that deletes a selection."""
+    """Draws the delete button, instead of the common one."""
 
 
 def draw_panel(
@@ -56,10 +56,10 @@ def draw_panel(
     """Draw a record in full.
 
     Args:
-        explain: Draws why the record is here, if a search found it.
+        explain: Draws the explanation of a hit.
     """
     detail, kind = views.detail(memory, record_id), views.kind
-    with st.container(key="opened"):  # a phone shows it above the list
+    with st.container(key="opened"):  # on a phone it is above the list
         with st.container(horizontal=True, key=f"{kind.noun}_bar"):
             st.button("Close", key=f"{kind.noun}_close", icon=":material/close:", on_click=close_opened)
             if detail is not None:

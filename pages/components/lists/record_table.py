@@ -19,7 +19,7 @@ from pages.frame.address import OPENED, parameter, set_parameter
 
 HEADER_PIXELS, ROW_PIXELS, PADDING_PIXELS = 35, 35, 16
 WRAPPED_ROW_PIXELS = 66
-"""Height of a row with several lines of text. Streamlit breaks the text of cells from 65 pixels on."""
+"""Height of a row with several lines of text. Streamlit wraps cell text from 65 pixels on."""
 
 OUTCOME_COLOURS = {"✓": "green", "✗": "red", "?": "gray"}
 """Colours of outcomes, by their signs."""
@@ -48,11 +48,11 @@ def selectable_table(
     revision: int,
     kind: Kind = EXPERIENCE,
 ) -> None:
-    """Draw `experience_table` with a box beside each row, which puts it into the selection that all pages share.
+    """Draw `experience_table` with checkboxes for the selection that all pages share.
 
     Args:
         origin: Name of this table in the tray's sentence on a selection.
-        revision: The store's, at the time that the rows were read.
+        revision: Revision of the store at which the rows were read.
     """
     ids = tuple(row.ids for row in rows)
     chosen = {*current_selection(kind).ids}
@@ -68,20 +68,20 @@ def selectable_table(
 
 
 def origin_of(kind: Kind) -> str:
-    """Return the tray's words for a selection that was made in a kind's list."""
+    """Return the tray's label for a selection made in a kind's list."""
     return f"rows on {kind.page.capitalize()}"
 
 
 def table_height(n: int, max_rows: int = 10, row_pixels: int = ROW_PIXELS) -> int:
-    """Return the height in pixels of a table of `n` rows, of which it shows at most `max_rows`, each whole."""
+    """Return the height in pixels of a table of `n` rows that shows at most `max_rows` full rows."""
     return HEADER_PIXELS + row_pixels * min(n, max_rows) + 3
 
 
 def clicked_row(key: str, n: int) -> int | None:
-    """Return which of a table's `n` rows was clicked, or None.
+    """Return the index of the clicked row of a table with `n` rows, or None.
 
     Args:
-        key: The table's, whose selection is of a single row, of a single cell, or of either.
+        key: Key of a table with single-row or single-cell selection.
     """
     selection = st.session_state[key]["selection"]
     rows = [*selection.get("rows", ()), *(row for row, _ in selection.get("cells", ()))]
@@ -89,26 +89,26 @@ def clicked_row(key: str, n: int) -> int | None:
 
 
 def open_clicked(ids: tuple[str, ...], key: str) -> None:
-    """Open the row that was clicked, by the ids that the table showed. For a table's callback."""
+    """Open the clicked record, given the ids that the table showed. Callback of a table."""
     row = clicked_row(key, len(ids))
     if row is not None:
         open_experience(ids[row])
 
 
 def opened_id() -> str | None:
-    """Return the id of the record that is open, or None."""
+    """Return the id of the open record, or None."""
     return parameter(OPENED)
 
 
 def open_experience(record_id: str) -> None:
-    """Open a record beside the list. For a callback on the page of its kind."""
+    """Open a record beside the list. Callback on the page of its kind."""
     set_parameter(OPENED, record_id)
 
 
 def close_opened() -> None:
-    """Close the open record, and leave the list alone."""
+    """Close the open record."""
     set_parameter(OPENED, None)
-    st.session_state[_CLICKS] = st.session_state.get(_CLICKS, 0) + 1  # a fresh table, in which no cell is selected
+    st.session_state[_CLICKS] = st.session_state.get(_CLICKS, 0) + 1  # a new table without a selected cell
 
 
 _CLICKS, _FRESH = "experience_tables_drawn", "experience_tables_fresh"
@@ -129,7 +129,7 @@ def _content(rows: Sequence[Row], columns: Columns, kind: Kind) -> dict[str, Any
 
 
 def _fitted(row: Row, visible: Columns) -> dict[str, str]:
-    """Return the texts of a row, cut if they are too long for their cells."""
+    """Return the texts of a row, cut to fit their cells."""
     return {
         column.name: fitted(getattr(row, column.name) or "", column.width - PADDING_PIXELS)
         for column in visible
@@ -165,10 +165,10 @@ def _has_value(rows: Sequence[Row], column: Column) -> bool:
 
 
 def _fresh(key: str, wanted: list[int]) -> tuple[str, list[int]]:
-    """Return the key of a table whose boxes show the selection, and the rows selected when it was first drawn.
+    """Return the key of a table whose checkboxes show the selection, and its initially selected rows.
 
-    If the selection was changed elsewhere, it is another table. Otherwise its definition may not change, or the browser
-    would draw it again under the person's hand.
+    If the selection was changed elsewhere, the key changes. Otherwise the table's definition must not change, or the
+    browser would recreate it while the user clicks.
     """
     number, first_state = st.session_state.get(_FRESH, 0), st.session_state.get(_AT_FIRST)
     state = st.session_state.get(f"{key}_{number}")
@@ -185,7 +185,7 @@ def _take_selected(rows: Sequence[Row], key: str, origin: str, revision: int, ki
 
     Records on other pages stay selected, and so do partly selected groups without a tick.
     """
-    if st.session_state[_AT_FIRST][0] != key:  # a late word of a table that has gone since: its rows may have too
+    if st.session_state[_AT_FIRST][0] != key:  # a late event of a replaced table, whose rows may be outdated
         return
     selection, now = st.session_state[key]["selection"], current_selection(kind)
     before, places = {*now.ids}, {*selection["rows"]}
@@ -197,10 +197,10 @@ def _take_selected(rows: Sequence[Row], key: str, origin: str, revision: int, ki
         for record_id in row.ids
     }
     chosen = [*(record_id for record_id in now.ids if record_id not in unticked), *ticked]
-    if {*chosen} != before:  # in whatever order they were selected: a click alone changes nothing
+    if {*chosen} != before:  # compared as sets, as a click without a change is ignored
         select(chosen, origin=origin, revision=revision, kind=kind)
     cells = selection["cells"]
-    if st.session_state.get(_CELL) != (key, cells):  # a tick reports once more the cell that was clicked before it
+    if st.session_state.get(_CELL) != (key, cells):  # a tick also repeats the previously clicked cell
         st.session_state[_CELL] = (key, cells)
         place = next((place for place, _ in cells if place < len(rows)), None)
         if place is not None:

@@ -1,4 +1,4 @@
-"""The page of a kind of memory: its list, and beside it the record that is open."""
+"""The page of a kind of memory: its list, and beside it the open record."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def draw_nothing_yet(memory: MemorySystem, kind: Kind) -> None:
 class Room:
     """The page of one kind of memory.
 
-    The parts that its views describe are the same for every kind. The other fields draw parts of a single kind.
+    Common parts are described by its views. The other fields draw parts specific to the kind.
     """
 
     views: KindViews[Any]
@@ -55,20 +55,20 @@ class Room:
     """Draws the part below the list, unless a record is open beside it."""
 
     ask: Callable[[MemorySystem, Kind], Query] = ask
-    """Draws the boxes of a list and returns the question."""
+    """Draws the filters of a list and returns the query."""
 
     finish: Finish = lambda memory, rows: rows
     widths: tuple[int, int] = (1, 1)
-    """Widths of the list and of the record that is open, in proportion."""
+    """Relative widths of the list and of the open record."""
 
     draw_acts: Callable[[MemorySystem, SelectionSummary], None] = lambda memory, chosen: None
     """Draws further acts on a selection, in the tray."""
 
     draw_looking: Callable[[MemorySystem, SelectionSummary, bool], None] = lambda memory, chosen, is_planning: None
-    """Draws the buttons of the tray that show more of a selection, given whether a plan is open."""
+    """Draws further buttons of the tray, given whether a plan is open."""
 
     draw_dialog: Callable[[MemorySystem], None] | None = None
-    """Draws the dialog that one of the acts opened."""
+    """Draws the dialog of an action."""
 
 
 def draw_page(room: Room) -> None:
@@ -79,7 +79,7 @@ def draw_page(room: Room) -> None:
 
 
 def draw_records(room: Room, memory: MemorySystem) -> None:
-    """Draw the records, or how to fill a memory without any."""
+    """Draw the records, or how to fill an empty memory."""
     kind = room.views.kind
     if n_records(memory, kind):
         _draw_list_and_panel(room, memory)
@@ -97,7 +97,7 @@ def draw_opened(room: Room, memory: MemorySystem, record_id: str) -> None:
 def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
     """Draw the list, and the open record beside it.
 
-    Boxes stand above both, if they have room, unless the list is narrowed elsewhere or something stands above them.
+    Filters are drawn above both if there is room, unless the scope bar filters the list or another part comes first.
     """
     kind, opened = room.views.kind, opened_id()
     is_apart = not kind.is_scoped and room.draw_above is None
@@ -122,7 +122,7 @@ def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
 
 
 def _draw_why(views: KindViews[Any], memory: MemorySystem, answer: Answer, opened: str) -> None:
-    """Draw why the open record was found, if there is a question."""
+    """Draw why the open record was found, if there is a query."""
     if answer.result is None:
         return
     noun, is_found = views.kind.noun, opened in answer.result.ids

@@ -1,4 +1,4 @@
-"""A person's selection of each kind of memory, shared by all pages and shown in the tray."""
+"""The user's selection of each kind of memory, shared by all pages and shown in the tray."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Selection:
 
     ids: tuple[str, ...] = ()
     origin: str = ""
-    """Where it was made, as trusted text: `lasso on the map`."""
+    """Origin as trusted text: `lasso on the map`."""
 
     revision: int = 0
     """The store's revision at that moment."""
@@ -31,7 +31,7 @@ def current_selection(kind: Kind = EXPERIENCE) -> Selection:
 
 
 def select(ids: Sequence[str], *, origin: str, revision: int, kind: Kind = EXPERIENCE) -> None:
-    """Select the records, in place of what was selected."""
+    """Replace the selection."""
     st.session_state[_key(kind)] = Selection(tuple(dict.fromkeys(ids)), origin, revision)
 
 

@@ -16,7 +16,7 @@ from pages.components.shared.undo_toast import announcing_problems
 
 
 def draw_versions(views: KindViews[Any], memory: MemorySystem, detail: Any, is_open: bool) -> None:
-    """Draw every version of a record, the last replaced first. A tab of its panel."""
+    """Draw all versions of a record, newest first, as a tab of its panel."""
     if not detail.versions:
         st.caption("It has not been edited. Each edit keeps the previous version here.")
     for version in detail.versions:

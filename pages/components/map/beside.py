@@ -28,7 +28,7 @@ HITS = {
     "task": st.column_config.TextColumn("Task", width=215),
 }
 WORD_PIXELS = 28
-"""Height of a row that holds a single word."""
+"""Height of a row with a single word."""
 
 DIFFERENCE_HELP = (
     "Words are those of the tasks. They are listed by log-odds with an informative prior, if they are more frequent in "

@@ -11,20 +11,20 @@ from atlas.views.map.packets import component_script, frame_stylesheet, layer_sc
 from atlas.views.map.points import Points
 
 POINTS, COLOURS, MARKS, TALK, PULSE = "map_points", "map_colours", "map_marks", "map_talk", "map_pulse"
-"""The five components of a map: one that draws, and four that bring it what changes. The scripts know these names."""
+"""The five components of a map: one that draws, and four for updates. The names are used in the scripts."""
 
 _points = st.components.v2.component(POINTS, css=stylesheet(), js=component_script())
 _layers = {name: st.components.v2.component(name, js=layer_script()) for name in (COLOURS, TALK, PULSE)}
 _layers[MARKS] = st.components.v2.component(MARKS, css=frame_stylesheet(), js=layer_script(), isolate_styles=False)
 
 Act = Callable[[dict[str, Any]], None]
-"""Function that is called with an event of the browser."""
+"""Callback with an event of the browser."""
 
 
 def draw_points(
     points: Points, *, on_select: Act, on_open: Act, on_ask: Act, on_domain: Act, on_unsupported: Act
 ) -> None:
-    """Draw the map itself. Nothing is sent again as long as the points stay the same."""
+    """Draw the map itself. The points are only sent when they change."""
     _points(
         key=POINTS,
         data=points.packet,
@@ -42,7 +42,7 @@ def draw_layer(name: str, packet: bytes) -> None:
 
 
 def draw_talk(packet: bytes, *, on_hover: Act, on_titles: Act, on_view: Act) -> None:
-    """Draw the map's exchange with the browser. For a fragment, so that only that runs again."""
+    """Draw the component for browser events, in a fragment, so that only the fragment reruns."""
     _layers[TALK](
         key=TALK,
         data=packet,
@@ -53,7 +53,7 @@ def draw_talk(packet: bytes, *, on_hover: Act, on_titles: Act, on_view: Act) -> 
 
 
 def _callback(key: str, event: str, act: Act) -> Callable[[], None]:
-    """Return a callback that passes on an event of the browser, if it is a mapping."""
+    """Return a callback that forwards browser events that are mappings."""
 
     def handle() -> None:
         value = st.session_state[key].get(event)

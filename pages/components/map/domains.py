@@ -1,4 +1,4 @@
-"""Beside the map: the domains, worst first, and what can be done with one of them."""
+"""Beside the map: the domains, worst first, with actions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TYPICAL = {
 
 
 def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
-    """Draw how many domains there are and how each goes. The one that is chosen, in more detail."""
+    """Draw the domains with their success rates, and details of the chosen one."""
     st.markdown(f"**Domains, lowest success first** · {domains_caption(sheet.map)}")
     if not sheet.domains:
         st.caption(no_domains_sentence(sheet.map))
@@ -118,7 +118,7 @@ def _draw_typical(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None
 
 
 def _draw_name(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
-    key = f"map_name_{domain.number}"  # the same box when points come: a person may be typing in it
+    key = f"map_name_{domain.number}"  # the box must keep its identity, as the user may be typing while points arrive
 
     def rename() -> None:
         try:

@@ -1,4 +1,4 @@
-"""The map, in WebGL or by Plotly, and the acts of a person on it: select, open, look."""
+"""The map, in WebGL or Plotly, and its interactions: select, open, zoom."""
 
 from __future__ import annotations
 
@@ -38,14 +38,11 @@ PULSE_SECONDS = 2
 
 MAX_QUERY_CHARACTERS = 2_000
 MAX_DRAWN = 3
-"""States of the map whose points can still be identified."""
+"""Number of previous states whose points can still be identified."""
 
 
 def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> Marks:
-    """Draw the map, with the scope's hits, the selection and the opened experience marked on it.
-
-    Return what is marked.
-    """
+    """Draw the map with marks for the scope's hits, the selection and the open experience, and return the marks."""
     st.session_state[_SHEET] = sheet
     _remember(sheet.points)
     marks = _marks(memory, sheet)
@@ -69,7 +66,7 @@ def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> Marks:
 
 
 def open_domain(sheet: Sheet, number: object) -> None:
-    """Show a domain beside the map, in place of an experience that is open. For a callback."""
+    """Show a domain beside the map, replacing an open experience. A callback."""
     domain = next((row for row in sheet.domains if row.number == number), None)
     st.session_state[OPEN_DOMAIN] = None if domain is None else domain.number
     if domain is not None and opened_id() is not None:
@@ -98,7 +95,7 @@ def _draw_pulse(memory: MemorySystem) -> None:
     sheet: Sheet = st.session_state[_SHEET]
     try:
         pulse = pulse_after(memory, st.session_state.get(_PULSE))
-    except AtlasError as error:  # the store was closed, moved or damaged meanwhile: the page's next run says so in full
+    except AtlasError as error:  # the store was closed, moved or damaged; the page's next run reports it
         _log.warning("cannot look for what agents do: %s", error)
         return
     st.session_state[_PULSE] = pulse
@@ -110,8 +107,10 @@ def _marks(memory: MemorySystem, sheet: Sheet) -> Marks:
     where = scope.where(sheet.map)
     state = store_state(memory)
     number, turn = st.session_state.get(_FOCUS, (None, 0))
-    with st.container(), st.spinner(SEARCHING) if scope.is_search else nullcontext():  # a place of its own, or the
-        # map would be drawn again in another place whenever there is a question
+    with (
+        st.container(),
+        st.spinner(SEARCHING) if scope.is_search else nullcontext(),
+    ):  # a container, as otherwise the map would be recreated whenever there is a query
         hits = _hits(state, repr((scope.text, scope.by, where)), _memory=memory, _where=where)
     return Marks(
         asked=scope.text.strip(),

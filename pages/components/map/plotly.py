@@ -1,4 +1,4 @@
-"""The map where the browser has no WebGL2: drawn by Plotly, with a lasso and clicks, but slower on large stores."""
+"""The fallback map without WebGL2, drawn by Plotly, with lasso and clicks, but slower for large stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def draw_plotly(
     on_open: Callable[[str], None],
 ) -> None:
     """Draw the map as a chart."""
-    key = f"map_plot_{sheet.points.key}"  # new key for new points, whose events have indices only
+    key = f"map_plot_{sheet.points.key}"  # a new key for new points, as events contain only indices
 
     def handle() -> None:
         chosen = st.session_state[key]["selection"]
@@ -39,7 +39,7 @@ def draw_plotly(
 
 
 def _place(point: dict[str, object]) -> int | None:
-    """Return the number of a point. Streamlit gives what was attached to it as a list, or as one value."""
+    """Return the number of a point. Streamlit returns its custom data as a list or a single value."""
     place = point.get("customdata")
     first = place[0] if isinstance(place, list) and place else place
     return first if isinstance(first, int) else None

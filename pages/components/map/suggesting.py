@@ -15,7 +15,7 @@ from pages.components.shared.undo_toast import Act, Turn, announce_act, announci
 
 
 def draw_suggesting(memory: MemorySystem, sheet: Sheet) -> None:
-    """Draw a button that has the language model name the domains. Nothing if there is no model or no writing."""
+    """Draw the button that has the language model name the domains, if there is a model and the store is writable."""
     model = opening_model()
     if model.client is None or memory.storage.read_only:
         return
@@ -41,7 +41,7 @@ def _suggest(memory: MemorySystem, sheet: Sheet) -> None:
 
 
 def _putting_back(earlier: Sequence[NamedDomain]) -> Turn:
-    """Return a function that restores earlier names of domains, and returns the way back."""
+    """Return an undo function for names of domains."""
 
     def turn(memory: MemorySystem, /) -> Turn:
         names = live_map(memory).names

@@ -54,20 +54,20 @@ TASK_COLUMNS = {  # as wide together as half a page of 1440 pixels
 
 
 def draw_title() -> None:
-    """Draw the product's name and what it is."""
+    """Draw the product's name and description."""
     st.title(NAME, anchor=False)
     st.markdown(ABOUT)
 
 
 def draw_steps() -> None:
-    """Draw where to go next."""
+    """Draw the next steps."""
     with st.container(horizontal=True, gap="medium"):
         for page, (label, icon) in STEPS.items():
             st.page_link(page, label=label, icon=icon, width="content")
 
 
 def draw_answers(memory: MemorySystem, found: Health) -> None:
-    """Draw whether memory helps, and beside it the tasks that go badly."""
+    """Draw the effect of memory, and beside it the weak tasks."""
     helps, badly = st.columns(2, gap="medium")
     effect = _effect(store_state(memory), all_uses_seen(memory), _memory=memory)
     with helps:
@@ -91,7 +91,7 @@ def draw_answers(memory: MemorySystem, found: Health) -> None:
 
 
 def draw_effect(view: EffectView) -> None:
-    """Draw at how many tasks attempts went better with memories."""
+    """Draw the number of tasks that went better with memories."""
     if view.randomised is not None:
         _draw_randomised(view.randomised)
     if view.verdict:
@@ -118,7 +118,7 @@ def draw_effect(view: EffectView) -> None:
 
 
 def _draw_randomised(view: RandomisedView) -> None:
-    """Draw how attempts went that a coin held out, and those that it did not."""
+    """Draw the outcomes of held-out attempts and of the others."""
     st.markdown(f"**{view.verdict}** {BY_COIN} {view.advice}")
     with st.container(horizontal=True, gap="large"):
         st.metric(
@@ -134,7 +134,7 @@ def _draw_randomised(view: RandomisedView) -> None:
 
 
 def draw_weak_tasks(tasks: Sequence[WeakTask]) -> None:
-    """Draw the tasks that go worst. A click opens one of its attempts."""
+    """Draw the tasks with the lowest success rates. A click opens an attempt."""
     if not tasks:
         st.caption("No task that was tried more than once has failed.")
         return

@@ -69,7 +69,7 @@ def draw_strategies(sentence: str) -> None:
 
 
 def draw_growth(days: Sequence[Day]) -> None:
-    """Draw what came on each day, and how well it went until then."""
+    """Draw the number of new attempts per day, and the cumulative success rate."""
     st.subheader("Growth and success", anchor=False)
     if days:
         st.plotly_chart(growth_chart(days), key="overview_growth", config=CHART, alt=growth_caption(days))
@@ -99,7 +99,7 @@ def draw_health(found: Health, duplicates: DuplicatesResult) -> None:
 
 
 def draw_domains(found: Health) -> None:
-    """Draw the domains that go worst. A click shows one on the map."""
+    """Draw the domains with the lowest success rates. A click opens one on the map."""
     st.caption(f"{DOMAIN_ORDER} Click a row to see its attempts on the map.")
     domains = found.domains[:MAX_DOMAINS]
     numbers = tuple(row.number for row in domains)

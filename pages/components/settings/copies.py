@@ -1,4 +1,4 @@
-"""Taking a copy of the store: an export for other programs, and a backup of everything."""
+"""Copies of the store: an export for other programs, and a full backup."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def _back_up(memory: MemorySystem) -> None:
 
 
 def made_directory(directory: Path) -> Path:
-    """Make a directory, if it does not exist yet, that only this user reads. Return it."""
+    """Create a private directory if it does not exist, and return it."""
     directory.mkdir(mode=0o700, exist_ok=True)
     return directory
 
 
 def directory_of(typed: str) -> Path:
-    """Return the directory that a person typed.
+    """Return the entered directory.
 
     Raises:
         InvalidInput: It does not exist.

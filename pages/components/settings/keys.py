@@ -1,4 +1,4 @@
-"""Keys: who may enter the store if it is served. A new key is shown once."""
+"""Keys for a served store. A new key is shown once."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _draw_new(memory: MemorySystem) -> None:
 
 
 def _draw_shown() -> None:
-    """Draw a key that was just made, until the person confirms that they have it."""
+    """Draw a new key until the user confirms that they copied it."""
     new_key = st.session_state.get(_SHOWN)
     if new_key is None:
         return

@@ -1,4 +1,4 @@
-"""Links for demonstrations: making one, which is shown once, and ending one."""
+"""Demonstration links: creating one, which is shown once, and ending one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _draw_new(memory: MemorySystem) -> None:
 
 
 def _draw_shown() -> None:
-    """Draw a link that was just made, until the person confirms that they have it."""
+    """Draw a new link until the user confirms that they copied it."""
     new_link = st.session_state.get(_SHOWN)
     if new_link is None:
         return

@@ -1,4 +1,4 @@
-"""The models: which one answers, which one embeds, and how to change either."""
+"""The language model and the embedding model, and changing them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _draw_language_model(memory: MemorySystem) -> None:
 
 
 def _check() -> None:
-    """Ask the model one small question. The next run shows the answer."""
+    """Send the model a small test request. The next run shows the answer."""
     client = opening_model().client
     if client is not None:
         with announcing_problems(), st.spinner("Asking the language model …"):

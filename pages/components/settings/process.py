@@ -1,4 +1,4 @@
-"""Variables that were typed for this process alone, in place of those of its environment."""
+"""Environment variables that were entered for this process only."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import streamlit as st
 
 @dataclass(slots=True)
 class SessionVariables:
-    """Variables that were set here. Jobs that are started from here inherit them. They are not stored."""
+    """Variables set here. Jobs inherit them, and they are not stored."""
 
     _before: dict[str, str | None] = field(default_factory=dict, repr=False)
 
     @property
     def names(self) -> frozenset[str]:
-        """The variables that were set here."""
+        """The names of the variables set here."""
         return frozenset(self._before)
 
     def use(self, name: str, value: str) -> None:
@@ -25,7 +25,7 @@ class SessionVariables:
         os.environ[name] = value
 
     def forget(self) -> None:
-        """Set every variable to what it was before."""
+        """Restore all variables."""
         while self._before:
             name, value = self._before.popitem()
             if value is None:
@@ -36,5 +36,5 @@ class SessionVariables:
 
 @st.cache_resource(show_spinner=False)
 def typed() -> SessionVariables:
-    """Return the values that were typed, shared by all visitors of this dashboard."""
+    """Return the entered values, shared by all visitors of this dashboard."""
     return SessionVariables()

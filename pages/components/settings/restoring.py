@@ -40,11 +40,11 @@ class _StagedBackup:
 
     preview: RestorePreview
     directory: tempfile.TemporaryDirectory[str] | None
-    """Where an uploaded file is kept meanwhile. Deleted with this."""
+    """Temporary directory of an uploaded file, deleted with this object."""
 
 
 def draw_restoring(memory: MemorySystem) -> None:
-    """Draw the choice of a backup, and the preview of restoring it."""
+    """Draw the choice of a backup, and the preview of a restore."""
     st.subheader("Restore", anchor=False)
     st.caption("Brings the store back to the state of a backup. You first see what would change.")
     disabled = memory.storage.read_only
@@ -119,7 +119,7 @@ def _restore(memory: MemorySystem, preview: RestorePreview) -> None:
 
 
 def _bringing_back(backup: Path) -> Turn:
-    """Return a function that restores a backup. The present state is backed up first, for the way back."""
+    """Return a function that restores a backup. The current state is backed up first, for undo."""
 
     def turn(memory: MemorySystem, /) -> Turn:
         keep = made_directory(backup_directory(memory)) / backup_name(memory, "before-undo")

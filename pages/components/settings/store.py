@@ -24,7 +24,7 @@ FINDING_COLUMNS = {
 
 
 def draw_store(memory: MemorySystem) -> None:
-    """Draw the facts about the store, what it holds, and its checks."""
+    """Draw the facts about the store, its contents and its checks."""
     left, right = st.columns([5, 4], gap="medium")
     with left:
         draw_facts(store_facts(memory, memory.storage.n_bytes()))
@@ -34,7 +34,7 @@ def draw_store(memory: MemorySystem) -> None:
 
 
 def draw_facts(facts: dict[str, str]) -> None:
-    """Draw facts, each under its name."""
+    """Draw labelled facts."""
     for name, value in facts.items():
         with st.container(gap=None):
             st.caption(name)

@@ -17,7 +17,7 @@ def import_command(memory: MemorySystem) -> str:
 
 
 def _atlas() -> str:
-    """Return the command as it can be typed: by its name where the shell finds it, else by its path."""
+    """Return the command by name if it is on the PATH, else by path."""
     beside = Path(sys.executable).with_name("atlas")
     is_found = shutil.which("atlas") or not beside.exists()
     return "atlas" if is_found or not may_name_paths() else shlex.quote(str(beside))

@@ -45,7 +45,7 @@ def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, k
 
     Args:
         kind: Kind of the job.
-        doing: Our own word for what goes on: `Measuring`.
+        doing: Label of the activity: `Measuring`.
     """
     return draw_progress(live_result(memory, kind), doing, key=key)
 
@@ -67,17 +67,17 @@ def draw_progress(job: RunningJob, doing: str, *, key: str, cancelled_by: Role =
 
 
 def draw_cancel(job: RunningJob, *, key: str, by: Role = Role.WRITER) -> None:
-    """Draw a button that stops a job, for whoever has a role or a higher one: a viewer's click is not to cost others.
+    """Draw a button that stops a job, for users with a sufficient role, as it affects others.
 
     Args:
-        by: The lowest role that may.
+        by: The lowest role that may stop it.
     """
     if may(by):
         st.button("Cancel", key=key, on_click=_cancel, args=(job, by))
 
 
 def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) -> bool:
-    """Draw the choice whether a language model does a job, and return it. False if there is no model.
+    """Draw the choice whether to use a language model for a job, and return it. False if there is no model.
 
     Args:
         titles: Titles of the choices, by whether each uses a model; the first is the default.

@@ -15,7 +15,7 @@ from pages.frame.address import acknowledge_address
 
 MAPPED = "New experiences were added to the map"
 HEIGHT = 56
-"""The notice's height in pixels, two lines: the same with news and without, as the boxes below it must not move."""
+"""Fixed height of the notice in pixels, two lines, as the widgets below must not move."""
 
 _DRAWN, _REFRESHING, _MAP = "live_drawn", "live_refreshing", "live_map"
 
@@ -23,32 +23,31 @@ _log = logging.getLogger("atlas.dashboard")
 
 
 def begin_run(memory: MemorySystem) -> None:
-    """Remember which state of the store this run draws. Called before anything else is read."""
+    """Record the state of the store that this run draws. Called before anything else is read."""
     st.session_state[_DRAWN] = page_state(memory, store_state(memory))
     st.session_state[_MAP] = live_map(memory).n_followed
     st.session_state[_REFRESHING] = False
 
 
 def refreshing(memory: MemorySystem) -> None:
-    """Let this page refresh when another process writes, as long as the selection is empty.
+    """Reload this page when another process writes, unless there is a selection.
 
-    For pages without boxes and dialogs: what is open would close.
+    For pages without widgets and dialogs, which a refresh would close.
     """
     st.session_state[_REFRESHING] = True
 
 
 @st.fragment(run_every=1)
 def draw_live(memory: MemorySystem) -> None:
-    """Draw the changes since this page was drawn, with a refresh button. Polls every second.
+    """Draw the changes since this page was drawn, with a refresh button.
 
-    What stands below it never moves: a list of choices that is open there would close under the pointer, and the choice
-    would be lost.
+    Polls every second. Widgets below must not move, as an open select box would close and lose the choice.
     """
     acknowledge_address()
     last: PageState | None = st.session_state.get(_DRAWN)
     try:
         notice = (changes_since(last, memory) if last else "") or _mapped(memory)
-    except AtlasError as error:  # the store was closed, moved or damaged meanwhile: the page's next run says so in full
+    except AtlasError as error:  # the store was closed, moved or damaged; the page's next run reports it
         _log.warning("cannot look for changes: %s", error)
         notice = "The store cannot be read now"
     if notice and st.session_state.get(_REFRESHING) and not current_selection().ids:

@@ -1,4 +1,4 @@
-"""The memory that every page shows, opened once for all sessions."""
+"""The memory of all pages, opened once for all sessions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from atlas.views.shared.results import WarmUp
 from atlas.views.shared.state import EmbeddingModel, is_frozen, ledger_file, store_choices, store_settings
 
 STORE = "store"
-"""Key in the session and in addresses of the store that is shown."""
+"""Key of the current store, in the session and in URLs."""
 
 _log = logging.getLogger("atlas.dashboard")
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedMemory:
-    """A memory with what was found when it was opened."""
+    """An open memory with its state at opening."""
 
     memory: MemorySystem
     notices: tuple[str, ...]
@@ -34,7 +34,7 @@ class OpenedMemory:
     model: LanguageModel
     warming: WarmUp
     file: tuple[int, int] | None
-    """The file that was opened, by its device and its number there. Another one where the store was made again."""
+    """Device and inode of the opened file, which change if the store was recreated."""
 
     embedding: EmbeddingModel | None = None
     """The model that the store's texts were embedded with when it was opened."""
@@ -43,16 +43,16 @@ class OpenedMemory:
         """Close the store's files, and the connections to the language model."""
         try:
             self.memory.close()
-        except AtlasError as error:  # it was deleted, say: what waited to be written has nowhere to go
+        except AtlasError as error:  # for example after deletion: pending writes are dropped
             _log.warning("the memory could not be closed properly: %s", error)
         if self.model.client is not None:
             self.model.client.close()
 
 
 def keep_store() -> None:
-    """Keep the store that the first address of a session names, and write it into every later address.
+    """Keep the store in the first URL of a session, and add it to all later URLs.
 
-    Without a choice of stores, addresses do not name one.
+    If there is only one store, URLs do not name it.
     """
     choices = store_choices()
     if choices or STORE in st.query_params:
@@ -62,10 +62,10 @@ def keep_store() -> None:
 
 
 def opened_now() -> OpenedMemory:
-    """Return the memory that the visitor may see, or else that of ATLAS_STORE, opened by the ATLAS_* variables.
+    """Return the visitor's memory, or else that of ATLAS_STORE, opened with the ATLAS_* variables.
 
     Raises:
-        AtlasError: It cannot be opened; the message names the remedy. The next run tries again.
+        AtlasError: It cannot be opened; the message names the remedy. The next run retries.
     """
     settings = store_settings()
     path, read_only = settings.directory.expanduser().resolve(), settings.read_only
@@ -73,14 +73,14 @@ def opened_now() -> OpenedMemory:
     if is_frozen(path):
         _copies().add((str(path), read_only))
     opened = _open(str(path), read_only, _settings=settings)
-    if _is_another(opened, path):  # where the store is gone, what reads it says so
+    if _is_another(opened, path):  # if the store is gone, reading it raises
         reopen()
         opened = _open(str(path), read_only, _settings=settings)
     return opened
 
 
 def _release_copies(settings: Settings) -> None:
-    """Close frozen copies that were removed: what a purge removed should not stay open."""
+    """Close frozen copies that were removed, for example by a purge."""
     for path, read_only in [copy for copy in list(_copies()) if _file(Path(copy[0])) is None]:
         _open.clear(path, read_only, _settings=settings)
         _copies().discard((path, read_only))
@@ -88,40 +88,40 @@ def _release_copies(settings: Settings) -> None:
 
 @st.cache_resource(show_spinner=False)
 def _copies() -> set[tuple[str, bool]]:
-    """Return the frozen copies that are open, each with whether it was opened for reading only."""
+    """Return the open frozen copies, each with its read-only flag."""
     return set()
 
 
 @asynccontextmanager
 async def warmed(server: st.App) -> AsyncIterator[None]:
-    """Start preparing for the first question in the background, on a server."""
+    """Start the warm-up in the background, on a server."""
     threading.Thread(target=_warm_up, name="atlas-opening", daemon=True).start()
     yield
 
 
 def _warm_up() -> None:
-    """Open the store, and make ready for questions. A store that does not exist yet is made by the first page."""
-    import_module("pandas")  # the first table would import it, which takes half of the first page's time
+    """Open the store and warm it up. A store that does not exist yet is created by the first page."""
+    import_module("pandas")  # otherwise the first table imports it, which takes half of the first page's time
     try:
         if _file(Settings.from_environment().directory.expanduser().resolve()) is not None:
             opened_now().warming.begin()
-    except AtlasError as error:  # the page says it in full
+    except AtlasError as error:  # the page reports it
         _log.warning("the store could not be opened before the first page: %s", error)
 
 
 def reopen() -> None:
-    """Drop the open memory, so that the next run opens it with the present settings and language model."""
+    """Close the memory, so that the next run opens it with the current settings and language model."""
     settings = store_settings()
     _open.clear(str(settings.directory.expanduser().resolve()), settings.read_only, _settings=settings)
 
 
 def reopen_all() -> None:
-    """Drop every open memory, so that the next run opens them again after a change that affects all of them."""
+    """Close all memories after a change that affects all of them, so that the next run reopens them."""
     _open.clear()
 
 
 def _is_another(opened: OpenedMemory, path: Path) -> bool:
-    """Return whether the store was made again, or embedded again with another model, since it was opened."""
+    """Return whether the store was recreated or re-embedded since it was opened."""
     file = _file(path)
     return file is not None and (file != opened.file or opened.memory.storage.model != opened.embedding)
 

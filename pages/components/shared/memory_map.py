@@ -1,4 +1,4 @@
-"""The map of the memory that is shown, for every page that speaks of domains."""
+"""The map of the current memory, for all pages with domains."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from atlas import MemorySystem
 from atlas.views.shared.results import LiveColumns, LiveMap, Worker
 
 MIN_SIZE = "map_min_size"
-"""Where the fewest experiences of a domain are kept that the person has chosen."""
+"""Session key of the chosen minimum domain size."""
 
 
 def live_map(memory: MemorySystem) -> LiveMap:
@@ -17,13 +17,13 @@ def live_map(memory: MemorySystem) -> LiveMap:
 
 
 def live_columns(memory: MemorySystem) -> LiveColumns:
-    """Return the updater of the map's points, kept up with the store."""
+    """Return the updater of the map's points."""
     return _live_columns(str(memory.storage.path), id(memory), _memory=memory)
 
 
 @st.cache_resource(show_spinner=False, on_release=lambda worker: worker.close())
 def page_worker() -> Worker:
-    """Return the worker for long jobs of all pages, one after another, in a process of its own."""
+    """Return the worker process for the jobs of all pages."""
     return Worker()
 
 

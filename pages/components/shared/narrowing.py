@@ -29,7 +29,7 @@ NOTHING = Scope()
 
 
 def current_scope() -> Scope:
-    """Return the scope that the person has chosen, by the scope bar of this run."""
+    """Return the current scope, from the scope bar of this run."""
     scope: Scope = st.session_state.get(_SCOPE, NOTHING)
     return scope
 
@@ -41,10 +41,9 @@ def narrow_to(scope: Scope = NOTHING) -> None:
 
 
 def follow_address() -> None:
-    """Remember the address if it was opened. Else write the scope of the session into it.
+    """Use the scope of an opened URL, or else write the session's scope into the URL.
 
-    Called before the navigation: that is when the browser enters a page into its history, and the entry then says the
-    scope too.
+    Called before the navigation, which adds the URL to the browser's history.
     """
     address, opened = _address(), st.session_state.get(_OPENED)
     before: Address = opened if opened is not None else address_of(current_scope())
@@ -57,26 +56,23 @@ def follow_address() -> None:
 
 
 def return_to(page: str) -> None:
-    """Remember the parameters of a page's address, or restore them where the person has gone back to the page.
+    """Store the parameters of a page's URL, or restore them if the user returns to the page.
 
     Called before the page is drawn.
 
     Args:
-        page: Its name, which its address and the keys of its boxes begin with.
+        page: Its name, the prefix of its URL and widget keys.
     """
     left: dict[str, Address] = st.session_state.setdefault(_LEFT, {})
     parameters = {key: st.query_params.get_all(key) for key in st.query_params if key.startswith(f"{page}_")}
     if not parameters and left.get(page) and is_history_navigation():
         st.query_params.update(left[page])
-        st.rerun()  # the boxes take what the address says when a run begins
+        st.rerun()  # widgets read the URL when a run begins
     left[page] = parameters
 
 
 def take_address(options: Mapping[str, Options], memory_map: MemoryMap | None) -> Mapping[str, int]:
-    """Hold what the address asks for, if it was opened.
-
-    Return how much of it the store does not hold, by what it is.
-    """
+    """Use the scope of an opened URL. Return the numbers of its values that the store does not have, by filter."""
     opened = st.session_state.get(_OPENED)
     if opened is None:
         return {}
@@ -88,42 +84,42 @@ def take_address(options: Mapping[str, Options], memory_map: MemoryMap | None) -
 
 
 def keep_scope(scope: Scope) -> None:
-    """Keep the scope of the boxes, and write it into the address."""
+    """Store the scope of the widgets, and write it into the URL."""
     st.session_state[_SCOPE], st.session_state[_PAGE] = scope, page_hash()
     if _address() != (address := address_of(scope)):
         _write(address)
 
 
 def go_to(page: str, **parameters: str) -> None:
-    """Go to a page, which the scope goes with.
+    """Switch to a page with the current scope.
 
     Args:
         page: Its file.
-        parameters: Further parameters of its address.
+        parameters: Further URL parameters.
     """
     st.switch_page(page, query_params={**address_of(current_scope()), **parameters})
 
 
 def go_from_click(page: str, **parameters: str) -> None:
-    """Record the page to open after a click on a table. For callbacks, which cannot change the page.
+    """Record the page to open after a click on a table.
 
-    Not from a fragment, whose runs do not follow it.
+    For callbacks, which cannot switch pages. Does not work in fragments.
     """
     st.session_state[_CLICKED] = (page_hash(), page, parameters)
 
 
 def follow_click() -> None:
-    """Go to the page that a click on this page asked for, if one did."""
+    """Switch to the page that a click requested, if any."""
     clicked = st.session_state.pop(_CLICKED, None)
     if clicked is None:
         return
     on, page, parameters = clicked
-    if on == page_hash():  # else the run that should have followed it was given up for another page
+    if on == page_hash():  # otherwise the requested switch was superseded by another page
         go_to(page, **parameters)
 
 
 def box_key(name: str) -> str:
-    """Return the key of a box of the scope bar. Another one where the scope was set by anything else than the boxes.
+    """Return the key of a widget of the scope bar, which changes if the scope was set elsewhere.
 
     Args:
         name: Name of the parameter.
@@ -133,7 +129,7 @@ def box_key(name: str) -> str:
 
 
 def rename_box(name: str) -> None:
-    """Change the key of a box, which resets it."""
+    """Change the key of a widget, which resets it."""
     st.session_state[f"{_TURN}_{name}"] = st.session_state.get(f"{_TURN}_{name}", 0) + 1
 
 
@@ -144,7 +140,7 @@ def _set(scope: Scope) -> None:
 
 
 def _is_opened(address: Address) -> bool:
-    """Return whether the address came from outside: only links give the page that they lead to a scope."""
+    """Return whether the URL was opened from outside, as only links contain a scope."""
     if _SCOPE not in st.session_state and _OPENED not in st.session_state:
         return True
     return is_history_navigation() or (bool(address) and page_hash() != st.session_state.get(_PAGE))
@@ -156,6 +152,6 @@ def _address() -> dict[str, list[str]]:
 
 
 def _write(address: Address) -> None:
-    """Write parameters into the address, as one entry of the browser's history. Those without values do not appear."""
+    """Write parameters into the URL as one history entry, without empty ones."""
     keys = [key for key in KEYS if key in address or key in st.query_params]
     st.query_params.update({key: address.get(key, []) for key in keys})

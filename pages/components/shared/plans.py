@@ -1,4 +1,4 @@
-"""Plans before they are applied: what would go and why, what stays, and the button that does exactly that."""
+"""Previews of plans: removed records with reasons, kept ones, and the button that applies the plan."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLUMNS = {
 }
 
 ICONS = {"merge": ":material/merge:", "delete": ":material/delete:", "prune": ":material/delete_sweep:"}
-"""Icons of acts, by their names."""
+"""Icons of actions by name."""
 
 P = TypeVar("P", bound=Plan)
 
@@ -57,11 +57,11 @@ def propose(
     draw_extra: Callable[[P], None] = draw_nothing,
     is_repeatable: bool = True,
 ) -> None:
-    """Show a preview of a request in a dialog. For a button's callback.
+    """Show a preview of a request in a dialog. Callback of a button.
 
     Args:
-        draw_extra: Draws what the plan shows beside its view, below the rows.
-        is_repeatable: Whether it can be planned again from the dialog; a plan that a worker made cannot.
+        draw_extra: Draws further content below the rows.
+        is_repeatable: Whether it can be planned again in the dialog, unlike a worker's plan.
     """
     st.session_state.pop(_OUTDATED, None)
     with announcing_problems():
@@ -69,7 +69,7 @@ def propose(
 
 
 def apply_now(memory: MemorySystem, plan: Plan) -> None:
-    """Apply a plan that the page itself showed, and report it. For a button's callback."""
+    """Apply a plan that the page showed, and report it. Callback of a button."""
     with announcing_problems():
         _finish(plan, plan.apply(memory))
 
@@ -88,7 +88,7 @@ def draw_proposing(
     """Draw a button that opens the preview of a request.
 
     Args:
-        help_text: The tooltip: what it does, or what is missing if it cannot be pressed.
+        help_text: Tooltip: the effect, or the reason why the button is disabled.
         draw_extra: See `propose`.
     """
     disabled = memory.storage.read_only
@@ -103,7 +103,7 @@ def draw_act(memory: MemorySystem, act: Act, ids: tuple[str, ...], *, key: str, 
 
 
 def is_planning() -> bool:
-    """Return whether a plan is open over the page."""
+    """Return whether a plan dialog is open."""
     return _SHOWN in st.session_state
 
 
@@ -114,7 +114,7 @@ def close_plan() -> None:
 
 
 def draw_plan(memory: MemorySystem) -> bool:
-    """Draw the plan that was proposed, and return whether there is one."""
+    """Draw the proposed plan, and return whether there is one."""
     open_plan: _OpenPlan | None = st.session_state.get(_SHOWN)
     if open_plan is None:
         return False
@@ -124,7 +124,7 @@ def draw_plan(memory: MemorySystem) -> bool:
 
 def _draw(memory: MemorySystem) -> None:
     open_plan: _OpenPlan | None = st.session_state.get(_SHOWN)
-    if open_plan is None:  # applied, or put away
+    if open_plan is None:  # applied or dismissed
         st.rerun()
         return
     view = open_plan.plan.view
@@ -154,7 +154,7 @@ def _draw_figures(figures: Sequence[Figure]) -> None:
 
 
 def _draw_loss(memory: MemorySystem, open_plan: _OpenPlan, loss: CurationLoss) -> None:
-    """Draw what agents would no longer be given, and each record to keep with a button that takes it out."""
+    """Draw the plan's loss, and each record worth keeping with a button that excludes it."""
     sentence = f"{loss.sentence[0].upper()}{loss.sentence[1:]}"
     if not loss.lost:
         st.info(f"{sentence}.", icon=":material/check:")
@@ -246,7 +246,7 @@ def _draw_outdated(memory: MemorySystem, open_plan: _OpenPlan, outdated: str) ->
 
 
 def _draw_confirmation(view: PlanView) -> bool:
-    """Draw the box for the count, if the plan is large, and return whether it was typed."""
+    """Draw the confirmation box of a large plan, and return whether the count was typed."""
     if not view.is_large:
         return True
     count = str(view.n_going)
@@ -303,7 +303,7 @@ def _apply(memory: MemorySystem, plan: Plan) -> None:
 
 
 def _finish(plan: Plan, operation_id: str | None) -> None:
-    """Report what was done, and close the record that is gone."""
+    """Report the result, and close a removed record."""
     if operation_id is not None:
         unselect(plan.going)
         if opened_id() in plan.going:

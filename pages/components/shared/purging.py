@@ -1,4 +1,4 @@
-"""Purging: its plan, other records with the same text, and a box to type in before it is applied."""
+"""Purging: the plan, other records with the same text, and a confirmation box."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COLUMNS = {
 
 
 def draw_purging(memory: MemorySystem, kind: Kind, ids: Sequence[str], *, key: str) -> None:
-    """Draw a button that shows what purging would do."""
+    """Draw the button that previews a purge."""
     disabled = memory.storage.read_only
     st.button("Purge …", key=key, icon=":material/delete_forever:", disabled=disabled or not ids, on_click=_propose,
               args=(memory, tuple(ids), kind),
@@ -57,7 +57,7 @@ def _close() -> None:
 
 def _draw(memory: MemorySystem) -> None:
     opened: tuple[PurgeProposal, tuple[str, ...], Kind] | None = st.session_state.get(_PROPOSAL)
-    if opened is None:  # done, or put away
+    if opened is None:  # done or dismissed
         st.rerun()
         return
     proposal, ids, kind = opened
@@ -107,7 +107,7 @@ def _is_typed(proposal: PurgeProposal) -> bool:
 
 
 def _apply(memory: MemorySystem, proposal: PurgeProposal) -> None:
-    """Purge exactly what was shown."""
+    """Apply the shown purge."""
     if not _is_typed(proposal):
         return
     try:

@@ -39,10 +39,7 @@ def current_where(memory: MemorySystem) -> dict[str, Any]:
 
 
 def draw_awaited(memory: MemorySystem) -> bool:
-    """Draw the note that the scope is not known yet, if so, in place of acts on all of it.
-
-    Return whether it is.
-    """
+    """Draw a note instead of bulk actions if the scope is not known yet, and return whether it is."""
     scope = current_scope()
     if not scope.domains or not scope.awaits(page_map(memory)):
         return False
@@ -61,7 +58,7 @@ def draw_scope(memory: MemorySystem) -> None:
     key, first = _box("by", stored.by)
     by = st.segmented_control("Search by", BY, default=first, required=True, key=key, label_visibility="collapsed")
     foremost = {each.name: _draw(each, options, stored) for each in EXPERIENCE.filters if each.is_foremost}
-    with st.container():  # a place of its own, as each box has that may come or go: the others would be drawn again
+    with st.container():  # a container, like each widget that may disappear, as otherwise the others would be recreated
         domains = _draw_domains(memory_map, stored.domains)
     scope = narrowed(text or "", by or stored.by, domains, **foremost, **_draw_more(options, stored))
     keep_scope(scope)
@@ -87,7 +84,7 @@ def page_tags(memory: MemorySystem, kind: Kind = EXPERIENCE) -> Mapping[Any, int
 
 
 def filter_options(memory: MemorySystem, kind: Kind) -> Mapping[str, Options]:
-    """Return the values that each filter of a kind offers, by its name. Counted once for each state of the store."""
+    """Return the options of each filter of a kind by name, cached by the store's state."""
     return _options(store_state(memory), kind.noun, _memory=memory, _kind=kind)
 
 
@@ -111,9 +108,9 @@ def _draw_sentence(memory: MemorySystem, scope: Scope, memory_map: MemoryMap | N
 
 
 def _draw_more(options: Mapping[str, Options], stored: Scope) -> dict[str, Any]:
-    """Draw the less frequent filters, collapsed unless one has a value.
+    """Draw the secondary filters, collapsed unless one has a value.
 
-    Filters of one field, such as the first and the last day, stand side by side.
+    Filters of one field, such as first and last day, share a row.
     """
     rest = [each for each in EXPERIENCE.filters if not each.is_foremost]
     has_values = any(each.name in stored.values for each in rest)
@@ -135,9 +132,10 @@ def _draw(filter: Filter, options: Mapping[str, Options], stored: Scope) -> Any:
 
 
 def _box(name: str, value: T) -> tuple[str, T]:
-    """Return the key of a box, and its first value: the scope's when it comes up, as long as it stands there.
+    """Return the key of a widget, and its initial value from the scope.
 
-    Not by its key in the session: where a run is ended before the browser has heard of that, the box comes up empty.
+    The value is not set through the session state: if a run ends before the browser receives it, the widget would be
+    empty.
     """
     key = box_key(name)
     if key not in st.session_state:
@@ -147,12 +145,12 @@ def _box(name: str, value: T) -> tuple[str, T]:
 
 
 def _draw_domains(memory_map: MemoryMap | None, numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Draw the choice of domains: by their titles, which change, while what is chosen is held by their numbers."""
+    """Draw the choice of domains. Titles may change, so the choice is stored by number."""
     key, first = _box("domains", numbers)
     chosen: Sequence[int] = st.session_state.get(key, first)
     titles, last_titles = domain_titles(memory_map, [*first, *chosen]), st.session_state.get(_TITLES, {})
     if any(last_titles.get(number, title) != title for number, title in titles.items()):
-        rename_box("domains")  # the browser tells what is chosen by its title, and would tell it by the earlier one
+        rename_box("domains")  # the browser reports the chosen option by title, and would report the previous title
         key, first = _box("domains", tuple(chosen))
     st.session_state[_TITLES] = titles
     if not titles:

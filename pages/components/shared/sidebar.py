@@ -1,4 +1,4 @@
-"""The sidebar of every page: the scope, what changed meanwhile, the store, and the language model."""
+"""The sidebar of all pages: scope, changes, store, and language model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pages.components.shared.memory import STORE, OpenedMemory
 from pages.components.shared.scope import draw_scope, n_experiences
 
 UNSCOPED = ("ask", "settings")
-"""Pages that the scope of the experiences does not narrow, beside those about other memories."""
+"""Pages, besides those of other memories, to which the scope of experiences does not apply."""
 
 
 def draw_sidebar(opened: OpenedMemory, page: str) -> None:
@@ -38,7 +38,7 @@ def draw_sidebar(opened: OpenedMemory, page: str) -> None:
         if n_experiences(memory) and KINDS.get(page, EXPERIENCE) is EXPERIENCE and page not in UNSCOPED:
             draw_scope(memory)
         elif n_experiences(memory):
-            with st.expander("Scope of the experiences", key="sidebar_scope"):  # it does not narrow this page
+            with st.expander("Scope of the experiences", key="sidebar_scope"):  # the scope does not apply to this page
                 draw_scope(memory)
         with st.expander("About this store", key="sidebar_store"):
             _draw_store(opened)
@@ -47,15 +47,15 @@ def draw_sidebar(opened: OpenedMemory, page: str) -> None:
 
 
 def _draw_visitor() -> None:
-    """Draw the visitor's name, and how to sign out, empty on a server without sign-in."""
+    """Draw the visitor's name, and a sign-out link, empty on a server without sign-in."""
     if visitor := visitor_name():
         st.html(f'{escape(visitor)} · <a style="color: inherit" href="/leave">Leave</a>')
 
 
 def _draw_stores(memory: MemorySystem, page: str) -> None:
-    """Draw which store is shown, with links to the others that the person may see, and when it was frozen.
+    """Draw the current store, links to the visitor's other stores, and when a copy was frozen.
 
-    A link loads the whole page again, so that no unfinished work in one store goes on in another.
+    A link reloads the page, so that unfinished work is not carried to another store.
     """
     if note := frozen_note(memory):
         st.info(note, icon=":material/ac_unit:")
@@ -73,7 +73,7 @@ def _draw_stores(memory: MemorySystem, page: str) -> None:
 
 
 def _draw_model(model: LanguageModel) -> None:
-    """Draw which language model may be asked, and for what."""
+    """Draw the configured language model and its uses."""
     with st.expander(model.badge, icon=":material/smart_toy:", key="sidebar_model"):
         for sentence in model.sentences:
             st.text(sentence)

@@ -22,23 +22,23 @@ _snapshot: ContextVar[Snapshot | None] = ContextVar("snapshot", default=None)
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The memory as the router found it when a run began. All that the run draws is drawn from it."""
+    """The snapshot at the beginning of a run, from which everything in the run is drawn."""
 
     opened: OpenedMemory
     state: StoreState
     is_hurried: bool = False
-    """True for a page that is drawn at once, without a map if none was made yet."""
+    """True for a page that is drawn immediately, even if there is no map yet."""
 
     _maps: dict[int, MemoryMap | None] = field(default_factory=dict)
-    """By the fewest experiences of a domain. Only once a part of the page asks for one."""
+    """Maps by minimum domain size, loaded on demand."""
 
     @property
     def memory(self) -> MemorySystem:
-        """The memory that every part of the page is drawn from."""
+        """The memory of this run."""
         return self.opened.memory
 
     def map(self, *, is_awaited: bool) -> MemoryMap | None:
-        """Return the map with the domains that the person has asked for. It is waited for where that is wanted."""
+        """Return the map with the chosen domains, optionally waiting for it."""
         size: int = st.session_state.get(MIN_SIZE, 0)
         if is_awaited or size not in self._maps:
             live = live_map(self.memory)
@@ -47,19 +47,19 @@ class Snapshot:
         return self._maps[size]
 
     def make_map(self) -> None:
-        """Begin to make the map that the page was drawn without, if it was. The page is drawn again once it is made."""
+        """Start making the map if the page was drawn without one. The page is redrawn when it is ready."""
         if self.is_hurried:
             live_map(self.memory).begin(st.session_state.get(MIN_SIZE, 0))
 
 
 def take_snapshot(*, is_hurried: bool = False) -> Snapshot:
-    """Return the memory that the settings name, as it is now.
+    """Return a snapshot of the configured memory.
 
     Args:
-        is_hurried: Whether the page does without a map until there is one.
+        is_hurried: Whether the page is drawn without a map until there is one.
 
     Raises:
-        AtlasError: It cannot be opened; the message names the remedy. The next run tries again.
+        AtlasError: It cannot be opened; the message names the remedy. The next run retries.
     """
     opened = opened_now()
     return Snapshot(opened, state.store_state(opened.memory), is_hurried)
@@ -76,10 +76,10 @@ def drawn_from(snapshot: Snapshot) -> Iterator[None]:
 
 
 def page_memory() -> MemorySystem:
-    """Return the memory, for a page: it asks for it first of all.
+    """Return the memory.
 
-    Until the router has run once, Streamlit runs a page that a URL names by itself. Then the router is run here, which
-    draws that same page as it should be, and this run of it ends.
+    A page calls this first. Before the router's first run, Streamlit runs a page that is named in the URL directly. In
+    that case the router is run here, which draws the page, and this run ends.
     """
     snapshot = _snapshot.get()
     if snapshot is None:
@@ -91,29 +91,29 @@ def page_memory() -> MemorySystem:
 
 
 def opened_memory() -> OpenedMemory:
-    """Return the memory of this run with all that it was opened with. As it is now, where a part is drawn by itself."""
+    """Return the open memory of this run, or the current one in a fragment."""
     snapshot = _snapshot.get()
     return snapshot.opened if snapshot is not None else opened_now()
 
 
 def opening_model() -> LanguageModel:
-    """Return the language model that the memory was opened with, or the note that there is none."""
+    """Return the memory's language model, or a note that there is none."""
     return opened_memory().model
 
 
 def store_state(memory: MemorySystem) -> StoreState:
-    """Return the state that this run draws. As it is now, where a part of the page is drawn again by itself."""
+    """Return the state that this run draws, or the current one in a fragment."""
     snapshot = _of(memory)
     return snapshot.state if snapshot is not None else state.store_state(memory)
 
 
 def page_map(memory: MemorySystem, *, is_awaited: bool = False) -> MemoryMap | None:
-    """Return the map, with the domains that the person has chosen, or None before there is a map.
+    """Return the map with the chosen domains, or None if there is no map yet.
 
     Args:
-        memory: The memory that the page shows.
-        is_awaited: Whether to wait, for seconds, until a large store's map is as the store is now. Else it is as it
-            was last, and follows in the background; `draw_live` draws the page again then.
+        memory: The memory of the page.
+        is_awaited: Whether to wait some seconds until a large store's map is up to date. Otherwise the previous map is
+            returned and updated in the background; `draw_live` then redraws the page.
     """
     snapshot = _of(memory)
     if snapshot is None:

@@ -1,6 +1,6 @@
-"""Untrusted text on the screen: text or code, in a frame that scrolls if it is tall, never cut in silence.
+"""Display of untrusted text: as text or code, in a scrolling frame if it is tall, never silently truncated.
 
-What a terminal would take for a command goes, and what cannot be seen is written out.
+Terminal escapes are removed, and invisible characters are written out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FRAME_PIXELS = 360
 
 
 def draw_prose(text: Text, *, key: str) -> None:
-    """Draw running text, with its line breaks."""
+    """Draw prose with its line breaks."""
     if text.is_long:
         draw_code(text, key=key)
     elif text.is_tall:
@@ -25,7 +25,7 @@ def draw_prose(text: Text, *, key: str) -> None:
 
 
 def draw_code(text: Text, *, key: str) -> None:
-    """Draw code or the output of a program, highlighted where its language is plain."""
+    """Draw code or program output, highlighted if the language is recognised."""
     is_whole = not text.is_long or st.toggle(f"Show all {text.size}", key=f"{key}_whole")
     code = text.whole if is_whole else text.beginning
     st.code(readable(code), language=text.language, wrap_lines=True, height=FRAME_PIXELS if text.is_tall else "content")

@@ -28,7 +28,7 @@ _CHOSEN, _TAGS = "tray_chosen", "tray_tags"
 
 
 def draw_tray(memory: MemorySystem, page: str, rooms: Mapping[str, Room]) -> None:
-    """Draw the plan that is open and the selection of the page's kind, if there are any. The router does it last.
+    """Draw the open plan and the selection of the page's kind, if any. The router calls this last.
 
     Args:
         rooms: The pages of kinds, by name. On other pages the selection is that of the first.

@@ -27,16 +27,16 @@ class Turn(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Act:
-    """Something that was done to the store from here, and perhaps undone or redone since."""
+    """An action on the store, which may have been undone or redone since."""
 
     sentence: str
-    """Our own words for what was done at first: `Removed 9 experiences`."""
+    """Description of the action: `Removed 9 experiences`."""
 
     turn: Turn | None = None
     """Function that undoes it, or redoes it if it is undone, or None if it cannot be."""
 
     state: str = ""
-    """`UNDONE`, `REDONE`, or empty if it was done only now."""
+    """`UNDONE`, `REDONE`, or empty for a new action."""
 
     id: str = field(default_factory=lambda: uuid4().hex)
     """Part of its button's key, so that a late click on the button of an earlier act is ignored."""
@@ -48,40 +48,40 @@ class Act:
 
 
 def announce(operation_id: str, sentence: str) -> None:
-    """Show at the top of the next run what was done as an operation, and offer to undo it."""
+    """Report an operation at the top of the next run, with an undo button."""
     announce_act(Act(sentence, undoing(operation_id)))
 
 
 def announce_act(act: Act) -> None:
-    """Show at the top of the next run what was done, and offer to undo it if possible."""
+    """Report an action at the top of the next run, with an undo button if possible."""
     st.session_state.pop(_PROBLEM, None)
     st.session_state[_DONE] = act
 
 
 def undoing(operation_id: str) -> Turn:
-    """Return a function that undoes this operation, and no other."""
+    """Return a function that undoes this operation only."""
     return lambda memory: undoing(memory.undo(operation_id).id)
 
 
 def announce_final(sentence: str, problem: str) -> None:
-    """Show at the top of the next run what was done for good, and which parts are still to do."""
+    """Report an irreversible action at the top of the next run, with its remaining parts."""
     announce_act(Act(sentence))
     if problem:
         set_problem(problem)
 
 
 def announce_problem(error: AtlasError) -> None:
-    """Show at the top of the next run why an act failed."""
+    """Report a failed action at the top of the next run."""
     set_problem(str(error))
 
 
 def set_problem(sentence: str) -> None:
-    """Show a problem at the top of the next run, in place of an earlier message."""
+    """Report a problem at the top of the next run, replacing an earlier message."""
     st.session_state[_PROBLEM] = sentence
 
 
 def draw_act(memory: MemorySystem, shortcut: str | None = None) -> None:
-    """Draw what was done last until it is undone or put away, or why it was not done.
+    """Draw the last action, or its failure, until it is undone or dismissed.
 
     Args:
         shortcut: Key that undoes it.
@@ -103,13 +103,13 @@ def draw_act(memory: MemorySystem, shortcut: str | None = None) -> None:
 
 
 def has_undo() -> bool:
-    """Return whether there is an act of this session that can be undone."""
+    """Return whether this session has an action that can be undone."""
     act: Act | None = st.session_state.get(_DONE)
     return act is not None and act.turn is not None and act.state != UNDONE
 
 
 def undo_last(memory: MemorySystem) -> None:
-    """Undo the act that was done last, if it is not undone."""
+    """Undo the last action, unless it is undone already."""
     if has_undo():
         _turn(memory, st.session_state[_DONE])
 
@@ -124,11 +124,11 @@ def announcing_problems() -> Iterator[None]:
 
 
 def undo_and_announce(memory: MemorySystem, operation_id: str, sentence: str, state: str) -> None:
-    """Undo an operation, and report at the top of the next run that it was done, or why it was not.
+    """Undo an operation, and report the result or failure at the top of the next run.
 
     Args:
         sentence: Text that describes the original operation.
-        state: The state that it is in afterwards: `UNDONE` or `REDONE`.
+        state: The new state: `UNDONE` or `REDONE`.
     """
     with announcing_problems():
         announce_act(Act(sentence, undoing(operation_id)(memory), state))

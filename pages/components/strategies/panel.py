@@ -100,7 +100,7 @@ def _draw_steps(detail: StrategyDetail) -> None:
 
 
 def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
-    """Draw a strategy's tries, what they are compared with, and other ways to estimate its rate."""
+    """Draw a strategy's uses, their baseline, and other estimates of its success rate."""
     _draw_tries(memory, detail)
     if not detail.attempts:
         return

@@ -1,4 +1,4 @@
-"""Retiring strategies, so that agents are not given them, and bringing them back."""
+"""Retiring strategies, so that agents do not get them, and reactivating them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pages.components.shared.plans import apply_now
 
 
 def draw_retire(memory: MemorySystem, ids: Sequence[str], *, key: str, is_retired: bool) -> None:
-    """Draw the button that retires strategies, or brings them back if they are retired."""
+    """Draw the button that retires strategies, or reactivates retired ones."""
     disabled, plan = memory.storage.read_only, RetirePlan(ids=tuple(ids), is_back=is_retired)
     icon = ":material/undo:" if is_retired else ":material/visibility_off:"
     st.button(plan.view.button, key=key, icon=icon, disabled=disabled or not ids, on_click=apply_now,

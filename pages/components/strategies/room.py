@@ -1,4 +1,4 @@
-"""The page of strategies: that of every kind, with two ways to write more, and retiring."""
+"""The page of strategies: the common page of a kind, with writing and retiring."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _draw_empty(memory: MemorySystem, kind: Kind) -> None:
 
 
 def _draw_writing(memory: MemorySystem) -> None:
-    """Draw the two ways to more strategies."""
+    """Draw the two ways to write strategies."""
     with st.container(horizontal=True):
         draw_from_attempts(memory)
         draw_by_hand(memory)

@@ -1,4 +1,4 @@
-"""Writing strategies: from the attempts that the store has, after a preview, or by hand."""
+"""Writing strategies: from stored attempts, after a preview, or by hand."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COLUMNS = {
 
 
 def draw_from_attempts(memory: MemorySystem) -> None:
-    """Draw the buttons that show what the store's attempts would become."""
+    """Draw the buttons that preview strategies from the store's attempts."""
     n_succeeded, disabled = memory.experience.count({"outcome": "succeeded"}), memory.storage.read_only
     why_not = READ_ONLY if disabled else "" if n_succeeded else "No attempt in this store is known to have succeeded."
     st.button("Write from successful attempts …", key="strategies_write", icon=":material/auto_awesome:",
