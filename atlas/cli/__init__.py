@@ -69,6 +69,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "purge": {
         "purge": "erase records for good, such as a leaked key or a person's data; `atlas undo` cannot bring them back",
     },
+    "withdraw": {
+        "withdraw": "delete records with all that came from them, such as strategies learned from an attempt",
+    },
     "server.keys": {
         "keys": "make, list and revoke the keys by which agents enter a store that is served",
     },

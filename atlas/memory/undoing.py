@@ -12,6 +12,7 @@ from atlas.storage.history import Reword
 from atlas.storage.store import Store
 
 if TYPE_CHECKING:
+    from atlas.memory.effects.withdrawal import Withdrawal
     from atlas.storage.maintenance.purge import PurgePlan, PurgeResult
 
 
@@ -85,6 +86,31 @@ class UndoableMemories(ABC):
         from atlas.storage.maintenance.purge import apply_purge
 
         return apply_purge(self.storage, plan, reason=reason, reword=self._rewording())
+
+    def plan_withdrawal(self, ids: Sequence[str], keep: Sequence[str] = ()) -> Withdrawal:
+        """Return a plan to delete records with all that came from them, such as strategies learned from an attempt.
+
+        Args:
+            ids: Ids of records in any memory.
+            keep: Ids of derived records that stay, and with them what came only from these.
+
+        Raises:
+            InvalidInput: There are no ids.
+            NotFound: One of them does not exist.
+        """
+        from atlas.memory.effects.withdrawal import plan_withdrawal
+
+        return plan_withdrawal(self, ids, keep)
+
+    def apply_withdrawal(self, plan: Withdrawal, *, reason: str = "") -> str:
+        """Delete the records of a plan as one operation, and return its id.
+
+        Raises:
+            PlanOutdated: Something was derived, used or deleted since. The store is unchanged.
+        """
+        from atlas.memory.effects.withdrawal import apply_withdrawal
+
+        return apply_withdrawal(self, plan, reason=reason)
 
     def freeze(self, name: str) -> Path:
         """Copy the store for guests, without deleted and pending records, and return the copy's directory.

@@ -212,6 +212,8 @@ VERBS: tuple[Verb, ...] = (
     Verb("compression_status", of=(SYSTEM,), is_of_store=True),
     Verb("plan_promotion", of=(SYSTEM,)),
     Verb("apply_promotion", of=(SYSTEM,), role=WRITER),
+    Verb("plan_withdrawal", of=(SYSTEM,), commands=("withdraw",)),
+    Verb("apply_withdrawal", of=(SYSTEM,), role=CURATOR, kind="delete", commands=("withdraw",)),
     Verb("history", of=(SYSTEM,), tools=("history",), commands=("history",)),
     Verb("count_operations", of=(SYSTEM,)),
     Verb("operation", of=(SYSTEM,)),

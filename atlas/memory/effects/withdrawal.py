@@ -1,0 +1,239 @@
+"""Withdrawal of records with all that came from them, such as strategies learned from an attempt.
+
+A record that turns out to be wrong or planted has already been used. A plan lists what was derived from it, step by
+step, and which attempts used any of that. Applying it deletes the records as one operation, which can be undone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
+from atlas.core.operations import Use
+from atlas.core.tables import TableRow, Tabular
+from atlas.core.types import Experience
+from atlas.memory.base.records import listed
+from atlas.memory.experience.extraction import merged_attempts
+from atlas.memory.journal.records import promotions_of
+from atlas.memory.kinds.table import known_kinds
+
+MAX_FILTERED = 2_000
+"""Maximum number of values in a filter. For more, the whole column is read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawnRecord:
+    """A record of a withdrawal."""
+
+    memory: str
+    """Name of its memory: `strategies`."""
+
+    id: str
+    title: str
+    relation: str = ""
+    """How it came from its source: `learned from`. Empty for a requested record."""
+
+    source: str = ""
+    """Id of the record that it came from. Empty for a requested record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedUse:
+    """The use of a record of a withdrawal by an attempt, which stays."""
+
+    memory: str
+    record_id: str
+    use: Use
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawal(Tabular):
+    """A plan to delete records with all that came from them."""
+
+    ids: tuple[str, ...]
+    """Ids of the requested records."""
+
+    keep: tuple[str, ...]
+    """Ids of derived records that stay."""
+
+    records: tuple[WithdrawnRecord, ...]
+    """The requested records, then each derived one after its source."""
+
+    uses: tuple[RecordedUse, ...]
+    """Uses of these records by attempts, oldest first. The attempts stay."""
+
+    def by_memory(self) -> dict[str, tuple[str, ...]]:
+        """Return the ids by memory."""
+        return _by_memory(self.records)
+
+    def _caption(self) -> str:
+        return f"{len(self.records):,} records would be withdrawn; {len(self.uses):,} uses of them are recorded"
+
+    def _rows(self) -> Iterator[TableRow]:
+        for record in self.records:
+            yield {"record": record.title, "memory": record.memory, "came from": f"{record.relation} {record.source}"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    """A column of a memory that names the sources of its records."""
+
+    memory: str
+    column: str
+    words: str
+
+
+_RELATIONS: Mapping[str, tuple[_Relation, ...]] = {
+    "experience": (
+        _Relation("experience", "merged_from", "merged from"),
+        _Relation("concepts", "found_in", "found in"),
+    ),
+    "concepts": (
+        _Relation("concepts", "merged_from", "merged from"),
+        _Relation("concepts", "composed_of", "composed of"),
+        _Relation("concepts", "calls", "calls"),
+    ),
+    "strategies": (_Relation("strategies", "merged_from", "merged from"),),
+    "journal": (_Relation("journal", "summarises", "summarises"),),
+}
+"""Relations by the memory of the source, whose id the column contains."""
+
+_LEARNED = _Relation("strategies", "sources", "learned from")
+"""The relation of a strategy to attempts, which it names by their own ids."""
+
+
+def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -> Withdrawal:
+    """Return a plan to delete records with all that came from them.
+
+    Args:
+        system: A memory system of ATLAS.
+        ids: Ids of records in any memory.
+        keep: Ids of derived records that stay, and with them what came only from these.
+
+    Raises:
+        InvalidInput: There are no ids.
+        NotFound: One of them does not exist.
+    """
+    requested = tuple(dict.fromkeys(listed(ids)))
+    if not requested:
+        raise InvalidInput("expected the id of at least one record to withdraw, got none")
+    newest = records = [_record(system, record_id) for record_id in requested]
+    known = {*requested, *listed(keep)}
+    while newest:
+        derived = {record.id: record for record in _derived(system, newest) if record.id not in known}
+        newest = [derived[record_id] for record_id in sorted(derived)]
+        known |= derived.keys()
+        records = [*records, *newest]
+    return Withdrawal(ids=requested, keep=tuple(listed(keep)), records=tuple(records), uses=tuple(_uses(system, records)))
+
+
+def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
+    """Delete the records of a plan as one operation, and return its id.
+
+    Raises:
+        PlanOutdated: Something was derived, used or deleted since. The store is unchanged.
+    """
+    try:
+        now = plan_withdrawal(system, plan.ids, plan.keep)
+    except NotFound as error:
+        raise PlanOutdated(f"the store has changed since the plan was made ({error}); nothing was done") from error
+    if now != plan:
+        raise PlanOutdated(
+            "these records were used, or others came from them, since the plan was made; nothing was done"
+        )
+    operation_id: str | None = None
+    for memory, own in plan.by_memory().items():
+        scoped = known_kinds()[memory].records(system).within("delete", reason, operation_id=operation_id)
+        scoped.delete(own)
+        operation_id = scoped.operation_id
+    return str(operation_id)
+
+
+def _by_memory(records: Iterable[WithdrawnRecord]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for record in records:
+        found[record.memory].append(record.id)
+    return {memory: tuple(ids) for memory, ids in found.items()}
+
+
+def _record(system: Any, record_id: str) -> WithdrawnRecord:
+    for memory, records in _memories(system):
+        if titles := records.titles([record_id]):
+            return WithdrawnRecord(memory=memory, id=record_id, title=titles[record_id])
+    raise NotFound(f"no memory has a record {record_id!r}; find ids with: atlas search --ids")
+
+
+def _memories(system: Any) -> Iterator[tuple[str, Any]]:
+    for name, kind in known_kinds().items():
+        yield name, kind.records(system)
+
+
+def _derived(system: Any, sources: Sequence[WithdrawnRecord]) -> Iterator[WithdrawnRecord]:
+    """Yield the records that came from these in one step."""
+    by_memory = _by_memory(sources)
+    for memory, ids in by_memory.items():
+        for relation in _RELATIONS.get(memory, ()):
+            yield from _related(system, relation, {record_id: record_id for record_id in ids})
+    yield from _related(system, _LEARNED, _attempts(system, by_memory.get("experience", ())))
+    yield from _promoted(system, by_memory.get("journal", ()))
+
+
+def _related(system: Any, relation: _Relation, sources: Mapping[str, str]) -> Iterator[WithdrawnRecord]:
+    """Yield the records whose column contains a source.
+
+    Args:
+        sources: Ids of records, by the value that the column has for them.
+    """
+    if not sources:
+        return
+    records = known_kinds()[relation.memory].records(system)
+    where = {relation.column: {"$in": sorted(sources)}} if len(sources) <= MAX_FILTERED else None
+    values = records.column(relation.column, where)
+    found = {record_id: next((v for v in _each(value) if v in sources), None) for record_id, value in values.items()}
+    titles = records.titles([record_id for record_id, value in found.items() if value is not None])
+    for record_id, title in titles.items():
+        yield WithdrawnRecord(
+            memory=relation.memory,
+            id=record_id,
+            title=title,
+            relation=relation.words,
+            source=sources[found[record_id] or ""],
+        )
+
+
+def _each(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _attempts(system: Any, ids: Sequence[str]) -> dict[str, str]:
+    """Return the experiences by the ids of their attempts, merged ones included."""
+    experiences: list[Experience] = system.experience.get_many(ids) if ids else []
+    found = {experience.trajectory_id: experience.id for experience in experiences}
+    for experience in experiences:
+        merged = merged_attempts(experience.metadata).values()
+        found |= {attempt.get("trajectory_id", ""): experience.id for attempt in merged}
+    return {attempt: record_id for attempt, record_id in found.items() if attempt}
+
+
+def _promoted(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]:
+    for entry in system.journal.get_many(ids) if ids else ():
+        for name in promotions_of(entry):
+            with suppress(NotFound):  # the record may be deleted
+                record = _record(system, name.partition(":")[2])
+                yield replace(record, relation="promoted from", source=entry.id)
+
+
+def _uses(system: Any, records: Iterable[WithdrawnRecord]) -> list[RecordedUse]:
+    return sorted(
+        (
+            RecordedUse(memory=memory, record_id=record_id, use=use)
+            for memory, ids in _by_memory(records).items()
+            for record_id, uses in known_kinds()[memory].records(system).collection.uses(ids).items()
+            for use in uses
+        ),
+        key=lambda recorded: recorded.use.at,
+    )
