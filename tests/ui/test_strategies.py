@@ -159,6 +159,8 @@ def test_two_are_merged_retired_tagged_and_deleted_in_the_tray(dashboard: Dashbo
     tried(memory, second, True)
     app = selecting("strategies", dashboard(tmp_path, "strategies"), first, second)
     app.button(key="tray_retire").click().run()
+    assert memory.strategies.retired() == {}
+    app.button(key="plan_apply").click().run()
     assert set(memory.strategies.retired()) == {first, second}
     undo_button(app).click().run()
     app.button(key="tray_merge").click().run()

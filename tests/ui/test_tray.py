@@ -49,14 +49,16 @@ def test_it_says_what_is_gone_and_acts_on_the_rest(dashboard: Dashboard, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("act", "back", "mark"), [("pin", "Unpin", "marks.pinned"), ("bury", "Unbury", "marks.buried")]
+    ("acts", "back", "mark"),
+    [(["tray_pin"], "Unpin", "marks.pinned"), (["tray_bury", "plan_apply"], "Unbury", "marks.buried")],
 )
-def test_marks_are_one_operation_that_can_be_undone(dashboard: Dashboard, tmp_path, memory, act, back, mark):
+def test_marks_are_one_operation_that_can_be_undone(dashboard: Dashboard, tmp_path, memory, acts, back, mark):
     ids = memory.experience.ids()[:3]
     app = selecting(dashboard(tmp_path, "history"), *ids)
-    app.button(key=f"tray_{act}").click().run()
+    for act in acts:
+        app.button(key=act).click().run()
     assert memory.experience.ids({mark: True}) == ids
-    assert app.button(key=f"tray_{act}").label == back
+    assert app.button(key=acts[0]).label == back
     assert dict(memory.history(1)[0].counts) == {"marked": 3}
     undo_button(app).click().run()
     assert memory.experience.count({mark: True}) == 0

@@ -6,7 +6,7 @@ alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -196,6 +196,31 @@ def deleting_view(
         caption=caption,
         n_going=n_going,
         share=share,
+    )
+
+
+def hiding_view(
+    titles: Mapping[str, str], noun: str, verb: str, *, notes: Sequence[str] = (), loss: CurationLoss | None = None
+) -> PlanView:
+    """Return the view of a plan that hides records from agents and keeps them.
+
+    Args:
+        titles: Titles of the records, by id.
+        noun: The word for one of the records.
+        verb: `Bury` or `Retire`.
+    """
+    many = counted(len(titles), noun)
+    return PlanView(
+        title=verb,
+        headline=f"Agents would not be given {many} any more.",
+        button=f"{verb} {many}" if titles else "",
+        notes=tuple(notes),
+        rows=tuple(PlanRow(id=record_id, title=title, goes=True, why="") for record_id, title in titles.items()),
+        subject=noun.capitalize(),
+        caption="What is hidden",
+        nothing="Nothing would be hidden.",
+        n_going=len(titles),
+        loss=loss,
     )
 
 

@@ -12,7 +12,7 @@ from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.loss import CurationLoss, with_loss
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
-from atlas.views.shared.plans import Figure, PlanView, merge_words
+from atlas.views.shared.plans import Figure, PlanView, hiding_view, merge_words
 from atlas.views.shared.wording import counted, plural
 
 
@@ -141,28 +141,66 @@ def loss_without(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> Curati
     return memory.curation_loss(name, dict.fromkeys(ids, ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Burial:
-    """Records of a kind that a person buries, and the loss to agents."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuryProposal:
+    """Records of a kind that would be buried."""
 
-    kind: Kind
-    ids: tuple[str, ...]
-    loss: CurationLoss
+    request: BuryRequest
+    view: PlanView
+
+    going: tuple[str, ...] = ()
+    """Empty, as none is deleted."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the records that would be buried."""
+        return tuple(row.id for row in self.view.rows)
 
     @property
     def done_sentence(self) -> str:
         """`Buried 2 entries; 1 of 2 tasks loses its best record`."""
-        return with_loss(f"Buried {counted(len(self.ids), self.kind.noun)}", self.loss)
+        return with_loss(f"Buried {counted(len(self.ids), self.request.kind.noun)}", self.view.loss)
 
-    def scoped(self, memory: MemorySystem) -> Any:
-        """Return the records with an operation whose reason in the history is the loss."""
-        return self.kind.records(memory).within("mark", with_loss("", self.loss))
+    def apply(self, memory: MemorySystem) -> str | None:
+        """Bury the records as one operation, whose reason in the history is the loss, and return its id.
+
+        Raises:
+            PlanOutdated: A record of the plan was deleted, renamed or buried since. The store is unchanged.
+        """
+        kind = self.request.kind
+        if self.request.view(memory) != replace(self.view, loss=None):
+            many = plural(kind.noun)
+            raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan again")
+        records: Any = kind.records(memory)
+        scoped = records.within("mark", with_loss("", self.view.loss))
+        scoped.change_marks(list(self.ids), buried=True)
+        return str(scoped.operation_id)
 
 
-def burial_of(memory: MemorySystem, kind: Kind, ids: Sequence[str]) -> Burial:
-    """Return the burial of records that exist, measured."""
-    present = tuple(kind.records(memory).titles(ids))
-    return Burial(kind, present, loss_without(memory, kind, present))
+@dataclass(frozen=True, slots=True)
+class BuryRequest:
+    """Records of a kind that a person wants buried."""
+
+    kind: Kind
+    ids: tuple[str, ...]
+
+    def keeping(self, ids: Sequence[str]) -> BuryRequest:
+        """Return the same request without these records."""
+        return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
+
+    def view(self, memory: MemorySystem) -> PlanView:
+        """Return the plan to bury them, without the measured loss and without those that are buried."""
+        records: Any = self.kind.records(memory)
+        present = records.titles(self.ids)
+        marks = records.marks(list(present))
+        titles = {record_id: title for record_id, title in present.items() if not marks[record_id].buried}
+        return hiding_view(titles, self.kind.noun, "Bury", notes=("Searches leave them out. They can be unburied.",))
+
+    def propose(self, memory: MemorySystem) -> BuryProposal:
+        """Return the plan of burying them now, measured, without those that were deleted meanwhile."""
+        view = self.view(memory)
+        loss = loss_without(memory, self.kind, [row.id for row in view.rows])
+        return BuryProposal(request=self, view=replace(view, loss=loss))
 
 
 def with_count(view: PlanView, kind: Kind, n_total: int) -> PlanView:

@@ -11,11 +11,12 @@ import streamlit as st
 from atlas import Marks, MemorySystem
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.kinds.kind import Kind
-from atlas.views.shared.removals import burial_of
+from atlas.views.shared.removals import BuryRequest
 from atlas.views.shared.scope import offered
 from atlas.views.shared.wording import READ_ONLY as READ_ONLY
 from atlas.views.shared.wording import counted, plural
 from pages.components.lists.forms import Begun, act, begin, begin_typing, form_key
+from pages.components.shared.plans import draw_proposing
 from pages.components.shared.scope import page_tags
 
 PLACEHOLDER = "What you want to remember about it"
@@ -39,22 +40,15 @@ def draw_pin(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, 
 
 def draw_bury(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, is_buried: bool) -> None:
     """Draw the button that buries records, or unburies them if they are buried."""
-    help_text = f"Agents do not find buried {plural(kind.noun)}. They are kept, and you still see them."
-    st.button("Unbury" if is_buried else "Bury", key=key, icon=":material/visibility_off:",
-              disabled=memory.storage.read_only or not ids, on_click=_unbury if is_buried else _bury,
-              args=(memory, ids, kind), help=READ_ONLY if memory.storage.read_only else help_text,
-              )  # fmt: skip
-
-
-def _unbury(memory: MemorySystem, ids: Sequence[str], kind: Kind) -> None:
-    change_marks(memory, ids, f"Unburied {counted(len(ids), kind.noun)}", kind, buried=False)
-
-
-def _bury(memory: MemorySystem, ids: Sequence[str], kind: Kind) -> None:
-    """Mark records as buried, and report how many tasks lose their best record, as in the history."""
-    burial = burial_of(memory, kind, ids)
-    scoped = burial.scoped(memory)
-    act(lambda: scoped.change_marks(ids, buried=True), scoped, burial.done_sentence)
+    if not is_buried:
+        help_text = f"Agents do not find buried {plural(kind.noun)}. They are kept. You see a preview first."
+        draw_proposing(memory, "Bury", BuryRequest(kind, tuple(ids)), key=key, icon=":material/visibility_off:",
+                       help_text=help_text, is_possible=bool(ids))  # fmt: skip
+        return
+    disabled = memory.storage.read_only
+    st.button("Unbury", key=key, icon=":material/visibility:", disabled=disabled or not ids, on_click=change_marks,
+              args=(memory, ids, f"Unburied {counted(len(ids), kind.noun)}", kind), kwargs={"buried": False},
+              help=READ_ONLY if disabled else f"Agents find the {plural(kind.noun)} again.")  # fmt: skip
 
 
 def draw_tags(memory: MemorySystem, record_id: str, tags: tuple[str, ...], kind: Kind = EXPERIENCE) -> None:

@@ -11,8 +11,7 @@ import streamlit as st
 from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.lists.kind_views import Act
 from atlas.views.shared.plans import Choice, CurationLoss, Figure, KeepingRequest, Plan, PlanRequest, PlanRow, PlanView
-from atlas.views.shared.wording import signed
-from pages.components.lists.editing import READ_ONLY
+from atlas.views.shared.wording import READ_ONLY, signed
 from pages.components.lists.record_table import close_opened, opened_id, table_height
 from pages.components.lists.selection import unselect
 from pages.components.shared.undo_toast import announce, announce_problem, announcing_problems, set_problem
@@ -206,7 +205,11 @@ def _draw_table(rows: Sequence[PlanRow], caption: str, subject: str) -> None:
 
 def _columns(rows: Sequence[PlanRow]) -> list[str]:
     """Return the columns that have a value in any of these rows."""
-    tells = {"sign": len({row.goes for row in rows}) > 1, "outcome": any(row.outcome for row in rows)}
+    tells = {
+        "sign": len({row.goes for row in rows}) > 1,
+        "outcome": any(row.outcome for row in rows),
+        "why": any(row.why for row in rows),
+    }
     return [name for name in COLUMNS if tells.get(name, True)]
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import pytest
 
 import atlas
+from atlas.core.errors import PlanOutdated
 from atlas.memory.experience.refinement.heuristic import HeuristicRefineStrategy
 from atlas.testing import HashEmbedder
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, RefineRequest
 from atlas.views.journal.kind import ENTRIES
 from atlas.views.journal.proposals import CompactRequest
+from atlas.views.kinds.concept import CONCEPT
+from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.plans import KeepingRequest
+from atlas.views.shared.removals import BuryRequest
 from atlas.views.strategies.kind import STRATEGIES
-from atlas.views.strategies.proposals import RetirePlan
+from atlas.views.strategies.proposals import RetireRequest
 from tests.support.memories import attempt
-from tests.support.records import entry
+from tests.support.records import concept, entry
 
 
 @pytest.fixture
@@ -74,13 +78,49 @@ def test_a_record_to_keep_is_not_deleted(memory):
     assert set(memory.journal.ids()) == {ids[0], ids[2]}
 
 
-def test_retiring_tells_the_history_what_it_costs(memory):
+def test_retiring_is_measured_before_and_tells_the_history_what_it_costs(memory):
     source = attempt("repair the pump")
     memory.experience.store(source)
     lesson = atlas.Strategy(title="pump", situation="repair the pump", suggestion="bolt first", sources=(source.id,))
     strategy_id = memory.strategies.add(lesson)
-    operation = RetirePlan(ids=(strategy_id,)).apply(memory)
+    request = RetireRequest((strategy_id,))
+    proposal = request.propose(memory)
+    assert [record.id for record in proposal.view.loss.lost] == [strategy_id]
+    assert request.keeping([strategy_id]).propose(memory).view.button == ""
+    operation = proposal.apply(memory)
     assert memory.storage.operation(operation).reason == "retired; 1 of 1 task loses its best record"
+
+
+@pytest.fixture
+def with_concepts(memory):
+    """Two concepts, each found in the only attempt at a task."""
+    ids = memory.experience.store_many([attempt(task) for task in ("repair the pump", "paint the fence")])
+    memory.concepts.add_many([concept(n, found_in=(record_id,)) for n, record_id in enumerate(ids)])
+    return memory
+
+
+def test_a_burial_is_measured_before_it_changes_anything_and_keeps_what_is_named(with_concepts):
+    memory, ids = with_concepts, tuple(with_concepts.concepts.ids())
+    found = {i for i in ids if memory.curation_loss("concepts", {i: ""}).lost}
+    request = BuryRequest(CONCEPT, (*ids, "gone"))
+    proposal = request.propose(memory)
+    assert proposal.view.loss == memory.curation_loss("concepts", dict.fromkeys(ids, ""))
+    assert {*proposal.view.loss.ids_to_keep} == found
+    assert (proposal.view.button, proposal.going) == ("Bury 2 concepts", ())
+    assert memory.concepts.count({"marks.buried": True}) == 0
+    kept = request.keeping(ids[:1]).propose(memory)
+    operation = kept.apply(memory)
+    assert memory.concepts.ids({"marks.buried": True}) == [ids[1]]
+    assert memory.storage.operation(operation).reason == kept.view.loss.sentence
+    assert kept.done_sentence == f"Buried 1 concept; {kept.view.loss.sentence}"
+
+
+def test_a_burial_is_refused_once_a_record_of_it_was_buried(memory, ids):
+    proposal = BuryRequest(EXPERIENCE, tuple(ids)).propose(memory)
+    memory.experience.change_marks(ids[:1], buried=True)
+    with pytest.raises(PlanOutdated, match="the experiences have changed since this was planned"):
+        proposal.apply(memory)
+    assert memory.experience.ids({"marks.buried": True}) == ids[:1]
 
 
 def test_a_merge_of_strategies_is_measured(memory):

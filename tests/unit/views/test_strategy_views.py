@@ -26,7 +26,7 @@ from atlas.views.strategies.charts import tries_caption, tries_chart, updater_es
 from atlas.views.strategies.kind import STRATEGIES
 from atlas.views.strategies.overview import strategy_counts
 from atlas.views.strategies.parameters import parameters_in, parameters_text
-from atlas.views.strategies.proposals import RetirePlan
+from atlas.views.strategies.proposals import BringBackPlan, RetireRequest
 from atlas.views.strategies.strategy import (
     EditableStrategy,
     attempt_rows,
@@ -282,12 +282,15 @@ def test_a_deletion_is_done_as_previewed_or_not_at_all(memory):
 
 def test_retiring_and_bringing_back_are_plans_that_remove_nothing(memory):
     one = memory.strategies.add(strategy())
-    retire = RetirePlan(ids=(one,))
-    assert (retire.view.button, retire.done_sentence, retire.going) == ("Retire", "Retired 1 strategy", ())
+    retire = RetireRequest((one, "gone")).propose(memory)
+    assert (retire.view.button, retire.ids, retire.going) == ("Retire 1 strategy", (one,), ())
+    assert retire.done_sentence == "Retired 1 strategy; no task to replay"
     operation_id = retire.apply(memory)
     assert memory.history(1)[0].id == operation_id
-    assert retire.apply(memory) is None
-    back = RetirePlan(ids=(one,), is_back=True)
+    with pytest.raises(PlanOutdated, match="the strategies have changed since this was planned"):
+        retire.apply(memory)
+    assert RetireRequest((one,)).propose(memory).view.button == ""
+    back = BringBackPlan(ids=(one,))
     assert (back.view.button, back.done_sentence) == ("Bring back", "Brought back 1 strategy")
     assert back.apply(memory) is not None
     assert memory.strategies.retired() == {}
