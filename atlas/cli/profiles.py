@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atlas.cli.common import UNTOUCHED, add_command, add_part, how_to_undo, opened, reached, safe
 from atlas.core.settings import RankingWeights, Settings
 from atlas.memory.open import open_storage
 from atlas.storage.profiles import Profile, ProfileBook, problem_in_use
+
+if TYPE_CHECKING:
+    from atlas.memory.base.strictness import StrictnessPlan
 
 SHOWN = 10
 """Maximum number of changed queries printed without --all."""
@@ -99,21 +102,37 @@ def _strictness(text: str) -> float:
 
 def _level(options: argparse.Namespace, settings: Settings) -> int:
     is_change = options.strictness is not None and not options.dry_run
-    # not needed for the other command
-    from atlas.views.evaluation.strictness import change_line, cost_lines, plan_sentence
-
     with reached(settings) if settings.server else opened(settings, read_only=not is_change) as memory:
         now = memory.strictness()
         plan = memory.plan_strictness(now if options.strictness is None else options.strictness)
-        print(plan_sentence(plan))
-        for line in cost_lines(plan.costs):
-            print(f"  {line}")
-        for query in plan.changed if options.all else plan.changed[:SHOWN]:
-            print(f"  {safe(change_line(query))}")
-        if len(plan.changed) > SHOWN and not options.all:
-            print(f"  … and {len(plan.changed) - SHOWN} more (--all prints them)")
+        _print_plan(plan, show_all=options.all)
         if options.dry_run:
             print(UNTOUCHED)
         elif plan.after != plan.before:
             print(f"Changed. {how_to_undo(memory.apply_strictness(plan).id)}")
     return 0
+
+
+def _print_plan(plan: StrictnessPlan, *, show_all: bool) -> None:
+    """Print a change of the strictness: the tasks that lose their best record, the costs, and the changed queries."""
+    from atlas.views.evaluation.strictness import (
+        change_line,
+        cost_lines,
+        loss_sentences,
+        plan_sentence,
+    )  # the other command does without
+
+    most = None if show_all else SHOWN
+    print(plan_sentence(plan))
+    if plan.after != plan.before:
+        sentence, detail = loss_sentences(plan)
+        print(sentence)
+        for record in plan.lost[:most]:
+            print(f"  ! {record.id[:8]}  {safe(record.title)[:80]}")
+        print(detail)
+    for line in cost_lines(plan.costs):
+        print(f"  {line}")
+    for query in plan.changed[:most]:
+        print(f"  {safe(change_line(query))}")
+    if len(plan.changed) > SHOWN and not show_all:
+        print(f"  … and {len(plan.changed) - SHOWN} more (--all prints them)")

@@ -73,11 +73,7 @@ class CurationLoss(Tabular):
     @property
     def sentence(self) -> str:
         """The figure in words, without texts of records: `2 of 31 tasks lose their best record`."""
-        if not self.n_tasks:
-            return "no task to replay"
-        verb = "loses its" if self.n_losing == 1 else "lose their"
-        noun = "sampled task" if self.is_sampled else "task"
-        return f"{self.n_losing:,} of {_counted(self.n_tasks, noun)} {verb} best record"
+        return losing_sentence(self.n_losing, self.n_tasks, noun="sampled task" if self.is_sampled else "task")
 
     @property
     def is_sampled(self) -> bool:
@@ -147,6 +143,14 @@ class MeasuredPlan(Protocol):
     def loss(self) -> CurationLoss | None:
         """Loss to agents, or None if it was not measured."""
         ...
+
+
+def losing_sentence(n_losing: int, n_tasks: int, *, noun: str = "task") -> str:
+    """Return how many tasks lose their best record: `2 of 31 tasks lose their best record`."""
+    if not n_tasks:
+        return f"no {noun} to replay"
+    verb = "loses its" if n_losing == 1 else "lose their"
+    return f"{n_losing:,} of {_counted(n_tasks, noun)} {verb} best record"
 
 
 def with_loss(reason: str, loss: CurationLoss | None) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from atlas.core.types import Experience, Task
 from atlas.infra.twin import twin
 from atlas.memory.context import TokenCounter
 from atlas.memory.loss import NO_LOSS, CurationLoss, MeasuredPlan
@@ -52,6 +53,14 @@ class MeteredMemories(ABC):
         from atlas.memory.effects.curation import Meter
 
         return Meter(self._memories, self.storage, self.token_counter).measure(memory, leaving)
+
+    def _right_for(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
+        """Return the attempts that are right for a task, by id, each with how good it is. See `AskedQuery.right`."""
+        from atlas.memory.effects.rightness import tasks_of, worth
+
+        experience: Any = self._memories["experience"]
+        tasks = tasks_of(experience, attempts, experience, self.storage.judgements.all())
+        return {attempt.id: worth(attempt) for attempt in attempts if tasks.is_right(attempt.id, task)}
 
     acuration_loss = twin(curation_loss)
 

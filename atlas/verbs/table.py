@@ -108,7 +108,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("filter_notes"),
     Verb("level"),
     Verb("level_costs", commands=("level",), is_of_store=True),
-    Verb("n_shown"),
+    Verb("shown_hits"),
     Verb("calibrate", is_of_store=True),
     # Looking over them
     Verb("get", tools=("read",), commands=("show",)),

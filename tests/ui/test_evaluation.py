@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.core.schema import encode
+from atlas.embedding.choice import BUNDLED
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.evaluation.job import EvaluationFile, evaluate_now
 from atlas.evaluation.trial.agents import RunResult
@@ -368,6 +369,9 @@ def test_judged_queries_of_a_store_for_reading_only_stay(dashboard: Dashboard, t
     assert_no_problem(app)
 
 
+TEXTS = ("repair the old pump", "the pump in the cellar leaks again")
+
+
 def strictness_of(store: Path) -> float:
     with opened_store(store) as memory:
         return memory.strictness()
@@ -389,6 +393,25 @@ def test_strictness_is_previewed_applied_undone_and_one_click_from_the_calibrate
     undo_button(app).click().run()
     app.button(key="evaluation_strictness_calibrated").click().run()
     assert strictness_of(tmp_path) == 1
+    assert_no_problem(app)
+
+
+def test_strictness_shows_the_tasks_that_lose_their_best_record_before_it_is_applied(dashboard: Dashboard, tmp_path):
+    with atlas.open_memory(
+        tmp_path, embedder=SentenceTransformerEmbedder(BUNDLED), settings=atlas.Settings()
+    ) as memory:
+        memory.experience.store_many([attempt(text, task_id="pump") for text in TEXTS])
+        plan = memory.plan_strictness(3.0)
+    assert plan.n_losing
+    app = dashboard(tmp_path, "evaluation", evaluation_tab="Strictness")
+    assert not app.warning
+    [slider] = [slider for slider in app.slider if slider.label == "Strictness"]
+    slider.set_value(3.0).run()
+    assert [f"{plan.loss_sentence}:".lower()] == [element.value.lower() for element in app.warning]
+    assert plan.lost[0].title in texts(app)
+    app.button(key="evaluation_strictness_apply").click().run()
+    with opened_store(tmp_path) as memory:
+        assert plan.loss_sentence in memory.history(1)[0].reason
     assert_no_problem(app)
 
 

@@ -440,15 +440,15 @@ class Memory(Records, ABC, Generic[T]):
 
     alevel_costs = twin(level_costs)
 
-    def n_shown(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> int:
-        """Return the number of hits that a search shows at this strictness.
+    def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
+        """Return the hits that a search shows at this strictness.
 
         Args:
             hits: Result of `search_hits` for the query at threshold 0, or a part of it.
         """
-        return self._retriever.n_shown(query, hits, strictness)
+        return self._retriever.shown_hits(query, hits, strictness)
 
-    an_shown = twin(n_shown)
+    ashown_hits = twin(shown_hits)
 
     def _among(self, where: Where | None, with_buried: bool) -> Where | None:
         """Return the effective filter of a search.

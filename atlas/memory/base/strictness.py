@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -12,8 +13,10 @@ from atlas.core.errors import PlanOutdated
 from atlas.core.hits import Hit
 from atlas.core.operations import Operation
 from atlas.core.ranking.level import LevelCosts
+from atlas.core.types import Experience, Task
 from atlas.infra.twin import twin
 from atlas.memory.base.memory import Memory
+from atlas.memory.loss import LostRecord, losing_sentence
 from atlas.storage.marks.strictness import COLLECTION, check_strictness, read_strictness, write_strictness
 from atlas.storage.store import Store
 
@@ -39,6 +42,12 @@ class AskedQuery:
 
     best: str
     """Title of the first hit: untrusted text, or empty without a hit."""
+
+    right: Mapping[str, int]
+    """The hits that are right for the query, by id: 2 for a success, 1 for an unknown outcome, 0 for a failure."""
+
+    titles: Mapping[str, str]
+    """Titles of these: untrusted text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +81,29 @@ class StrictnessPlan:
     n_queries: int
     """Queries of the store that were run."""
 
+    n_tasks: int
+    """Queries among them with a right attempt among the hits that are shown now."""
+
+    lost: tuple[LostRecord, ...]
+    """The best attempts that such queries lose, with no equally good attempt to replace them."""
+
+    n_in_hits: int
+    """Right attempts in the hits of the queries now, one for each query that finds it."""
+
+    n_lost_from_hits: int
+
     changed: tuple[ChangedQuery, ...]
     """Queries that are answered otherwise. Those that gain or lose all hits are first."""
+
+    @property
+    def n_losing(self) -> int:
+        """Queries that lose their best attempt."""
+        return sum(len(record.tasks) for record in self.lost)
+
+    @property
+    def loss_sentence(self) -> str:
+        """The figure in words, without texts of records: `2 of 31 tasks lose their best record`."""
+        return losing_sentence(self.n_losing, self.n_tasks)
 
 
 class StrictMemories(ABC):
@@ -94,12 +124,16 @@ class StrictMemories(ABC):
     def _memories(self) -> Mapping[str, Any]:
         """The memories that exist, by name."""
 
+    @abstractmethod
+    def _right_for(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
+        """Return which attempts are right for a task, by id, with how good they are."""
+
     def strictness(self) -> float:
         """Return how many times its measured level the best hit of a search needs: 1 unless a person changed it."""
         return read_strictness(self.storage.ledger)
 
     def plan_strictness(self, strictness: float) -> StrictnessPlan:
-        """Return a plan to change the strictness, with the queries of the store whose answers change.
+        """Return a plan to change the strictness, with the queries whose answers change or lose their best attempt.
 
         The queries are the judged ones, and tasks of the latest attempts. They do not count as retrievals.
 
@@ -120,6 +154,8 @@ class StrictMemories(ABC):
         """
         check_strictness(plan.after)
         why = reason or f"strictness {plan.after:g}, before {plan.before:g}"
+        if plan.n_tasks:
+            why = f"{why}; {plan.loss_sentence}"
         with self.storage.one_at_a_time():
             if self.strictness() != plan.before:
                 raise PlanOutdated(
@@ -135,8 +171,12 @@ class StrictMemories(ABC):
 
 
 def asked_queries(memory: StrictMemories) -> tuple[AskedQuery, ...]:
-    """Return queries of the store with the experiences that any strictness may show, to make plans of."""
-    return tuple(_asked(memory, query) for query in islice(_queries(memory), N_QUERIES))
+    """Return queries of the store with the experiences that any strictness may show, to make plans of.
+
+    The level is measured first if it was not, as the first search of an agent does.
+    """
+    memory.experience.level()
+    return tuple(_asked(memory, task) for task in islice(_tasks(memory), N_QUERIES))
 
 
 def strictness_plan(memory: StrictMemories, strictness: float, asked: Sequence[AskedQuery]) -> StrictnessPlan:
@@ -148,36 +188,64 @@ def strictness_plan(memory: StrictMemories, strictness: float, asked: Sequence[A
     before = memory.strictness()
     own = {name: each for name, each in memory._memories.items() if isinstance(each, Memory)}
     costs = {name: each.level_costs(strictness) for name, each in own.items()}
-    compared = [_compared(memory, each, before, strictness) for each in asked]
+    shown = [(each, _shown(memory, each, before), _shown(memory, each, strictness)) for each in asked]
+    compared = [_compared(*each) for each in shown]
     changed = [query for query in compared if query.n_before != query.n_after]
     return StrictnessPlan(
         before=before,
         after=strictness,
         costs={name: known for name, known in costs.items() if known is not None},
         n_queries=len(asked),
+        n_tasks=sum(any(i in each.right for i in now) for each, now, _ in shown),
+        lost=_lost(shown),
+        n_in_hits=sum(i in each.right for each, now, _ in shown for i in now),
+        n_lost_from_hits=sum(i in each.right and i not in then for each, now, then in shown for i in now),
         changed=tuple(sorted(changed, key=lambda query: bool(query.n_before and query.n_after))),
     )
 
 
-def _queries(memory: StrictMemories) -> Iterator[str]:
-    """Yield each query once: those that were judged, then tasks of the latest attempts."""
+def _tasks(memory: StrictMemories) -> Iterator[Task]:
+    """Yield the task of each query once: judged queries, which have no id, then tasks of the latest attempts."""
     rows = memory.experience.browse({"marks.buried": False}, limit=N_LOOKED_AT)
     of_task = {row["metadata"]["task_id"]: row["id"] for row in reversed(rows)}
     attempts = memory.experience.get_many(list(reversed(of_task.values()))[:N_QUERIES])
-    judged = [judgement.query for judgement in memory.storage.judgements.all()]
-    yield from dict.fromkeys([*judged, *(attempt.task.description for attempt in attempts)])
+    tasks = {judgement.query: Task("", "", judgement.query) for judgement in memory.storage.judgements.all()}
+    tasks |= {attempt.task.description: attempt.task for attempt in attempts}
+    yield from tasks.values()
 
 
-def _asked(memory: StrictMemories, query: str) -> AskedQuery:
+def _asked(memory: StrictMemories, task: Task) -> AskedQuery:
+    query = task.description
     found = memory.experience.retrieve(query, 2 * N_HITS, threshold=0.0, count_retrieval=False)
     others = [hit for hit in found.hits if hit.item.task.description != query]
-    best = others[0].item.task.description if others else ""
-    return AskedQuery(query=query, hits=tuple(hit.of(hit.item.id) for hit in others), best=best)
-
-
-def _compared(memory: StrictMemories, asked: AskedQuery, before: float, after: float) -> ChangedQuery:
-    n_before, n_after = (
-        min(memory.experience.n_shown(asked.query, asked.hits, each), N_HITS) for each in (before, after)
+    right = memory._right_for(task, [hit.item for hit in others])
+    return AskedQuery(
+        query=query,
+        hits=tuple(hit.of(hit.item.id) for hit in others),
+        best=others[0].item.task.description if others else "",
+        right=right,
+        titles={hit.item.id: hit.item.task.description for hit in others if hit.item.id in right},
     )
+
+
+def _shown(memory: StrictMemories, asked: AskedQuery, strictness: float) -> list[str]:
+    """Return the ids of the hits that are shown at a strictness, best first."""
+    return [hit.item for hit in memory.experience.shown_hits(asked.query, asked.hits, strictness)][:N_HITS]
+
+
+def _compared(asked: AskedQuery, now: Sequence[str], then: Sequence[str]) -> ChangedQuery:
     relevance = asked.hits[0].relevance if asked.hits else 0.0
-    return ChangedQuery(query=asked.query, best=asked.best, relevance=relevance, n_before=n_before, n_after=n_after)
+    return ChangedQuery(query=asked.query, best=asked.best, relevance=relevance, n_before=len(now), n_after=len(then))
+
+
+def _lost(shown: Sequence[tuple[AskedQuery, Sequence[str], Sequence[str]]]) -> tuple[LostRecord, ...]:
+    """Return the best attempts of queries that find none as good then, successes first, then those most lose."""
+    queries, worths = defaultdict[str, list[str]](list), dict[str, int]()
+    titles = dict[str, str]()
+    for asked, now, then in shown:
+        best = max((i for i in now if i in asked.right), key=asked.right.__getitem__, default=None)
+        if best is not None and all(asked.right.get(i, -1) < asked.right[best] for i in then):
+            queries[best].append(asked.query)
+            worths[best], titles[best] = asked.right[best], asked.titles[best]
+    by_need = sorted(queries, key=lambda i: (-worths[i], -len(queries[i]), i))
+    return tuple(LostRecord(id=i, title=titles[i], tasks=tuple(queries[i])) for i in by_need)

@@ -14,7 +14,7 @@ from atlas.core.types import CodeConcept, Experience, Task
 from atlas.core.words import FUNCTION_WORDS
 from atlas.memory.base.memory import Memory
 from atlas.memory.context import EACH, TokenCounter, build_context, tools_of
-from atlas.memory.effects.rightness import RecordTasks, tasks_of, to_replay
+from atlas.memory.effects.rightness import RecordTasks, tasks_of, to_replay, worth
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.kinds.record_text import RecordText, Section
 from atlas.memory.kinds.sections import known_sections
@@ -183,7 +183,7 @@ def _loss(
     for replay in replays:
         now, then = replay.now, replay.then
         right = {i: record for i, record in now.hits.items() if tasks.is_right(i, replay.task)}
-        best = max(right.values(), key=_worth, default=None)
+        best = max(right.values(), key=worth, default=None)
         if best is not None and best.id in leaving and not _is_replaced(best, replay, leaving, tasks):
             lost[best.id].append(replay.task.description)
             best_records[best.id] = best
@@ -195,7 +195,7 @@ def _loss(
             words |= _words(now.texts) - _words(then.texts)
             left = set(_conditions(then.texts))
             conditions |= {each: None for each in _conditions(now.texts) if each not in left}
-    by_need = sorted(lost, key=lambda i: (-_worth(best_records[i]), -len(lost[i]), i))
+    by_need = sorted(lost, key=lambda i: (-worth(best_records[i]), -len(lost[i]), i))
     return CurationLoss(
         n_leaving=len(leaving),
         n_sampled=len(leaving),
@@ -217,14 +217,9 @@ def _loss(
 def _is_replaced(best: Any, replay: Replay, leaving: Mapping[str, str], tasks: RecordTasks) -> bool:
     """Return whether a task still finds an equally good right record, or the one that the best is merged into."""
     return any(
-        _worth(record) >= _worth(best) and (i == leaving[best.id] or tasks.is_right(i, replay.task))
+        worth(record) >= worth(best) and (i == leaving[best.id] or tasks.is_right(i, replay.task))
         for i, record in replay.then.hits.items()
     )
-
-
-def _worth(record: Any) -> int:
-    """Return how good a record is for its task: a success before an unknown outcome before a failure."""
-    return {True: 2, None: 1, False: 0}[record.success] if isinstance(record, Experience) else 0
 
 
 def _title(record: Any) -> str:

@@ -36,6 +36,11 @@ class RecordTasks:
         )
 
 
+def worth(record: Any) -> int:
+    """Return how good a record is for its task: 2 for a success, 1 for an unknown outcome, 0 for a failure."""
+    return {True: 2, None: 1, False: 0}[record.success] if isinstance(record, Experience) else 0
+
+
 def tasks_of(
     memory: Memory[Any],
     records: Iterable[Any],

@@ -98,6 +98,16 @@ def plan_sentence(plan: StrictnessPlan) -> str:
     )
 
 
+def loss_sentences(plan: StrictnessPlan) -> tuple[str, str]:
+    """Return how many tasks would lose their best record, and how many right attempts hits would lose."""
+    sentence = plan.loss_sentence
+    return (
+        f"{sentence[0].upper()}{sentence[1:]}{':' if plan.lost else '.'}",
+        f"Right attempts lost from hits: {plan.n_lost_from_hits:,} of {plan.n_in_hits:,}. Attempts in the query's "
+        "own words do not count.",
+    )
+
+
 def cost_lines(costs: Mapping[str, LevelCosts]) -> tuple[str, ...]:
     """Return the level of each memory, and its costs on both sides."""
     return tuple(f"{name}: {level_text(each)}" for name, each in costs.items())

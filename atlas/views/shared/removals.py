@@ -162,7 +162,7 @@ class BuryProposal:
         return with_loss(f"Buried {counted(len(self.ids), self.request.kind.noun)}", self.view.loss)
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Bury the records as one operation, whose reason in the history is the loss, and return its id.
+        """Apply the burial as one operation, whose reason in the history is the loss, and return its id.
 
         Raises:
             PlanOutdated: A record of the plan was deleted, renamed or buried since. The store is unchanged.

@@ -24,6 +24,7 @@ from atlas.views.evaluation.strictness import (
     cost_lines,
     curves,
     curves_chart,
+    loss_sentences,
     plan_sentence,
     strictness_plan,
 )
@@ -43,6 +44,9 @@ COLUMNS = {
 }
 
 
+MAX_LOST = 5
+
+
 def draw_strictness(memory: MemorySystem) -> None:
     """Draw the slider, the costs of its value, and the queries of the store whose answers change."""
     now, state = memory.strictness(), store_state(memory)
@@ -59,18 +63,34 @@ def draw_strictness(memory: MemorySystem) -> None:
     if draw_awaited(memory):
         return
     with st.spinner("Asking the store's own queries …"):
-        plan = strictness_plan(memory, chosen, _asked(state, _memory=memory))
+        asked = _asked(state, _memory=memory)
+        plan = strictness_plan(memory, chosen, asked)
     st.text(plan_sentence(plan))
+    if plan.after != plan.before:
+        _draw_loss(plan)
     for line in cost_lines(plan.costs):
         st.caption(line)
-    _draw_acts(memory, plan)
+    _draw_acts(memory, plan, strictness_plan(memory, CALIBRATED, asked))
     if plan.changed:
         rows = [asdict(row) for row in change_rows(plan.changed)]
         st.dataframe(rows, column_config=COLUMNS, column_order=list(COLUMNS), hide_index=True,
                      key=f"evaluation_changed_{chosen}", alt="Queries that are answered otherwise")  # fmt: skip
 
 
-def _draw_acts(memory: MemorySystem, plan: StrictnessPlan) -> None:
+def _draw_loss(plan: StrictnessPlan) -> None:
+    """Draw how many tasks would lose their best record, and these records."""
+    sentence, detail = loss_sentences(plan)
+    if plan.lost:
+        st.warning(sentence, icon=":material/heart_broken:")
+    else:
+        st.info(sentence, icon=":material/check:")
+    for record in plan.lost[:MAX_LOST]:
+        st.text(record.title)
+    st.caption(detail)
+
+
+def _draw_acts(memory: MemorySystem, plan: StrictnessPlan, back: StrictnessPlan) -> None:
+    """Draw the buttons that apply the plan, and another one that goes back to the calibrated level."""
     disabled = memory.storage.read_only
     why = READ_ONLY if disabled else "Changes what agents find too. It can be undone."
     with st.container(horizontal=True):
@@ -78,17 +98,13 @@ def _draw_acts(memory: MemorySystem, plan: StrictnessPlan) -> None:
                   disabled=disabled or plan.after == plan.before, help=why, on_click=_apply,
                   args=(memory, plan))  # fmt: skip
         st.button("Back to the calibrated level", key="evaluation_strictness_calibrated", icon=":material/restart_alt:",
-                  disabled=disabled or plan.before == CALIBRATED, help=why, on_click=_calibrate,
-                  args=(memory,))  # fmt: skip
+                  disabled=disabled or plan.before == CALIBRATED, help=why if disabled else loss_sentences(back)[0],
+                  on_click=_apply, args=(memory, back))  # fmt: skip
 
 
 def _apply(memory: MemorySystem, plan: StrictnessPlan) -> None:
     with announcing_problems():
         announce(memory.apply_strictness(plan).id, change_sentence(plan))
-
-
-def _calibrate(memory: MemorySystem) -> None:
-    _apply(memory, strictness_plan(memory, CALIBRATED, ()))
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -86,6 +87,60 @@ def test_a_plan_from_queries_asked_before_is_that_of_asking_them_again(memory):
 def test_an_impossible_strictness_is_refused(memory, strictness):
     with pytest.raises(InvalidInput, match="strictness should be from 0 to 10"):
         memory.plan_strictness(strictness)
+
+
+def answered(memory, query):
+    """The attempts that the first ten hits have for a query, but for those in its own words, by id with their task."""
+    own = [i for i in memory.experience.ids() if memory.experience.get(i).task.description == query]
+    hits = memory.experience.without(own).retrieve(query, 10, count_retrieval=False).hits
+    return {hit.item.id: hit.item for hit in hits}
+
+
+RANK = {True: 2, None: 1, False: 0}
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (1, 4), (0, 6), (6, 1)])
+def test_lost_records_are_those_that_searching_a_copy_of_the_store_loses(memory, tmp_path, before, after):
+    more = [("task-0", "fly no more and get money back", False), ("task-0", "refund a cancelled ticket", True)]
+    more += [("task-3", "bake a sourdough loaf in an oven", None), ("task-4", "sort numbers", True)]
+    memory.experience.store_many(
+        atlas.Trajectory(atlas.Task(task, "", text), (), atlas.Outcome(success=success)) for task, text, success in more
+    )
+    memory.apply_strictness(memory.plan_strictness(before))
+    asked = {query.query for query in asked_queries(memory)}  # a text of each task
+    tasks = [
+        task for task in (memory.experience.get(i).task for i in memory.experience.ids()) if task.description in asked
+    ]
+    plan = memory.plan_strictness(after)
+    now = {task.description: answered(memory, task.description) for task in tasks}
+    shutil.copytree(tmp_path / "store", tmp_path / "copy")
+    with atlas.open_memory(tmp_path / "copy", embedder=EMBEDDER) as copy:
+        copy.apply_strictness(copy.plan_strictness(after))
+        then = {task.description: answered(copy, task.description) for task in tasks}
+    lost, n_tasks, n_in_hits, n_from_hits = {}, 0, 0, 0
+    for task in tasks:
+        hits, left = now[task.description], then[task.description]
+        right = {i: RANK[each.outcome.success] for i, each in hits.items() if each.task.id == task.id}
+        if right:
+            best = max(right, key=right.get)
+            ranks = [RANK[each.outcome.success] for each in left.values() if each.task.id == task.id]
+            if max(ranks, default=-1) < right[best]:
+                lost.setdefault(best, set()).add(task.description)
+        n_tasks += bool(right)
+        n_in_hits += len(right)
+        n_from_hits += len(right.keys() - left.keys())
+    assert {record.id: set(record.tasks) for record in plan.lost} == lost
+    assert (plan.n_tasks, plan.n_in_hits, plan.n_lost_from_hits) == (n_tasks, n_in_hits, n_from_hits)
+
+
+def test_the_figure_stands_in_the_plan_and_in_the_history(memory):
+    memory.experience.store_many([
+        atlas.Trajectory(atlas.Task("task-0", "", "refund a ticket"), (), atlas.Outcome(success=True))
+    ])  # fmt: skip
+    memory.judge("sourdough", memory.experience.ids()[3], True)
+    plan = memory.plan_strictness(10)
+    assert plan.n_losing
+    assert plan.loss_sentence in memory.apply_strictness(plan).reason
 
 
 def test_history_shows_each_change_with_both_values(memory):

@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from atlas.core.ranking.level import LevelCosts
 from atlas.memory.base.strictness import ChangedQuery, StrictnessPlan
-from atlas.views.evaluation.strictness import change_line, change_rows, cost_lines, curves_chart, plan_sentence
+from atlas.memory.loss import LostRecord
+from atlas.views.evaluation.strictness import (
+    change_line,
+    change_rows,
+    cost_lines,
+    curves_chart,
+    loss_sentences,
+    plan_sentence,
+)
 
 LOST = ChangedQuery(query="cancel a flight", best="refund a ticket", relevance=0.312, n_before=2, n_after=0)
 FEWER = ChangedQuery(query="change a seat", best="upgrade a seat", relevance=0.7, n_before=5, n_after=3)
 
 
-def _plan(*changed: ChangedQuery, after: float = 2.0) -> StrictnessPlan:
-    return StrictnessPlan(before=1.0, after=after, costs={}, n_queries=40, changed=changed)
+def _plan(
+    *changed: ChangedQuery, after: float = 2.0, n_tasks: int = 31, lost: tuple[LostRecord, ...] = ()
+) -> StrictnessPlan:
+    return StrictnessPlan(
+        before=1.0,
+        after=after,
+        costs={},
+        n_queries=40,
+        n_tasks=n_tasks,
+        lost=lost,
+        n_in_hits=9,
+        n_lost_from_hits=3,
+        changed=changed,
+    )
 
 
 def test_the_change_is_told_by_what_becomes_of_queries():
@@ -19,6 +39,16 @@ def test_the_change_is_told_by_what_becomes_of_queries():
         "Strictness 1 (as calibrated) → 2. Of 40 queries of this store, 1 would find nothing any more, 0 would find "
         "something again, 1 would find more or less."
     )
+
+
+def test_the_loss_is_that_of_other_plans():
+    lost = LostRecord(id="a", title="refund a ticket", tasks=("cancel a flight", "cancel a trip"))
+    assert loss_sentences(_plan(lost=(lost,)))[0] == "2 of 31 tasks lose their best record:"
+    assert loss_sentences(_plan()) == (
+        "0 of 31 tasks lose their best record.",
+        "Right attempts lost from hits: 3 of 9. Attempts in the query's own words do not count.",
+    )
+    assert loss_sentences(_plan(n_tasks=0))[0] == "No task to replay."
 
 
 def test_no_change_is_told_as_the_strictness_that_holds():
