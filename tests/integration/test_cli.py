@@ -789,3 +789,18 @@ def test_a_trial_runs_a_command_and_writes_its_report(tmp_path, monkeypatch, cap
     assert "won: sort a list" in (tmp_path / "report.html").read_text()
     assert json.loads(run(capsys, *command)) == report
     assert "its seed differ" in run(capsys, *command[:2], "--seed", "7", *command[2:], status=1)
+
+
+def test_a_change_of_the_level_first_prints_the_tasks_that_lose_their_best_record(store, capsys):
+    texts = ("repair the old pump", "the pump in the cellar leaks again")
+    with atlas.open_memory() as memory:
+        memory.experience.store_many(
+            atlas.Trajectory(atlas.Task("pump", "", text), (), atlas.Outcome(True)) for text in texts
+        )
+    said = run(capsys, "level", "10", "--dry-run")
+    assert "1 of 1 task loses its best record:\n  ! " in said
+    assert f"  {texts[0]}\n" in said
+    assert "Right attempts lost from hits: 1 of 1." in said
+    assert "record" not in run(capsys, "level")
+    run(capsys, "level", "10")
+    assert "1 of 1 task loses its best record" in run(capsys, "history")
