@@ -163,8 +163,8 @@ def _read_program(
             return "gives a name of Python's own another meaning"
         term = encode(module, own_checks(module), tools)
         with_stars = encode(as_written, own_checks(as_written), tools) if public else None
-    except InvalidPython:
-        return "not Python that can be worked with"
+    except InvalidPython as error:
+        return TOO_DEEP if isinstance(error.__cause__, RecursionError) else "not Python that can be worked with"
     except RecursionError:
         return TOO_DEEP
     if term.depth > limits.max_depth:

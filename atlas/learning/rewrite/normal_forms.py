@@ -9,6 +9,7 @@ from atlas.learning.rewrite.rename import Renamer
 from atlas.learning.terms.codec import encode
 from atlas.learning.terms.names import Function
 from atlas.learning.terms.normalisation import strip
+from atlas.learning.terms.parsing import too_deep
 from atlas.learning.terms.symbols import number_symbols, with_symbols
 
 ITS_NAME = "_"
@@ -18,22 +19,25 @@ def normal_form(source: str) -> str:
     """Return a string that does not depend on layout, comments, annotations and the name of a single function.
 
     Raises:
-        NotPython: It does not parse, is too long or too deeply nested.
+        InvalidPython: It does not parse, is too long or too deeply nested.
     """
-    return ast.dump(_nameless(source))
+    try:
+        return ast.dump(_nameless(source))
+    except RecursionError as error:
+        raise too_deep() from error
 
 
 def shape(source: str) -> str:
     """Return a `normal_form` that does not depend on the names of local variables and parameters either.
 
     Raises:
-        NotPython: It does not parse, is too long or too deeply nested.
+        InvalidPython: It does not parse, is too long or too deeply nested.
     """
     try:
         term = encode(_nameless(source))
+        return str(with_symbols(term, number_symbols(term)))
     except (InvalidInput, RecursionError):
         return normal_form(source)
-    return str(with_symbols(term, number_symbols(term)))
 
 
 def _nameless(source: str) -> ast.Module:

@@ -10,19 +10,26 @@ from itertools import pairwise
 
 from atlas.core.errors import InvalidInput
 from atlas.learning.terms.names import Function, identifiers, is_available, looks_up_names, names_bound_by
-from atlas.learning.terms.parsing import try_parse
+from atlas.learning.terms.parsing import too_deep, try_parse
 
 
 def rename_identifiers(code: str, names: Mapping[str, str]) -> str:
     """Return the code with functions, parameters and variables renamed.
 
     Raises:
-        InvalidInput: The code does not parse, a new name is reserved or taken in it, or an old name is also bound by an
-        import or passed as a keyword.
+        InvalidInput: The code does not parse, a new name is reserved or taken in it, an old name is also bound by an
+        import or passed as a keyword, or the code is too deeply nested.
     """
     changed = {old: new for old, new in names.items() if old != new}
     if not changed:
         return code
+    try:
+        return _renamed(code, changed)
+    except RecursionError as error:
+        raise too_deep() from error
+
+
+def _renamed(code: str, changed: Mapping[str, str]) -> str:
     tree = try_parse(code)
     if tree is None:
         raise InvalidInput(f"expected Python that parses, got {code[:80]!r}")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from atlas.learning.terms.parsing import InvalidPython, parse
+from atlas.learning.terms.parsing import InvalidPython, parse, too_deep
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -42,7 +42,10 @@ def strip(source: str) -> ast.Module:
     Raises:
         InvalidPython: It does not parse, is too long or too deeply nested.
     """
-    module = ast.fix_missing_locations(_Stripper().visit_Module(parse(source)))
+    try:
+        module = ast.fix_missing_locations(_Stripper().visit_Module(parse(source)))
+    except RecursionError as error:
+        raise too_deep() from error
     module.type_ignores = []
     return module
 

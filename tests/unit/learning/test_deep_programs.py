@@ -1,0 +1,48 @@
+"""Programs that are nested too deeply to be walked: each is left out, or refused by an error of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from atlas.learning.compression import compress
+from atlas.learning.reading import TOO_DEEP
+from atlas.learning.rewrite.normal_forms import normal_form, shape
+from atlas.learning.rewrite.rename import rename_identifiers
+from atlas.learning.search.limits import Limits
+from atlas.learning.terms.normalisation import strip
+from atlas.learning.terms.parsing import InvalidPython, parse
+
+SLUG = "'-'.join(word.strip().lower() for word in text.replace('_', ' ').split() if word.isalnum())"
+
+DEEP = {
+    "a sum of 2,000 terms": "def deep(a):\n    return " + " + ".join(["a"] * 2_000),
+    "a chain of 2,000 attributes": "def deep(a):\n    return a" + ".a" * 2_000,
+    "a chain of 900 calls": "def deep(a):\n    return a" + ".a()" * 900,
+    "900 conditions in one another": "def deep(a):\n    return " + "1 if a else " * 900 + "2",
+    "900 branches": "def deep(a):\n    if a:\n        return 0\n" + "    elif a:\n        return 1\n" * 900,
+    "900 signs": "def deep(a):\n    return " + "-" * 900 + "a",
+}
+
+
+@pytest.mark.parametrize("source", DEEP.values(), ids=DEEP)
+def test_a_program_that_is_nested_too_deeply_is_left_out_and_others_are_compressed(source: str) -> None:
+    others = [f"def slug{n}(text):\n    return {SLUG} + '{n}'" for n in range(3)]
+    found = compress([*others, source], limits=Limits(iterations=2))
+    assert found.refused[f"program: {TOO_DEEP}"] == 1
+    assert found.n_programs == 3
+    assert len(found.abstractions) == 1
+
+
+@pytest.mark.parametrize(
+    "use", [normal_form, shape, strip, lambda source: rename_identifiers(source, {"a": "b"})],
+    ids=["normal form", "shape", "without docstrings", "renamed"],
+)  # fmt: skip
+@pytest.mark.parametrize("source", DEEP.values(), ids=DEEP)
+def test_code_that_is_nested_too_deeply_is_refused_and_the_error_says_what_to_do(
+    source: str, use: Callable[[str], object]
+) -> None:
+    parse(source)  # Python itself reads it
+    with pytest.raises(InvalidPython, match="nested less deeply; split its longest expressions"):
+        use(source)
