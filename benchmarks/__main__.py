@@ -28,7 +28,7 @@ from benchmarks import (
 )
 from benchmarks.agents import serving, starting, transfer, trial
 from benchmarks.engines import following, million
-from benchmarks.learning import literature, scaling
+from benchmarks.learning import finding, literature, scaling
 from benchmarks.measuring import Figure
 
 BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
@@ -48,6 +48,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "compressing": compressing.figures,
     "literature": literature.figures,
     "scaling": scaling.figures,
+    "finding": finding.figures,
     "journal": journal.figures,
     "million": million.figures,
     "serving": serving.figures,

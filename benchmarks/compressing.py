@@ -34,6 +34,7 @@ from atlas.learning.terms.parsing import parse
 from atlas.learning.terms.programs import Program
 from atlas.learning.whole_definitions import Verify
 from benchmarks.baselines.anti_unifying import anti_unify
+from benchmarks.learning.programs_file import read_attempts
 from benchmarks.measuring import Figure
 
 GIVEN = Path(os.environ.get("ATLAS_REAL_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
@@ -41,6 +42,9 @@ GIVEN = Path(os.environ.get("ATLAS_REAL_DATA") or Path(__file__).resolve().paren
 
 SIZES = tuple(int(n) for n in os.environ.get("ATLAS_BENCHMARK_PROGRAMS", "10,50,160,1000").split(","))
 """ATLAS_BENCHMARK_PROGRAMS: numbers of programs, with commas. All there are is the most."""
+
+FILE = os.environ.get("ATLAS_BENCHMARK_FILE")
+"""ATLAS_BENCHMARK_FILE: a JSONL file of programs to measure on in place of those, as `programs_file` reads it."""
 
 LOGS = ("mbpp_py_reflexion_gpt4.jsonl", "humaneval_py_reflexion_gpt4.jsonl")
 
@@ -65,10 +69,20 @@ def figures() -> Iterator[Figure]:
 
 
 def solved_programs() -> list[Program]:
-    """Return GPT-4's solutions that pass their tests, one for each task, or none where the data are absent."""
+    """Return the programs of `solved_attempts`."""
+    return list(programs_of(solved_attempts()).programs)
+
+
+def solved_attempts() -> list[Trajectory]:
+    """Return attempts that pass their tests: those of ATLAS_BENCHMARK_FILE, or GPT-4's, one for each task.
+
+    Empty where the data are absent.
+    """
+    if FILE:
+        return read_attempts(Path(FILE))
     paths = [GIVEN / "reflexion" / name for name in LOGS]
     rows = [row.item for path in paths if path.exists() for row in detect(path).read(path, ReadingLimits())]
-    return list(programs_of(item for item in rows if isinstance(item, Trajectory)).programs)
+    return [item for item in rows if isinstance(item, Trajectory) and item.outcome.success]
 
 
 def _spread(programs: Sequence[Program], n: int) -> list[Program]:

@@ -320,7 +320,7 @@ _READ_ELSEWHERE = frozenset(
             "ATLAS_MANUALS",
             "ATLAS_SHOTS",
         ),
-        *(f"ATLAS_BENCHMARK_{what}" for what in ("SIZES", "PROGRAMS", "COPIES", "SEED", "SEEDS")),
+        *(f"ATLAS_BENCHMARK_{what}" for what in ("SIZES", "PROGRAMS", "COPIES", "SEED", "SEEDS", "FILE")),
     ]
 )
 """Variables that are not in `Settings`: those of servers, of this machine, and of tests and benchmarks."""
