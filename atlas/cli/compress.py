@@ -69,7 +69,8 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
     _check(options)
     llm = watched_model(settings) if options.by == MODEL else None
     with opened(settings, read_only=not options.apply) as memory:
-        found = _compressed(memory, strategy_of(llm, options.limit, settings.program_path))
+        strategy = strategy_of(llm, options.limit, settings.program_path, settings.compress_seconds)
+        found = _compressed(memory, strategy)
         rows = found_rows(memory, found)
         spent = [f"{llm.model_name} took {llm.spent}."] if llm else []
         for text in (headline(found), made_caption(found), *notes(found), *spent):

@@ -201,6 +201,9 @@ class Settings:
     compress_every: int = 20
     """ATLAS_COMPRESS_EVERY: number of new successes with programs after which compression runs. 0 for never."""
 
+    compress_seconds: float = 120.0
+    """ATLAS_COMPRESS_SECONDS: processor time of a search for concepts. What it found by then is used."""
+
     evaluate_growth: float = 0.2
     """ATLAS_EVALUATE_GROWTH: share of added or changed experiences after which the dashboard evaluates searches again
     in the background. 0 for never."""

@@ -21,10 +21,11 @@ from atlas.learning.rewrite.applying import apply_library
 from atlas.learning.rewrite.executable import standalone
 from atlas.learning.rewrite.lengths import Lengths
 from atlas.learning.rewrite.sharing import Sharing, apply_definitions, read_sources
-from atlas.learning.rewrite.shelf import Shelf
+from atlas.learning.rewrite.shelf import Shelf, inline_pattern
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
+from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.programs import Program
 from atlas.learning.whole_definitions import Verify, tools_beside, verdicts_on, verify_with
 
@@ -39,6 +40,9 @@ class Reuse:
 
     used: Mapping[str, int]
     """Number of programs that need each function, by name."""
+
+    saved: Mapping[str, int]
+    """Tokens by which the programs that call each function are shorter for it, by name, most first."""
 
     tokens_before: int
     tokens_after: int
@@ -137,11 +141,27 @@ def reuse(
         n_programs=len(originals),
         n_functions=len(library.shelf.patterns) + len(library.definitions),
         used=dict(Counter(each for rewritten in whole.rewritten.values() for each in rewritten.functions)),
+        saved=_savings(shelf, library, whole.rewritten),
         tokens_before=sum(lengths.of(name, term) for name, term in originals.items()) + whole.n_tokens_less,
         tokens_after=sum(map(lengths.of, originals)),
         rewritten=whole.rewritten,
         n_refused=n_refused,
     )
+
+
+def _savings(shelf: Shelf, library: Library, rewritten: Mapping[str, RewrittenProgram]) -> dict[str, int]:
+    """Return the tokens that each used function saves in the programs that call it, by name, most first."""
+    lengths = Lengths(shelf, library.functions)
+    saved: Counter[str] = Counter()
+    for name, term in shelf.programs.items():
+        for head in term.calls:
+            without = inline_pattern(term, shelf.patterns[head])
+            saved[library.functions[head].name] += lengths.of(name, without) - lengths.of(name, term)
+    for definition in library.definitions:
+        n_users = sum(definition.name in program.functions for program in rewritten.values())
+        if n_users:
+            saved[definition.name] = n_users * n_tokens(definition.source)
+    return dict(saved.most_common())
 
 
 def _shared(programs: Sequence[Program], library: Library, tools: Tools, verify: Verify | None) -> tuple[Sharing, int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.core.settings import directories
+from atlas.core.settings import Settings, directories
 from atlas.core.types import CodeConcept, Experience, Strategy
 from atlas.infra.bridge import run
 from atlas.infra.clock import SystemClock
@@ -66,7 +66,8 @@ class CompressionJob(MemoryJob):
             LLMUnavailable: A model is required, but not configured.
         """
         path = directories(PROGRAM_PATH, self.path)
-        strategy = strategy_of(model_if(self.with_model, on_progress), self.max_programs, path)
+        seconds = Settings.from_environment().compress_seconds
+        strategy = strategy_of(model_if(self.with_model, on_progress), self.max_programs, path, seconds)
         with self.opened(on_progress) as memory:
             return compress_now(memory, self.where, strategy=strategy, on_progress=on_progress)
 
@@ -113,15 +114,19 @@ def compress_now(
 
 
 def strategy_of(
-    llm: LLMClient | None = None, max_programs: int = Limits().max_programs, path: Sequence[Path] = ()
+    llm: LLMClient | None = None,
+    max_programs: int = Limits().max_programs,
+    path: Sequence[Path] = (),
+    seconds: float = Limits().seconds,
 ) -> ProvenCompression:
     """Return the compression strategy: a language model, or Stitch by default.
 
     Args:
         path: Directories of modules that the programs import.
+        seconds: Processor time of Stitch's search.
     """
     if llm is None:
-        return StitchCompressionStrategy(limits=Limits(max_programs=max_programs), path=path)
+        return StitchCompressionStrategy(limits=Limits(max_programs=max_programs, seconds=seconds), path=path)
     return LLMCompressionStrategy(llm, limits=Limits(max_programs=max_programs, seconds=MODEL_SECONDS), path=path)
 
 

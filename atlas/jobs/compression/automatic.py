@@ -71,7 +71,9 @@ def _failure(error: Exception) -> str:
 def _compress(memory: MemorySystem) -> str:
     """Add the proven concepts, except those that were added before and then undone or deleted."""
     notes = memory.storage.ledger.notes
-    result = compress_now(memory, strategy=strategy_of(path=memory.storage.settings.program_path))
+    settings = memory.storage.settings
+    strategy = strategy_of(path=settings.program_path, seconds=settings.compress_seconds)
+    result = compress_now(memory, strategy=strategy)
     before = notes.read(ADDED).get("", "").split()
     new = additions(result, before)
     operation_id = add_concepts(memory, result, list(new)) if new else None

@@ -68,7 +68,7 @@ class StitchEngine:
             directory = Path(name)
             (directory / "request.json").write_text(json.dumps(_request(alike, limits, self._costs)), "ascii")
             stop_reason = _run(directory, limits, progress, cancelled)
-            proposal = _proposal(directory, alike, stop_reason)
+            proposal = _proposal(directory, alike, stop_reason, limits)
         original_symbols = [{number: symbol for symbol, number in each.items()} for each in symbols]
         return replace(proposal, terms=tuple(map(with_symbols, proposal.terms, original_symbols)))
 
@@ -155,10 +155,10 @@ def _failure(directory: Path, limits: Limits, code: int) -> str:
     return f"ended with code {code}: {errors.strip()[-300:]!r}"
 
 
-def _proposal(directory: Path, corpus: Corpus, stop_reason: str) -> Proposal:
+def _proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits) -> Proposal:
     answer = _answer(directory)
     if answer is None and IN_TIME in stop_reason:
-        return empty_proposal(corpus, [f"the search {stop_reason}"])
+        return empty_proposal(corpus, [f"the search {stop_reason}: {_unsearched(0, limits)}"])
     if answer is None or (stop_reason and IN_TIME not in stop_reason and not answer["patterns"]):
         raise EngineError(
             f"the search {stop_reason or 'gave no answer'}; try fewer programs, or AntiUnificationEngine()"
@@ -172,7 +172,15 @@ def _proposal(directory: Path, corpus: Corpus, stop_reason: str) -> Proposal:
         )
         for abstraction in answer["patterns"]
     ]
-    notes = [f"the search {stop_reason}"] if stop_reason else []
+    notes = [f"the search {stop_reason}: {_unsearched(len(patterns), limits)}"] if stop_reason else []
     if answer["unchecked"]:
         notes.append("Stitch's check of its own costs failed and was left out; every result is checked here")
     return Proposal(patterns=tuple(patterns), terms=tuple(map(read_term, answer["programs"])), notes=tuple(notes))
+
+
+def _unsearched(n_patterns: int, limits: Limits) -> str:
+    """Return how far a search came that ended early, and how to give it more time."""
+    return (
+        f"{n_patterns} of at most {limits.iterations} functions; more time (ATLAS_COMPRESS_SECONDS) or memory may find "
+        "the others"
+    )

@@ -222,6 +222,7 @@ def test_a_library_is_found_again_in_programs_it_was_not_learned_from() -> None:
     assert found.ratio > 1
     for program in unseen:
         assert outcome(found.rewritten[program.id].standalone, program.tests) == "passed"
+    assert found.saved == {learned.abstractions[0].name: found.tokens_before - found.tokens_after}
 
 
 def test_unseen_programs_that_would_do_something_else_are_left_as_they_were() -> None:

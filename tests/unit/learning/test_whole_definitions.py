@@ -66,6 +66,8 @@ def test_definitions_are_used_in_programs_that_were_not_seen(sandbox: Sandbox) -
     tests = {program.id: program.tests for program in unseen}
     runs = sandbox.run_all([(each.standalone, tests[name]) for name, each in result.rewritten.items()])
     assert {run.outcome for run in runs} == {"passed"}
+    assert list(result.saved.values()) == sorted(result.saved.values(), reverse=True)
+    assert result.saved.keys() == result.used.keys()
 
 
 LOOP = """def chosen(numbers):

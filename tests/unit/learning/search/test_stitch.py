@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -136,13 +137,14 @@ def test_a_search_that_takes_too_long_is_ended_and_says_so() -> None:
     found = StitchEngine().abstractions(before, Limits(seconds=0))
     assert found.terms == before.terms
     assert "stopped after 0 s" in found.notes[0]
+    assert f"0 of at most {Limits().iterations} functions; more time (ATLAS_COMPRESS_SECONDS)" in found.notes[0]
     assert not _children()
 
 
 def test_a_search_without_enough_memory_is_ended_and_says_so() -> None:
     before = corpus([program.replace("def f", f"def f{n}_") for n in range(20) for program in PROGRAMS])
     found = StitchEngine().abstractions(before, Limits(megabytes=14, seconds=60))
-    assert "stopped at 14 MB" in found.notes[0]
+    assert re.search(r"stopped at 14 MB, .*: \d+ of at most 100 functions", found.notes[0])
     assert gives_back(before, found)
 
 
