@@ -8,7 +8,7 @@ import os
 import random
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from atlas.learning.extraction import programs_of
 from atlas.learning.reuse import reuse
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.strategies import ProvenCompression
+from atlas.primitives.arc.loader import ARCPrimitiveLoader
+from atlas.primitives.swe.loader import SWEPrimitiveLoader
 from benchmarks.compressing import solved_attempts
 from benchmarks.measuring import Figure
 
@@ -68,22 +70,27 @@ class HitRate:
 
 
 def figures() -> Iterator[Figure]:
-    """Yield hit@1 and hit@5 beside chance, over all splits."""
+    """Yield hit@1 and hit@5 beside chance over all splits, in the learned libraries alone and beside primitives.
+
+    The given programs give some ten concepts a half, so the primitives make a library of a usual size.
+    """
     attempts = solved_attempts()
     if not attempts:
         print("no real programs: set ATLAS_REAL_DATA to the directory of real agent runs", file=sys.stderr)
         return
-    splits = [searches(attempts, seed) for seed in range(SEEDS)]
-    yield from _figures([each for split in splits for each in split])
+    splits = [learned_from_half(attempts, seed) for seed in range(SEEDS)]
+    primitives = [*ARCPrimitiveLoader().load().values(), *SWEPrimitiveLoader().load().values()]
+    yield from _figures("learned", [each for split in splits for each in searches(split)])
+    yield from _figures("and primitives", [each for split in splits for each in searches(split, primitives)])
 
 
-def _figures(all_searches: Sequence[Search]) -> Iterator[Figure]:
+def _figures(library: str, all_searches: Sequence[Search]) -> Iterator[Figure]:
     if not all_searches:
         print("no task of an unseen half uses a concept", file=sys.stderr)
         return
-    sizes = {each.n_concepts for each in all_searches}
-    what = f"concept a task's solution uses, {len(all_searches)} searches"
-    yield Figure(what=f"{what}: fewest concepts in a library", ours=min(sizes), baseline=None, unit="", aim="40")
+    what = f"{library}, {len(all_searches)} searches"
+    n_concepts = min(each.n_concepts for each in all_searches)
+    yield Figure(what=f"{what}: concepts, in the smallest library", ours=n_concepts, baseline=None, unit="", aim="40")
     for k in RANKS:
         rate = hit_rate(all_searches, k)
         yield Figure(what=f"{what}: hit@{k}, beside chance", ours=rate.hits, baseline=rate.chance, unit="%", aim="")
@@ -106,11 +113,20 @@ def hit_rate(all_searches: Sequence[Search], k: int) -> HitRate:
     return HitRate(hits=hits, chance=chance, low=100 * low, high=100 * high)
 
 
-def searches(attempts: Sequence[Trajectory], seed: int) -> list[Search]:
-    """Learn concepts from one half of the tasks, and search with the description of each task of the other half.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedHalf:
+    """Concepts learned from half of the tasks, and the tasks of the other half whose solutions use them."""
 
-    Only tasks whose rewritten solution calls a concept are returned.
-    """
+    concepts: tuple[CodeConcept, ...]
+    used: Mapping[str, frozenset[str]]
+    """Ids of the concepts that the rewritten solution of a task calls, by task. At least one each."""
+
+    descriptions: Mapping[str, str]
+    """By task."""
+
+
+def learned_from_half(attempts: Sequence[Trajectory], seed: int) -> LearnedHalf:
+    """Learn concepts from one half of the tasks, and rewrite the solutions of the other half with them."""
     split = halves(attempts, seed)
     proposal = asyncio.run(ProvenCompression().propose(split.learned_from))
     compression = proposal.compression
@@ -118,19 +134,27 @@ def searches(attempts: Sequence[Trajectory], seed: int) -> list[Search]:
         function.name: learned.concept
         for function, learned in zip(compression.abstractions, proposal.learned, strict=False)  # workflows come after
     }
+    programs = programs_of(split.unseen).programs
     with Sandbox() as sandbox:
-        programs = programs_of(split.unseen).programs
         rewritten = reuse(compression.library, programs, sandbox=sandbox).rewritten
-    used = {
-        program.task_id: frozenset(concepts[name].id for name in rewritten[program.id].functions)
-        for program in programs
-        if program.id in rewritten
-    }
-    descriptions = {program.task_id: program.description for program in programs}
-    found = _found(list(concepts.values()), [descriptions[task] for task in used])
+    return LearnedHalf(
+        concepts=tuple(concepts.values()),
+        used={
+            program.task_id: frozenset(concepts[name].id for name in rewritten[program.id].functions)
+            for program in programs
+            if program.id in rewritten
+        },
+        descriptions={program.task_id: program.description for program in programs},
+    )
+
+
+def searches(half: LearnedHalf, others: Sequence[CodeConcept] = ()) -> list[Search]:
+    """Search the learned and other concepts with the description of each unseen task that uses a learned one."""
+    library = [*half.concepts, *others]
+    found = _found(library, [half.descriptions[task] for task in half.used])
     return [
-        Search(task_id=task, used=ids, found=result, n_concepts=len(concepts))
-        for (task, ids), result in zip(used.items(), found, strict=True)
+        Search(task_id=task, used=ids, found=result, n_concepts=len(library))
+        for (task, ids), result in zip(half.used.items(), found, strict=True)
     ]
 
 

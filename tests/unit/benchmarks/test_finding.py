@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from atlas.core.errors import InvalidInput
+from atlas.core.types import CodeConcept
 from atlas.learning.extraction import programs_of
-from benchmarks.learning.finding import Search, halves, hit_rate, searches
+from benchmarks.learning.finding import Search, halves, hit_rate, learned_from_half, searches
 from benchmarks.learning.programs_file import read_attempts
 
 
@@ -93,6 +94,9 @@ def test_halves_have_no_task_in_common(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")
 def test_the_concept_of_an_unseen_solution_is_looked_for_in_the_library(tmp_path: Path) -> None:
     attempts = read_attempts(written(tmp_path / "programs.jsonl", 10))
-    found = searches(attempts, seed=0)
+    half = learned_from_half(attempts, seed=0)
+    found = searches(half)
     assert len(found) == 5
     assert {(each.n_concepts, each.is_hit(1)) for each in found} == {(1, True)}
+    other = CodeConcept(name="halve", description="Halve a number", code="def halve(n):\n    return n / 2")
+    assert {(each.n_concepts, each.is_hit(1)) for each in searches(half, [other])} == {(2, True)}
