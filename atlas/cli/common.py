@@ -65,6 +65,26 @@ def add_scope_option(command: argparse.ArgumentParser, about: str) -> None:
     )
 
 
+def add_filter_options(command: argparse.ArgumentParser, where_help: str) -> None:
+    """Declare `--where` and `--scope`, which `filter_of` joins."""
+    command.add_argument("--where", type=filter_in, metavar="JSON", help=where_help)
+    add_scope_option(command, "search only records in a scope")
+
+
+def filter_of(options: argparse.Namespace) -> dict[str, Any] | None:
+    """Return the filter of `--where` and `--scope`, or None without either.
+
+    Raises:
+        InvalidInput: A name or a value of the scope is malformed.
+    """
+    from atlas.core.filters import scope_metadata
+
+    parts = [part for part in (options.where, scope_metadata(options.scope)) if part]
+    if len(parts) > 1:
+        return {"$and": parts}
+    return dict(parts[0]) if parts else None
+
+
 class _ScopeAction(argparse.Action):
     def __call__(self, parser: Any, options: argparse.Namespace, text: Any, option: str | None = None) -> None:
         name, sign, value = text.partition("=")

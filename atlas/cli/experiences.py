@@ -11,8 +11,9 @@ from typing import Any
 from atlas.cli.common import (
     UNTOUCHED,
     add_command,
+    add_filter_options,
     count,
-    filter_in,
+    filter_of,
     full_ids,
     how_to_undo,
     limit,
@@ -57,12 +58,7 @@ def _add_search(commands: Any) -> None:
     command.add_argument("text", help="the task")
     command.add_argument("-k", type=limit, default=4, help="number of hits (default: 4)")
     command.add_argument("--words", action="store_true", help="search by keywords only")
-    command.add_argument(
-        "--where",
-        type=filter_in,
-        metavar="JSON",
-        help='search only what passes a filter, like {"outcome": "failed"}',
-    )
+    add_filter_options(command, 'search only what passes a filter, like {"outcome": "failed"}')
     command.add_argument("--all", action="store_true", help="include hits of little or no relevance")
     command.add_argument(
         "--distinct", action="store_true", help="print only the best of similar attempts at the same task"
@@ -90,12 +86,7 @@ def _add_context(commands: Any) -> None:
         metavar="NAME",
         help="name of a tool that the agent has; may be repeated. Code that needs other tools comes last",
     )
-    command.add_argument(
-        "--where",
-        type=filter_in,
-        metavar="JSON",
-        help='choose only from what passes a filter, like {"scope.project": "shop"}',
-    )
+    add_filter_options(command, 'choose only from what passes a filter, like {"created_at": {"$gte": "2026-11-01"}}')
     command.add_argument("--json", action="store_true", help="print all fields as JSON, not the text alone")
 
 
@@ -103,7 +94,7 @@ def _add_similar(commands: Any) -> None:
     command = add_command(commands, "similar", _similar)
     command.add_argument("id", help="its id, or the beginning of it")
     command.add_argument("-k", type=limit, default=4, help="number of hits (default: 4)")
-    command.add_argument("--where", type=filter_in, metavar="JSON", help="search only what passes a filter")
+    add_filter_options(command, "search only what passes a filter")
     command.add_argument(
         "--threshold", type=float, default=0.0, metavar="X", help="lowest relevance of a hit, 0 to 1 (default: 0)"
     )
@@ -145,14 +136,14 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
     with reached(settings) as memory:
         if options.words:
             _refuse_unheard(options)
-            found = memory.experience.retrieve_words(options.text, options.k, where=options.where, threshold=0.0)
+            found = memory.experience.retrieve_words(options.text, options.k, where=filter_of(options), threshold=0.0)
             print("\n".join(line(hit.item) for hit in found.hits) or "nothing found")
             print_notes(found.notes)
             return 0
         found = memory.experience.retrieve(
             options.text,
             options.k,
-            where=options.where,
+            where=filter_of(options),
             threshold=0.0 if options.all else None,
             distinct=options.distinct,
             diversity=options.diverse,
@@ -175,7 +166,7 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
 def _context(options: argparse.Namespace, settings: Settings) -> int:
     with reached(settings) as memory:
         block = memory.build_context(
-            task_to_ask(options.text, tools=options.tool), options.budget, options.k, where=options.where
+            task_to_ask(options.text, tools=options.tool), options.budget, options.k, where=filter_of(options)
         )
     if options.json:
         print(json.dumps(asdict(block), ensure_ascii=False, indent=1))
@@ -217,7 +208,7 @@ def _similar(options: argparse.Namespace, settings: Settings) -> int:
         [record_id] = (
             _ids_there(memory, options.id) if settings.server else full_ids(memory, memory.experience, [options.id])
         )
-        hits = memory.experience.similar(record_id, options.k, where=options.where, threshold=options.threshold)
+        hits = memory.experience.similar(record_id, options.k, where=filter_of(options), threshold=options.threshold)
         print("\n".join(f"{line(hit.item)}  {hit.relevance:.2f}" for hit in hits) or "nothing found")
     return 0
 

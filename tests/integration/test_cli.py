@@ -8,6 +8,7 @@ import os
 import sqlite3
 import sys
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -249,6 +250,18 @@ def test_a_search_takes_a_filter_names_a_misspelt_one_and_notes_a_name_that_no_r
     with pytest.raises(SystemExit):
         main(("search", "grid", "--where", "[1"))
     assert "should be a filter such as" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [("search", "grid", "--all"), ("search", "grid", "--words"), ("context", "grid")])
+def test_a_scope_narrows_a_search_together_with_a_filter(store, capsys, command):
+    with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
+        for project, success in (("shop", True), ("bank", False)):
+            scoped = attempt(f"rotate the grid in the {project}", success=success)
+            memory.experience.store(replace(scoped, metadata={**scoped.metadata, "scope.project": project}))
+    assert "in the shop" in (found := run(capsys, *command, "--scope", "project=shop"))
+    assert "in the bank" not in found
+    assert "in the" not in run(capsys, *command, "--scope", "project=shop", "--where", '{"outcome": "failed"}')
+    assert "a scope's name should be" in run(capsys, *command, "--scope", "Project=shop", status=1)
 
 
 @pytest.mark.parametrize("n", ["0", "-1"])
