@@ -99,6 +99,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "clients.hook": {
         "hook": "answer a hook of such a client: recall at a prompt, store after a turn",
     },
+    "clients.watch": {
+        "watch": "store the sessions in a directory of logs while they are written",
+    },
     "profiles": {
         "profiles": "list, save, choose or delete ranking profiles",
         "level": "show how relevant hits must be and what that costs, or make searches stricter or laxer",

@@ -33,7 +33,7 @@ def record(client: str, event: Mapping[str, Any], scope: Mapping[str, str], sett
         InvalidInput: The event has neither a readable transcript nor an answer.
     """
     with reached(settings) if settings.server else opened(for_bulk(settings), create=True) as memory:
-        sink = _Renewing(memory, f"a session of {client}", scope)
+        sink = SessionSink(memory, f"a session of {client}", scope)
         if client == "gemini-cli":
             sink.add(_turn(client, event), client)
             return
@@ -61,8 +61,8 @@ def _turn(client: str, event: Mapping[str, Any]) -> list[Item]:
     return prepare(request.attempt(), LogOptions(), Counter())
 
 
-class _Renewing:
-    """A sink that adds new attempts, and updates stored ones that their session has continued."""
+class SessionSink:
+    """A sink that adds new attempts, and extends stored ones by what their session contains since."""
 
     def __init__(self, memory: MemorySystem | RemoteMemory, reason: str, scope: Mapping[str, str]) -> None:
         self._memory = memory

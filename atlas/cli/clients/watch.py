@@ -1,0 +1,125 @@
+"""The command that follows a directory of session logs, and stores each request while its session is written.
+
+It keeps no state of its own. Attempts have stable ids, so what it reads twice is stored once, and a watch that was
+killed continues where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from atlas.cli.clients.recording import SessionSink
+from atlas.cli.common import add_command, add_scope_option, opened, reached, safe
+from atlas.core.errors import ImportFailed, InvalidInput
+from atlas.core.filters import scope_metadata
+from atlas.core.settings import Settings, for_bulk
+from atlas.importers.registry import all_formats, detect
+from atlas.importers.rows import Limits
+from atlas.importers.run import Rejection, Sink, import_paths, source_files
+
+EVERY_SECONDS = 5.0
+
+Version = tuple[int, int]
+"""Size in bytes, and time of the last change in nanoseconds."""
+
+
+def add_commands(commands: Any) -> None:
+    """Declare the command."""
+    command = add_command(commands, "watch", _watch)
+    command.add_argument("directory", type=Path, metavar="DIR", help="a directory of session logs")
+    logs = [name for name, format in all_formats().items() if format.is_log]
+    command.add_argument(
+        "--format", default="auto", choices=["auto", *logs], help="their format (default: recognised for each file)"
+    )
+    command.add_argument(
+        "--every",
+        type=_seconds,
+        default=EVERY_SECONDS,
+        metavar="SECONDS",
+        help=f"time between two looks (default: {EVERY_SECONDS:g})",
+    )
+    command.add_argument("--once", action="store_true", help="store what is there, and end")
+    add_scope_option(command, "give all that is stored a scope")
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"should be a number above 0, but is {text}")
+    return seconds
+
+
+def _watch(options: argparse.Namespace, settings: Settings) -> int:
+    scope = scope_metadata(options.scope)
+    if not options.directory.is_dir():
+        raise InvalidInput(f"DIR should be a directory of session logs, but {safe(str(options.directory))} is not one")
+    with reached(settings) if settings.server else opened(for_bulk(settings), create=True) as memory:
+        sink = SessionSink(memory, f"sessions of {options.directory}", scope)
+        watched = WatchedLogs(options.directory, sink, settings, format=options.format)
+        while True:
+            n_new = watched.look() + (watched.look() if options.once else 0)  # the second one settles rejections
+            for rejection in watched.settled_rejections():
+                print(f"rejected: {safe(str(rejection))}", file=sys.stderr)
+            if n_new or options.once:
+                print(f"{n_new} new", flush=True)
+            if options.once:
+                return 0
+            time.sleep(options.every)
+
+
+class WatchedLogs:
+    """The session logs of a directory, of which each look stores what has changed since the last one."""
+
+    def __init__(self, directory: Path, sink: Sink, settings: Settings, *, format: str = "auto") -> None:
+        self._directory = directory
+        self._sink = sink
+        self._settings = settings
+        self._format = format
+        self._versions: dict[Path, Version] = {}
+        self._rejections: dict[Path, tuple[Rejection, ...]] = {}
+        self._settled: list[Rejection] = []
+
+    def look(self) -> int:
+        """Read the files that have changed, and return the number of new attempts."""
+        versions = dict(self._current())
+        changed = [path for path, version in versions.items() if self._versions.get(path) != version]
+        for path in self._rejections.keys() - changed:
+            self._settled += self._rejections.pop(path)
+        self._versions = versions
+        return sum(map(self._read, changed))
+
+    def settled_rejections(self) -> list[Rejection]:
+        """Return the rejections in files that are no longer written, each once.
+
+        The last line of other files may be half written.
+        """
+        settled, self._settled = self._settled, []
+        return settled
+
+    def _current(self) -> Iterator[tuple[Path, Version]]:
+        for file in source_files([self._directory]):
+            try:
+                status = file.path.stat()
+            except FileNotFoundError:  # deleted since the directory was listed
+                continue
+            yield file.path, (status.st_size, status.st_mtime_ns)
+
+    def _read(self, path: Path) -> int:
+        try:
+            format = all_formats()[self._format] if self._format != "auto" else detect(path, Limits.of(self._settings))
+        except ImportFailed:  # not a log, or not yet
+            return 0
+        if not format.is_log:
+            return 0
+        try:
+            report = import_paths(self._sink, [path], format=format.name, settings=self._settings)
+        except ImportFailed as error:
+            self._rejections[path] = (Rejection(path, 0, str(error)),)
+            return 0
+        self._rejections[path] = report.rejections
+        return report.added
