@@ -25,6 +25,7 @@ from atlas.infra.actor import Role
 from atlas.server.access import Doors
 from atlas.server.api.app import make_api
 from atlas.verbs.table import EVERY, OWNERS, SYSTEM, VERBS, Verb, verbs_of
+from atlas.views.kinds.filterable import OF_METADATA, filterable_fields
 
 MARKER = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
 
@@ -75,8 +76,17 @@ def http() -> str:
     return "\n\n".join(["## Requests", *requests, "## Bodies and answers", *filter(None, schemas)])
 
 
+def fields_of_filters() -> str:
+    """Return the table of the fields that a filter can name."""
+    rows = [
+        f"| {field.memory} | `{field.key}` | {field.label} | {', '.join(f'`{value}`' for value in field.values)} |"
+        for field in filterable_fields()
+    ]
+    return "\n".join(["| of | field | filter on its page | values |", "|---|---|---|---|", *rows, "", OF_METADATA])
+
+
 GENERATED: Mapping[str, Callable[[], str]] = {
-    function.__name__: function for function in (commands, settings, verbs, http)
+    function.__name__: function for function in (commands, settings, verbs, http, fields_of_filters)
 }
 """What a marker may name."""
 

@@ -39,6 +39,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "prune": "delete experiences of low value; `atlas undo` brings them back",
         "merge": "merge several duplicate experiences into one",
     },
+    "fields": {
+        "fields": "list the fields that a filter (--where) can name",
+    },
     "refine": {
         "refine": "plan which similar experiences to keep, merge and drop, or apply the plan",
     },
