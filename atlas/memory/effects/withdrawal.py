@@ -128,7 +128,9 @@ def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -
         newest = [derived[record_id] for record_id in sorted(derived)]
         known |= derived.keys()
         records = [*records, *newest]
-    return Withdrawal(ids=requested, keep=tuple(listed(keep)), records=tuple(records), uses=tuple(_uses(system, records)))
+    return Withdrawal(
+        ids=requested, keep=tuple(listed(keep)), records=tuple(records), uses=tuple(_uses(system, records))
+    )
 
 
 def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
