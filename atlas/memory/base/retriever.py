@@ -208,11 +208,12 @@ class Retriever:
         """Return the costs of the level on each side, or None before it was measured."""
         return self._calibration.costs(self.weights(), strictness)
 
-    def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
-        """Return the hits that are shown at this strictness, of those of a search without a threshold."""
-        weights, measured = self.weights(), self._calibration.now()
-        cut = self._calibration.cut(measured, weights, query, strictness)
-        return list(filter(cut.shown_beside(_best(hits, weights)), hits))
+    def n_shown(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> int:
+        """Return the number of shown hits of a search without a threshold at this strictness."""
+        measured = self._calibration.now()
+        cut = self._calibration.cut(measured, self.weights(), query, strictness)
+        weights = self._calibration.weights_in(measured, self.weights(), query)
+        return sum(map(cut.shown_beside(_best(hits, weights)), hits))
 
     def n_read(self, search: Search) -> int:
         """Return the number of first hits that `ordered` needs."""
@@ -249,7 +250,7 @@ class Retriever:
         """Return the k nearest neighbours of a vector."""
         found = self.store.candidates(vector, None, overfetch(k), where, with_buried=with_buried)
         standards = self._standards(threshold=0.0)
-        by_meaning = replace(standards, weights=replace(standards.weights, words=0.0))
+        by_meaning = replace(standards, weights=replace(self.weights(), words=0.0))
         return self._ranked(self._with_usage(found), by_meaning)[:k]
 
     def passage(self, row: Mapping[str, Any], query: str) -> str | None:
@@ -287,6 +288,7 @@ class Retriever:
         cut = Cut(best=0.0, each=threshold or 0.0)
         if threshold is None:
             cut = self._calibration.cut(measured, weights, query)
+        weights = self._calibration.weights_in(measured, weights, query)
         return Standards(weights=weights, scale=measured.scale, cut=cut)
 
     def _candidates(self, search: Search, k: int, standards: Standards, n_withheld: int) -> list[Candidate[str]]:

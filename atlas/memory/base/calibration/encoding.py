@@ -11,7 +11,7 @@ from atlas.memory.base.calibration.measurement import Answers, LevelMeasurement
 from atlas.memory.base.scoring import Calibration
 from atlas.storage.records import Moment
 
-VERSION = 5
+VERSION = 6
 """Version of stored measurements. Increase it when scoring or the foreign queries change."""
 
 
@@ -24,6 +24,7 @@ def encode_measurement(measured: LevelMeasurement) -> str:
             "n_records": measured.n_records,
             "answers": _rounded(measured.answers),
             "languages": measured.languages,
+            "languages_by_words": measured.languages_by_words,
             "own_answers": _rounded(measured.own_answers),
             "own_languages": measured.own_languages,
             "itself": _rounded([measured.itself])[0],
@@ -55,6 +56,7 @@ def decode_measurement(text: str | None) -> LevelMeasurement | None:
         n_records=int(encoded["n_records"]),
         answers=_read(encoded["answers"]),
         languages=tuple(map(str, encoded["languages"])),
+        languages_by_words=tuple(map(str, encoded["languages_by_words"])),
         own_answers=_read(encoded["own_answers"]),
         own_languages=tuple(map(str, encoded["own_languages"])),
         itself=_read([encoded["itself"]])[0],

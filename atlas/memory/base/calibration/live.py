@@ -19,6 +19,7 @@ from atlas.core.ranking.tuned import (
     ANSWERS,
     LOOKED_AT,
     MAX_ASKED,
+    MOST_ALIKE,
     NEAR_BEST,
     OWN,
     SAMPLED,
@@ -35,7 +36,7 @@ from atlas.infra.duck_typing import get_offered
 from atlas.infra.locks import SharedLock, lock_of
 from atlas.memory.base.calibration.encoding import decode_measurement, encode_measurement
 from atlas.memory.base.calibration.measurement import Answers, Cut, LevelMeasurement
-from atlas.memory.base.calibration.scale import USUAL, calibrate, usual_scale
+from atlas.memory.base.calibration.scale import USUAL, calibrate, median_cosine, usual_scale
 from atlas.memory.base.scoring import Calibration, Values
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.collection import Collection
@@ -135,11 +136,19 @@ class LiveCalibration:
             strictness: That of the store if it is None.
         """
         weights = self._stricter(weights, strictness)
-        language = language_of(query) if len(set(measured.languages)) > 1 else ""
+        language = self.language(measured, query)
         last = self._cuts.get(language)
         if last is None or last[0] is not measured or last[1] != weights:
             last = self._cuts[language] = measured, weights, measured.cut(weights, language)
         return last[2]
+
+    def language(self, measured: LevelMeasurement, query: str) -> str:
+        """Return the language of a query as far as it matters: empty in a store of a single language."""
+        return language_of(query) if len(set(measured.languages)) > 1 else ""
+
+    def weights_in(self, measured: LevelMeasurement, weights: RankingWeights, query: str) -> RankingWeights:
+        """Return the weights for a query: without meaning where the model does not tell texts in its language apart."""
+        return measured.weights_in(weights, self.language(measured, query))
 
     def cut_by_words(self, weights: RankingWeights) -> Cut:
         """Return the share of a query's words that hits of a keyword search need. No model is run.
@@ -212,7 +221,7 @@ class LiveCalibration:
         can_ask = len(near) > 0 and (n_records >= SMALL or languages != (ENGLISH,))
         answers = self._answers(texts, languages) if asks and can_ask else {}
         return LevelMeasurement(
-            scale=calibrate(unrelated, near, self._usual or USUAL.get(self.embedder.model_name, Calibration())),
+            scale=calibrate(unrelated, near, self._usual_scale()),
             n_records=n_records,
             model=self._similarity_source(),
             at=at,
@@ -253,6 +262,7 @@ class LiveCalibration:
         own_queries = list(map(first_sentence, texts.values()))
         queries += own_queries
         found: list[dict[str, tuple[float, float]]] = []
+        embedded: list[Vector] = []
         for start in range(0, len(queries), REMEMBERED_QUERIES):
             batch = queries[start : start + REMEMBERED_QUERIES]
             try:
@@ -260,6 +270,7 @@ class LiveCalibration:
             except Exception as error:  # noqa: BLE001 - an embedder of anybody's, which may take one query but not many
                 logger.warning("the level of the store is the usual one, as no foreign query was embedded: %r", error)
                 return {}
+            embedded.extend(vectors)
             found += map(self._found, batch, vectors)
         own_answers = found[len(of_queries) :]
         itself = tuple(
@@ -269,10 +280,32 @@ class LiveCalibration:
         return {
             "answers": best[: len(of_queries)],
             "languages": of_queries,
+            "languages_by_words": self._languages_by_words(of_queries, embedded),
             "own_answers": best[len(of_queries) :],
             "own_languages": tuple(map(language_of, own_queries)),
             "itself": itself,
         }
+
+    def _languages_by_words(self, languages: Sequence[str], vectors: Sequence[Vector]) -> tuple[str, ...]:
+        """Return the languages, other than English, whose foreign queries are near each other to the model.
+
+        Args:
+            languages: The language of each foreign query.
+            vectors: Their vectors first, then others.
+        """
+        usual = self._usual_scale()
+        return tuple(
+            name
+            for name in dict.fromkeys(languages)
+            if name != ENGLISH
+            and usual.meaning(
+                median_cosine([vector for vector, of in zip(vectors, languages, strict=False) if of == name])
+            )
+            > MOST_ALIKE
+        )
+
+    def _usual_scale(self) -> Calibration:
+        return self._usual or USUAL.get(self.embedder.model_name, Calibration())
 
     def _query_vectors(self, texts: list[str]) -> Sequence[Vector] | Vectors:
         """Return the vectors of queries. Where word pieces are compared, one run of the model gives a query's of both.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,9 @@ class LevelMeasurement:
     languages: tuple[str, ...] = ()
     """The language of each foreign query, empty if all are in one."""
 
+    languages_by_words: tuple[str, ...] = ()
+    """Languages with texts that the model does not tell apart. Words alone find and judge hits for queries in them."""
+
     own_answers: tuple[Answers, ...] = ()
     """The best answers to the first sentence of some records, without the record itself."""
 
@@ -90,16 +93,42 @@ class LevelMeasurement:
         """Return the relevance that the best hit of a query should have, where hiding a right one costs `PRICE`.
 
         Args:
-            language: Language of the query. For one that the store does not hold, the highest level counts.
+            language: Language of the query. For one that the store does not hold, the highest level counts, among
+                those on the same weights.
         """
-        levels = self._levels(weights)
-        return levels.get(language) or max(levels.values(), default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
+        return self._level_in(language, self._levels(weights))
+
+    def _level_in(self, language: str, levels: Mapping[str, float]) -> float:
+        if language in levels:
+            return levels[language]
+        comparable = [level for name, level in levels.items() if self.is_by_words(name) == self.is_by_words(language)]
+        return max(comparable, default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
+
+    def is_by_words(self, language: str) -> bool:
+        """Return whether words alone decide for queries in a language.
+
+        A language that the store does not hold is treated as its records are, if all of them are alike in this.
+        """
+        others = set(self.languages) or {""}
+        return language in self.languages_by_words or (
+            language not in others and others <= set(self.languages_by_words)
+        )
+
+    def weights_in(self, weights: RankingWeights, language: str) -> RankingWeights:
+        """Return the weights for queries in a language: without meaning where words alone decide.
+
+        Weights without words stay as they are.
+        """
+        return replace(weights, meaning=0.0) if weights.words and self.is_by_words(language) else weights
 
     def _levels(self, weights: RankingWeights) -> dict[str, float]:
         """Return the level by language, for the languages of the foreign queries."""
-        foreign, own_values = self._best(self.answers, weights), self._own(weights)
-        languages = np.array(self._foreign_languages)
-        return {name: level_between(foreign[languages == name], own_values, name) for name in set(languages.tolist())}
+        levels = {}
+        for name in set(self._foreign_languages):
+            own_weights = self.weights_in(weights, name)
+            answers = [found for found, of in zip(self.answers, self._foreign_languages, strict=True) if of == name]
+            levels[name] = level_between(self._best(answers, own_weights), self._own(own_weights), name)
+        return levels
 
     @property
     def _foreign_languages(self) -> Sequence[str]:
@@ -113,9 +142,21 @@ class LevelMeasurement:
         if not self.answers or not self.own_answers:
             return None
         levels = {name: weights.strictness * level for name, level in self._levels(weights).items()}
-        of_foreign = [levels[name] for name in self._foreign_languages]
-        of_own = [levels.get(name, max(levels.values())) for name in self.own_languages or [""] * len(self.own_answers)]
-        return costs_of(self._best(self.answers, weights), self._own(weights), np.array(of_foreign), np.array(of_own))
+        languages, own_languages = self._foreign_languages, self.own_languages or [""] * len(self.own_answers)
+        return costs_of(
+            self._in_languages(languages, weights, lambda weights: self._best(self.answers, weights)),
+            self._in_languages(own_languages, weights, self._own),
+            np.array([levels[name] for name in languages]),
+            np.array([self._level_in(name, levels) for name in own_languages]),
+        )
+
+    def _in_languages(
+        self, languages: Sequence[str], weights: RankingWeights, values: Callable[[RankingWeights], Values]
+    ) -> Values:
+        """Return a value for each query, on the weights for its language."""
+        by_words = [self.is_by_words(language) for language in languages]
+        without_meaning = next((self.weights_in(weights, name) for name in self.languages_by_words), weights)
+        return np.where(by_words, values(without_meaning), values(weights))
 
     def _own(self, weights: RankingWeights) -> Values:
         """Return the relevances that the store's own queries reach."""

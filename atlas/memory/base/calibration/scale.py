@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from atlas.core.ranking.tuned import ABOVE_USUAL, BELOW_USUAL, MIN_SPAN, SHRINKAGE
+from atlas.core.types import Vector
 from atlas.infra.duck_typing import get_offered
 from atlas.memory.base.scoring import Calibration
 from atlas.protocols.infra import WholeEmbedder
@@ -43,6 +46,12 @@ def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32],
     low = min(_shrunk(unrelated, usual.unrelated), usual.unrelated + ABOVE_USUAL)
     high = max(_shrunk(near, usual.near), usual.near - BELOW_USUAL)
     return Calibration(unrelated=low, near=max(high, low + MIN_SPAN))
+
+
+def median_cosine(vectors: Sequence[Vector]) -> float:
+    """Return the median cosine of pairs of at least two vectors of unit length."""
+    rows = np.asarray(vectors)
+    return float(np.median((rows @ rows.T)[np.triu_indices(len(rows), 1)]))
 
 
 def _shrunk(values: npt.NDArray[np.float32], usual: float) -> float:
