@@ -178,7 +178,8 @@ def spread(n_units: int, capacity: int, max_windows: int = MAX_WINDOWS) -> list[
 
     Args:
         n_units: Length of the text in words or word pieces.
-        capacity: Maximum units per window. max_windows: Maximum windows, at least 2.
+        capacity: Maximum units per window.
+        max_windows: Maximum windows, at least 2.
     """
     if n_units <= capacity:
         return [(0, n_units)]

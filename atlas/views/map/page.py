@@ -202,7 +202,8 @@ def selected_after(before: Sequence[str], drawn_ids: Sequence[str], mode: str) -
     """Return the selection after points were lassoed.
 
     Args:
-        before: Ids that were selected. drawn: Ids that were drawn around.
+        before: Ids that were selected.
+        drawn: Ids that were drawn around.
         mode: `add` and `remove` change what was selected, anything else takes its place.
     """
     if mode == "add":

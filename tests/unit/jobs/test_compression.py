@@ -290,7 +290,7 @@ def test_without_a_model_stitch_searches():
 def test_a_job_for_a_model_says_that_there_is_none(memory, tmp_path, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     job = CompressionJob(store=str(tmp_path), out=str(tmp_path / CACHE), with_model=True)
-    with pytest.raises(LLMUnavailable, match="no key"):
+    with pytest.raises(LLMUnavailable, match="no API key"):
         job.run(lambda done, total, message: None)
 
 

@@ -147,8 +147,8 @@ def test_a_viewer_may_call_no_verb_that_writes(api, memory):
 def test_a_verb_refuses_arguments_that_its_method_does_not_take(api, memory):
     one = memory.experience.ids()[0]
     for arguments, why in (
-        ({"record_id": one, "depth": 2}, "'depth' is not part of similar; it takes record_id, k, where, threshold"),
-        ({"k": 2}, "similar lacks record_id"),
+        ({"record_id": one, "depth": 2}, "'depth' is not an argument of similar; it accepts record_id, k, where"),
+        ({"k": 2}, "similar needs record_id"),
         ({"record_id": one, "k": "2"}, "k should be a whole number, but is '2'"),
     ):
         answer = api.post("/verbs/experience/similar", json=arguments)
