@@ -273,7 +273,7 @@ class Strategy(VectorRecord):
     """Further facts. `derived_by` is `template`, or the name of the language model that abstracted it."""
 
     created_at: datetime | None = None
-    """Time when it was written, or None before."""
+    """Time when it was written, or None if it is not stored yet."""
 
     def _caption(self) -> str:
         return self.title or self.situation
@@ -326,7 +326,7 @@ class JournalEntry(Tabular):
     """Generation of the agent that wrote it, or 0 if it does not count any."""
 
     created_at: datetime | None = None
-    """Time when it was written, or None before."""
+    """Time when it was written, or None if it is not stored yet."""
 
     importance: float = 0.5
     """Importance in [0, 1] at the time of writing. Later uses are not part of it."""

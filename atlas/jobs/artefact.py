@@ -59,7 +59,7 @@ class ArtefactFile(ABC, Generic[T]):
         self._job = ""
 
     def shared_by(self, shared: SharedState | None, job: str = "") -> Self:
-        """Return the artefact shared by all servers of a store, or itself with a single machine.
+        """Return the artefact that all servers of a store share, or itself if there is only one machine.
 
         Args:
             shared: State shared by the servers, or None for a store in a directory.

@@ -200,7 +200,7 @@ def _beside(
 
 
 def _completed(subject: Subject, group: Group, ranked: Sequence[Subject]) -> Subject:
-    """Return a phrase with the words and the verb that it mostly stands with."""
+    """Extend a phrase by the words and the verb that it mostly occurs with."""
     n = len(group.tasks[subject])
     fuller = [
         other

@@ -54,7 +54,7 @@ class Attribution:
     """Other parts of its `used` that cannot be counted, each with the reason."""
 
     marks: Mapping[str, Any] = field(default_factory=dict)
-    """Metadata of the attempt on what it was shown: the side of its coin, and what `shown_marks` returns."""
+    """Metadata of the attempt about its context: its random assignment, and the result of `shown_marks`."""
 
     def marked(self, trajectory: Trajectory) -> Trajectory:
         """Return an attempt with the marks that it does not have yet."""
@@ -84,11 +84,11 @@ class TrajectoryAttribution:
         self._lock = threading.Lock()
 
     def note(self, task: Task, delivery: Delivery, *, attempt: str = "", keeps_coin: bool = False) -> None:
-        """Remember what was given to an agent for an attempt at a task, replacing what was given earlier.
+        """Remember the records that an agent received for an attempt at a task, replacing earlier ones.
 
         Args:
             attempt: Id of the attempt, if it is known before it is stored.
-            keeps_coin: Whether the coin that was tossed for an earlier search stays.
+            keeps_coin: Whether the random assignment of an earlier search is kept.
         """
         key = (*_key(task), attempt)
         with self._lock:
@@ -101,7 +101,7 @@ class TrajectoryAttribution:
                 self._deliveries.popitem(last=False)
 
     def _found(self, trajectory: Trajectory) -> tuple[str, str, str]:
-        """Return the key of what was given for an attempt: by its id, else the latest for its task or description."""
+        """Return the key of an attempt's context: by its id, else the latest for its task or description."""
         task = trajectory.task
         of_task = (_key(task), _key(replace(task, id="")))
         named = [(*key, trajectory.id) for key in of_task]
@@ -138,7 +138,7 @@ class TrajectoryAttribution:
         return replace(found, marks={**coin, **shown_marks(retrieved, texts, found.used, counter)})
 
     def forget(self, trajectory: Trajectory) -> None:
-        """Forget what was given for an attempt, because it is stored."""
+        """Forget the context of an attempt after it was stored."""
         with self._lock:
             self._deliveries.pop(self._found(trajectory), None)
 

@@ -154,7 +154,7 @@ def losing_sentence(n_losing: int, n_tasks: int, *, noun: str = "task") -> str:
 
 
 def with_loss(reason: str, loss: CurationLoss | None) -> str:
-    """Return the reason of a plan as the history shows it, with the figure if it was measured."""
+    """Return the reason of a plan for the history, with the loss if it was measured."""
     return reason if loss is None or not loss.n_leaving else "; ".join(filter(None, (reason, loss.sentence)))
 
 

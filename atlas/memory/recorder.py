@@ -54,7 +54,7 @@ class Run:
         """That of the trajectory which it becomes."""
 
         self.answer: Any = None
-        """What the run came to. A decorated function's return value."""
+        """Result of the run: a decorated function's return value."""
 
         self.outcome: Outcome | None = None
         """The outcome, if reported. See `succeeded` and `failed`."""
@@ -63,7 +63,7 @@ class Run:
         """The result of `MemorySystem.store`, once it is over."""
 
         self.problem = ""
-        """Why it could not be stored, or its memory not be asked, or empty if all went well."""
+        """Why it could not be stored, or its memory could not be queried. Empty on success."""
 
         self.parent = parent
         self._memory = memory

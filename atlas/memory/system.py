@@ -1,4 +1,4 @@
-"""All memories of one store behind one object."""
+"""The memory system: all memories of one store."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ M = TypeVar("M")
 
 
 class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, StrictMemories, UndoableMemories):
-    """The memories of an agent. Each is optional, so that what one contributes can be measured."""
+    """The memories of an agent. Each is optional, so that its contribution can be measured."""
 
     def __init__(
         self,
@@ -143,10 +143,10 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
     @property
     def experience(self) -> ChromaExperienceMemory:
-        """Attempts at tasks, with all that ATLAS's own experience memory offers.
+        """The experience memory.
 
         Raises:
-            NotFound: This system was put together without them, or with one of somebody else's.
+            NotFound: The system has none, or a third-party one.
         """
         memory: ChromaExperienceMemory = self._needed("experience", "experience memory")
         return memory
@@ -158,10 +158,10 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
     @property
     def concepts(self) -> ChromaConceptLibrary:
-        """Reusable code, with all that ATLAS's own concept library offers.
+        """The concept library.
 
         Raises:
-            NotFound: This system was put together without it, or with one of somebody else's.
+            NotFound: The system has none, or a third-party one.
         """
         library: ChromaConceptLibrary = self._needed("concepts", "concept library")
         return library
@@ -173,10 +173,10 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
     @property
     def strategies(self) -> ChromaStrategyBank:
-        """Strategies, with all that ATLAS's own strategy bank offers.
+        """The strategy bank.
 
         Raises:
-            NotFound: This system was put together without it, or with one of somebody else's.
+            NotFound: The system has none, or a third-party one.
         """
         bank: ChromaStrategyBank = self._needed("strategies", "strategy bank")
         return bank
@@ -230,7 +230,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         self._automatic = automatic
 
     def compression_status(self) -> str:
-        """Return whether `store` looks for concepts, and what the last search in the background added."""
+        """Return whether `store` triggers compression, and the result of the last search in the background."""
         if self._automatic is not None:
             return self._automatic.status()
         if self._extracts():
@@ -324,7 +324,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         diversity: float = 0.0,
         count_retrieval: bool = True,
     ) -> MemoryQueryResult:
-        """Do as `query` does, from sync code: the memories are asked one after another, in one state of their store."""
+        """Run `query` from sync code: the memories are queried sequentially, in one snapshot of the store."""
         if not limit_of_list(k):
             return MemoryQueryResult()
         among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
@@ -424,9 +424,10 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
     @operation()
     def store_once(self, trajectory: Trajectory) -> dict[str, Any]:
-        """Remember an attempt as `store` does, unless the same actor has stored one of its id: for what is sent again.
+        """Store an attempt as `store` does, unless the same actor has stored one with its id.
 
-        What a killed process left undone of it is done. `InvalidInput` where another actor or task has its id.
+        For retries: work left unfinished by a killed process is completed. Raises `InvalidInput` if another actor or
+        task has its id.
         """
         with self.storage.one_at_a_time():
             attempt = ScrubbedAttempt.of(trajectory, self._storage)
@@ -496,7 +497,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         return self._storage.settings if self._storage is not None else Settings()
 
     def _extracts(self) -> bool:
-        """Return whether the concept library extracts from each success, at once."""
+        """Return whether the concept library extracts concepts from each success immediately."""
         strategy = getattr(self._memory("concepts"), "compression_strategy", None)
         return self._extracts_at_once and strategy is not None
 

@@ -49,7 +49,7 @@ class UndoableMemories(ABC):
         return self.storage.count_operations(wanted)
 
     def actors(self) -> list[str]:
-        """Return everybody who did anything to the store, whoever did so last first."""
+        """Return all actors in the history, by their latest operation, newest first."""
         return self.storage.ledger.history.actors()
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:

@@ -153,8 +153,8 @@ class Collection(ABC):
         Each has both values.
 
         Args:
-            embedding: None to search by words alone.
-            text: None to search by vector alone.
+            embedding: None for a keyword search.
+            text: None for a vector search.
             context: Log in which later records add their words to earlier ones, which become candidates too. Ignored by
                 a store without an order.
             worth: Predicate for the wanted candidates. Others may be returned too. None for all.
@@ -320,7 +320,7 @@ class Collection(ABC):
     def similarities(self, n: int) -> tuple[Vector, Vector]:
         """Return cosines of pairs among n sampled records, and of each with its nearest distinct neighbour.
 
-        Empty if they are not measured. The model's defaults are used then.
+        If the result is empty, the model's defaults are used.
         """
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
 

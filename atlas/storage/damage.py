@@ -61,7 +61,7 @@ def decoded_content(decode: Callable[[dict[str, Any]], T], metadata: Mapping[str
 def parsed(text: Any, *names: str) -> dict[str, Any]:
     """Return the JSON object of a row, checked for these keys.
 
-    SQLite finds damage to its pages, but keeps no checksums: a bit that flips inside a text comes back as it is.
+    SQLite detects damage to its page structure, but has no checksums, so a flipped bit inside a text goes unnoticed.
 
     Raises:
         UnreadableRow: It is not a JSON object, or lacks a name. A `Database`'s connection turns it into `StoreDamaged`.

@@ -52,7 +52,7 @@ class KeywordSearch(Protocol):
 
 
 class Columns(Protocol):
-    """Values of many records at once."""
+    """Bulk reads of records' values."""
 
     def ids(self, collection: str, where: Where | None = None) -> list[str]:
         """Return the ids of the live records that pass a filter, in the order of insertion."""
@@ -220,9 +220,9 @@ class Copies(Protocol):
 
 
 DOMAIN_NAMES, DOMAINS_NAMED = "domain_names", "domains_named"
-"""Notes of a ledger on a server: the names of domains, and a random text that changes with them.
+"""Notes of a database ledger: the names of domains, and a random string that changes with them.
 
-A store in a directory has a file instead, so whoever copies a ledger copies them beside it.
+A directory store has a file instead, so copying a ledger copies them separately.
 """
 
 
@@ -264,7 +264,7 @@ class SharedState(Protocol):
         """Return a lock by name across machines. It yields whether it had to wait."""
 
     def ledger_id(self) -> str:
-        """Return the id of the ledger as it is now."""
+        """Return the current id of the ledger."""
 
     def published(self, name: str) -> Publication | None:
         """Return the published result, without its content, or None."""
@@ -297,7 +297,7 @@ class LedgerEngine(Protocol):
 
     @property
     def columns(self) -> Columns:
-        """Values of many records at once."""
+        """Bulk reads of records' values."""
 
     @property
     def token_vectors(self) -> TokenVectorTable:
@@ -339,7 +339,7 @@ class LedgerEngine(Protocol):
         """Close the connections. They are reopened on demand."""
 
     def after_write(self, listener: Callable[[], None]) -> None:
-        """Call a function after every write of this process. It should return at once, without an error."""
+        """Call a function after every write of this process. It must be fast, and must not raise."""
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a context manager in which this thread reads one snapshot of the ledger."""

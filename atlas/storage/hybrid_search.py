@@ -85,11 +85,11 @@ def candidates(
     """Return the n nearest records and the n best by keywords, each with both exact scores.
 
     Args:
-        vector: None to search by words alone; all similarities are 0 then.
-        text: None to search by vector alone; all word values are 0 then.
+        vector: None for a keyword search; all similarities are then 0.
+        text: None for a vector search; all keyword scores are then 0.
         context: Whose words count for the records before them, which are found too: of all that are not buried, the n
             that hold the most distinctive words, whether or not they pass the filter.
-        worth: Says which of them are read and returned, or None for all.
+        worth: Predicate of the candidates to read and return, or None for all.
         compared: Says which of them are compared with the query word piece by word piece as well, which changes their
             similarities. None to skip that.
     """

@@ -105,11 +105,11 @@ class LedgerCollection(Collection):
 
     @property
     def operation_id(self) -> str | None:
-        """The operation that `within` began. It is in the history once something was written."""
+        """The operation of the current `within` block. It is added to the history by the first write."""
         return self._operation.id if self._operation else None
 
     def notes(self) -> dict[str, str]:
-        """Return the texts that are kept beside the records, by name."""
+        """Return the texts stored with the collection, by name."""
         return self._ledger.notes.read(f"kept:{self._name}:")
 
     def write_note(self, name: str, text: str) -> None:
@@ -185,7 +185,7 @@ class LedgerCollection(Collection):
         return [as_row(found[record_id]) for record_id in ids if record_id in found]
 
     def peek(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the records found, as `get` gives them, but without vectors and content."""
+        """Return records like `get`, but without vectors and content."""
         found = self._found(ids, light=True)
         return [as_row(found[record_id]) for record_id in ids if record_id in found]
 
@@ -359,8 +359,8 @@ class LedgerCollection(Collection):
         is_waiting = is_under_review()
         if is_waiting and not self.operation_id:
             raise NotAllowed(
-                "whoever writes under review may say what a memory was used for only with the attempt that used it, "
-                "so that a curator accepts both; store the attempt, with `used`"
+                "under review, uses of a memory can only be recorded together with the attempt, so that a curator "
+                "accepts both; store the attempt with `used`"
             )
         self._ledger.usage.record(
             self._name,
@@ -435,7 +435,7 @@ class LedgerCollection(Collection):
         return self._ledger.remove(self._name, self._visible(ids), operation, unchanged_since=moment, used=used)
 
     def merge(self, merges: Sequence[Merge], moment: Moment, dropped: Sequence[str] = ()) -> None:
-        """Make one record of several, as often as is asked, or raise `PlanOutdated`."""
+        """Apply several merges, or raise `PlanOutdated`."""
         self._check_visible([*(i for item in merges for i in (item.kept_id, *item.removed)), *dropped])
         operation = self._operation or self._draft("merge")
         records = self._records(

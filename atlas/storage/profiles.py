@@ -183,7 +183,7 @@ def problem_in_use(profile: Profile) -> str:
 
 
 def check_name(name: str) -> str:
-    """Return a name as it is kept: without spaces around it, in Unicode's composed form.
+    """Return a name in stored form: stripped, and in Unicode's composed form (NFC).
 
     Raises:
         InvalidInput: It is empty, longer than `MAX_NAME`, not one line, or that of the built-in profile.

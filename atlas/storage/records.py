@@ -1,6 +1,6 @@
-"""Values that a ledger engine takes and gives: records, points in its history, and changes that are about to be made.
+"""Argument and result types of ledger engines: records, points in the history, and pending changes.
 
-They are independent of how an engine stores them, so the code above it is the same for each.
+They are independent of the engine, so the code above is the same for all engines.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DERIVED = "derived:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One row of a collection, as it is written and read."""
+    """One row of a collection."""
 
     id: str
     metadata: Mapping[str, Any]
@@ -52,13 +52,13 @@ class Record:
     """Packed vectors of the text's word pieces. None keeps the stored ones."""
 
     search_text: str = ""
-    """Further text for keyword search, beside the document."""
+    """Further text for keyword search, in addition to the document."""
 
     content: str = ""
     """The whole record as its component encodes it."""
 
     content_hash: str = ""
-    """Equal for records of equal content. Empty unless asked for."""
+    """Hash of the content. Empty unless requested."""
 
     stored_at: str = ""
     """The time of its first storing, as ISO 8601.
@@ -98,7 +98,7 @@ class RestoredHistory:
     marks: Marks
     usage: Usage
     stored_at: str = ""
-    """The time of its storing there, as ISO 8601, or empty for now."""
+    """Time when it was originally stored, in ISO 8601, or empty for now."""
 
     uses: Sequence[Use] = ()
     """Oldest first. They are counted in the usage already."""
@@ -226,7 +226,7 @@ class Matches:
     information: float
     """Upper bound of a record's score: the sum of the weights of all terms.
 
-    A term without records counts too, unless its parts are asked for. Those that are left out do not.
+    A term without records counts too, unless its parts are searched instead. Omitted terms do not count.
     """
 
 

@@ -56,7 +56,7 @@ from atlas.storage.vectors.indexes import StoreIndexes
 from atlas.storage.vectors.vector_search import Nearest
 
 CARE_SECONDS = 10.0
-"""Longest wait of a purge for writes of this process to an index."""
+"""Timeout of a purge that waits for this process's index writes."""
 
 logger = logging.getLogger(__name__)
 
@@ -258,7 +258,7 @@ class Store:
         return self.ledger.reading()
 
     def history(self, limit: int = 50, offset: int = 0, wanted: Operations = ANY_OPERATION) -> list[Operation]:
-        """Return operations, newest first. An actor that is bound to a scope sees its own alone."""
+        """Return operations, newest first. An actor with a scope only sees its own."""
         own = _own(wanted)
         return [] if own is None else self.ledger.history.operations(limit, offset, own)
 
@@ -424,7 +424,7 @@ class Store:
         )
 
     def relabel(self, model: EmbeddingModel, checksum: str) -> None:
-        """Write a label beside the ledger, for people and other programs. The ledger has the authority.
+        """Write an informative label file into the store's directory. The ledger is authoritative.
 
         Raises:
             NotAllowed: The actor is a viewer.
@@ -507,7 +507,7 @@ def _check_there(path: Path) -> None:
 
 
 def _own(wanted: Operations) -> Operations | None:
-    """Return a filter that passes the actor's own operations alone if it is bound to a scope. None for no operation."""
+    """Return a filter for the actor's own operations if it has a scope. None for no operation."""
     if not actor_scope():
         return wanted
     return replace(wanted, actor=actor_name("")) if wanted.actor in ("", actor_name("")) else None

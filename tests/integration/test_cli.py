@@ -725,7 +725,7 @@ def test_compacting_the_journal_is_shown_before_it_is_done_and_undone_as_a_whole
     assert "[cold]" in run(capsys, "journal", "recent", "--all")
     run(capsys, "undo")
     assert "summary" not in run(capsys, "journal")
-    assert "no key" in run(capsys, "journal", "compact", "--with-model", status=1).lower()
+    assert "no api key" in run(capsys, "journal", "compact", "--with-model", status=1).lower()
 
 
 def test_a_model_s_plan_for_the_journal_is_kept_and_applied_without_asking_again(store, capsys, monkeypatch):

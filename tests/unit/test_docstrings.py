@@ -21,13 +21,13 @@ VERBS = words_of("""
     Abandon Abstract Accept Acquire Add Advance Answer Append Apply Ask Authenticate Begin Bind Bring Build
     Calibrate Cancel Catch Choose Close Collect Commit Compact Compare Compose Compress Compute Configure Connect
     Continue Convert Create Decide Declare Decode Decompress Define Delete Do Download Draw Drop Edit Embed Encode
-    Ensure Erase Evaluate Examine Exclude Exit Expand Extract Fetch Fill Find Finish Fit Flatten Flush Follow Forget
-    Format Give Go Hand Have Ignore Inline Insert Join Judge Keep Learn Leave Lend Let Load Make Measure Merge
-    Move Notify Overwrite Parse Partition Pass Place Predict Print Promote Propose Prune Publish Purge Put Raise
-    Re-embed Rebuild Receive Refine Refuse Register Reject Reload Release Remember Remove Rename Renew Reopen Repeat
-    Replace Replay Rescale Reserve Reset Restore Restrict Retire Retrieve Return Revoke Rewrite Run Save Say See
-    Select Send Serve Shorten Show Sign Skip Sort Stop Submit Summarise Take Tell Try Turn Undo Unpack Validate
-    Verify Visit Wait Walk Warn Wrap Yield Zoom
+    Ensure Erase Evaluate Examine Exclude Exit Expand Extend Extract Fetch Fill Find Finish Fit Flatten Flush Follow
+    Forget Format Give Go Hand Have Ignore Inline Insert Join Judge Keep Learn Leave Lend Let Load Make Measure
+    Merge Migrate Move Notify Overwrite Parse Partition Pass Place Predict Print Promote Propose Prune Publish Purge
+    Put Raise Re-embed Rebuild Receive Refine Refuse Register Reject Release Reload Remember Remove Rename Renew
+    Reopen Repeat Replace Replay Rescale Reserve Reset Restore Restrict Retire Retrieve Return Revoke Rewrite Run
+    Save Say See Select Send Serve Shorten Show Sign Skip Sort Stop Submit Summarise Take Tell Try Turn Undo Unpack
+    Validate Verify Visit Wait Walk Warn Wrap Yield Zoom
 """)
 """Verbs that a function's docstring may begin with, and a field's may not."""
 

@@ -11,8 +11,10 @@ from atlas.storage.collection import Collection
 Row = dict[str, Any]
 
 LOOKED_THROUGH = 4
-"""Overfetch factor of the unfiltered scan that runs before a filtered query. The latest records come straight from an
-index, and most filters match many of them."""
+"""Overfetch factor of the unfiltered scan that runs before a filtered query.
+
+The latest records come straight from an index, and most filters match many of them.
+"""
 
 AT_LEAST = 50
 
@@ -39,7 +41,7 @@ def place_after_all(store: Collection, at: str) -> str:
 
 
 def _whole_instants(rows: Sequence[Row], n: int) -> list[Row]:
-    """Return the rows without those of the last instant, if all n requested came and so there may be more."""
+    """Return the rows without those of the last timestamp if there may be more than the n requested."""
     if len(rows) != n:
         return list(rows)
     last = min(map(_instant, rows))

@@ -64,7 +64,7 @@ class ChangedQuery:
     """Relevance of the best hit, in [0, 1]."""
 
     n_before: int
-    """Experiences that are shown now, at most `N_HITS`."""
+    """Number of experiences currently shown, at most `N_HITS`."""
 
     n_after: int
 
@@ -146,7 +146,7 @@ class StrictMemories(ABC):
     aplan_strictness = twin(plan_strictness)
 
     def apply_strictness(self, plan: StrictnessPlan, *, reason: str = "") -> Operation:
-        """Apply a plan, as one operation that can be undone. Searches of every process obey at once.
+        """Apply a plan, as one operation that can be undone. It applies to searches of all processes immediately.
 
         Raises:
             PlanOutdated: The strictness was changed since.

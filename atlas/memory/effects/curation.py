@@ -50,7 +50,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A task as it is answered with all records, and without those that leave."""
+    """The hits for a task with all records, and without the removed ones."""
 
     task: Task
     now: Answer

@@ -95,8 +95,7 @@ class UnusedShare:
 class MemoryEffect:
     """Success rates of the same tasks with and without memories.
 
-    But for `randomised`, nobody assigned memories at random, so a task that went better with them may have gone better
-    for another reason.
+    Except for `randomised`, memories were not assigned at random, so differences may have other causes.
     """
 
     tasks: tuple[TaskEffect, ...]

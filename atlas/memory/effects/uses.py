@@ -63,7 +63,7 @@ def record_texts(memories: Mapping[str, AnyMemory], retrieved: Ids) -> dict[tupl
 
 
 def shown_marks(retrieved: Ids, texts: Texts, used: Ids, counter: TokenCounter | None) -> dict[str, int]:
-    """Return the marks of an attempt on what it was shown: how many records, and of a block how many tokens.
+    """Return the marks of an attempt about its context: the number of records, and the tokens of a block.
 
     Args:
         counter: Counter of the tokens of a block's records, or None if there is no block.
@@ -124,6 +124,6 @@ def _runs(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _read(retrieved: Ids, steps: Sequence[Step]) -> Iterator[str]:
-    """Yield what an agent read elsewhere: the observations that name no given record, as a block does."""
+    """Yield the observations that do not contain a context block."""
     shown = [shown_id(record_id) for ids in retrieved.values() for record_id in ids if isinstance(record_id, str)]
     return (step.observation for step in steps if not any(record_id in step.observation for record_id in shown))

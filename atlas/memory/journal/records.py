@@ -109,8 +109,8 @@ def with_own(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str
     for key in OF_THE_JOURNAL:
         if key in metadata and (key not in reserved or metadata[key] != reserved[key]):
             raise InvalidInput(
-                f"metadata should leave the key {key!r} to the journal, which notes {reserved.get(key)!r} under it, "
-                f"but gives {metadata[key]!r}; choose another key"
+                f"metadata should not contain the key {key!r}, which the journal uses for {reserved.get(key)!r}, but "
+                f"has {metadata[key]!r}; choose another key"
             )
     return {**metadata, **reserved}
 

@@ -52,7 +52,7 @@ _MAX_READ = 4 << 20
 """Size of the blocks in which a backup is read. Its directory of three entries is small."""
 
 _PIECE = 1 << 20
-"""Bytes of an entry that are unpacked at once."""
+"""Chunk size when an entry is unpacked."""
 
 _UNPACKING = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, RuntimeError)
 """The errors that `zipfile` and `json` raise for entries that are missing, damaged, encrypted or of an unknown kind."""
@@ -269,7 +269,7 @@ def _check_sizes(file: zipfile.ZipFile, n_packed: int, max_ratio: float) -> None
     if n_unpacked > max(_ALWAYS_UNPACKED, max_ratio * n_packed):
         raise ValueError(
             f"it unpacks to {_megabytes(n_unpacked)}, over {max_ratio:g} times its size of {_megabytes(n_packed)}; if "
-            "you know where it comes from, set ATLAS_RESTORE_MAX_RATIO higher"
+            "you trust its source, raise ATLAS_RESTORE_MAX_RATIO"
         )
 
 

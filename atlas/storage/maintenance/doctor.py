@@ -21,7 +21,7 @@ from atlas.storage.vectors.vector_search import Nearest
 logger = logging.getLogger(__name__)
 
 SETTLING_SECONDS = 10.0
-"""Longest wait for a service to show or count its latest writes."""
+"""Timeout for a service to show its latest writes."""
 
 MAX_NAMED = 100
 """Maximum number of records listed by id."""

@@ -1,9 +1,9 @@
-"""TinyDB files beside the ledger: a readable copy of each collection's marks and uses.
+"""TinyDB files with a readable copy of each collection's marks and uses, which is never read back.
 
-The ledger alone is read. A file has a row for each record: id, title, time of creation, marks, uses and success rate.
-A thread of its own writes it soon after a write of the ledger. The first line of a file has the state of the ledger
-that it is a copy of, and a checksum of the rows. So a copy that a crash prevented is made when the store is opened
-next, and a file that somebody has changed is replaced.
+A file has a row for each record: id, title, time of creation, marks, uses and success rate. A background thread writes
+it soon after a write of the ledger. The first line of a file has the state of the ledger that it is a copy of, and a
+checksum of the rows. So a copy that a crash prevented is made when the store is opened next, and a file that somebody
+has changed is replaced.
 
 A lock between processes covers both reading the ledger and replacing the file. So no file is replaced by an older
 state of the ledger. An unlocked, unfinished file is the remains of a killed process.
@@ -150,8 +150,8 @@ class MarksFiles:
                     path.unlink(missing_ok=True)
         except OSError as error:
             raise StoreUnavailable(
-                f"the files of marks in {self._directory} cannot be written ({error}); the ledger has all marks. See "
-                "to the directory, then run: atlas doctor --fix"
+                f"the files of marks in {self._directory} cannot be written ({error}); no marks are lost, as they are "
+                "in the ledger. Check the directory's permissions, then run: atlas doctor --fix"
             ) from error
 
     def behind(self) -> list[str]:

@@ -1,6 +1,6 @@
 """Relevance judgements by people and agents: which records a query should or should not find.
 
-Each is a note in the ledger for a query and a record. So backups contain them, processes share them at once, and
+Each is a note in the ledger for a query and a record. So backups contain them, all processes see them immediately, and
 concurrent judgements do not conflict.
 """
 
@@ -94,7 +94,9 @@ class JudgementBook:
         try:
             self._notes.write(forgotten, expected=dict.fromkeys(forgotten), about=about)
         except PlanOutdated as error:
-            raise PlanOutdated("one of these hits was judged again since; nothing was put back") from error
+            raise PlanOutdated(
+                "one of these hits was judged again since; nothing was undone. Reload the page"
+            ) from error
 
 
 def checked(query: str) -> str:

@@ -58,10 +58,10 @@ class AuditEvent:
 
 @dataclass(slots=True, eq=False)
 class AuditLog:
-    """The events of one store. Any number of processes may add to it at once."""
+    """The events of one store. Several processes may add events concurrently."""
 
     directory: Path
-    """The store's, or that with its files of this machine."""
+    """The store's directory, or the local directory of a store in a database."""
 
     clock: Clock = field(default_factory=SystemClock)
     owner: str = ""

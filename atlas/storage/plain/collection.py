@@ -29,7 +29,7 @@ METHODS = ("add", "query", "delete", "get")
 """The methods of the specification."""
 
 BROWSING = ("count", "update", "search_text", "scan")
-"""The methods of a `BrowsableVectorStore` beside those of the specification."""
+"""The methods of a `BrowsableVectorStore` that the specification does not have."""
 
 NOTHING = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 
@@ -43,8 +43,7 @@ def backing(
     marked with that name, so that several memories can share the store.
 
     Args:
-        keeps_usage: Whether a record's metadata, if that is all there is, holds how often it was used; a ledger always
-            keeps that.
+        keeps_usage: Whether to store usage counts in a record's metadata, for a store without a ledger.
 
     Raises:
         InvalidInput: It lacks one of the specification's four methods, or they are sync, like chromadb's own.
@@ -57,7 +56,7 @@ def backing(
     if not has_all or not any(may_be_awaited(vector_store, name) for name in METHODS):
         raise InvalidInput(
             f"a vector store should have the coroutines {', '.join(METHODS)}, but got {type(vector_store).__name__!r}; "
-            "wrap it in a class that has them, or use the memory that atlas.open_memory gives"
+            "wrap it in a class that has them, or use atlas.open_memory"
         )
     if callable(choose := get_offered(vector_store, "for_collection")):
         chosen = choose(scope.collection)
@@ -173,7 +172,7 @@ class PlainCollection(Collection):
     ) -> QueryResult:
         """Return the store's own hits, by whole words, or raise `InvalidInput` if it has no word search."""
         if not get_offered(self._vector_store, "search_text"):
-            raise InvalidInput("this vector store has no search_text; use the memory that atlas.open_memory gives")
+            raise InvalidInput("this vector store has no search_text; use atlas.open_memory")
         return run(self._store.search_text(text, k, where))
 
     def candidates(
@@ -231,11 +230,11 @@ class PlainCollection(Collection):
         return listed_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 
     def notes(self) -> dict[str, str]:
-        """Return the texts that are kept beside the records, by name: as long as this lives."""
+        """Return the texts stored with the collection, by name. They are lost when this object is."""
         return dict(self._notes)
 
     def write_note(self, name: str, text: str) -> None:
-        """Store a text beside the records."""
+        """Store a text with the collection."""
         self._notes[name] = text
 
     def record_use(
@@ -254,7 +253,7 @@ class PlainCollection(Collection):
             StoreError: The record had to be deleted and could not be added again; the message holds it.
         """
         if updater is None:
-            raise InvalidInput("this vector store keeps no usage; use the memory that atlas.open_memory gives")
+            raise InvalidInput("this vector store keeps no usage; use atlas.open_memory")
         with self._lock:
             [row] = self._rows([record_id])
             metadata = counted(row["metadata"], success, updater)
@@ -269,7 +268,7 @@ class PlainCollection(Collection):
         if not self._can_count:
             raise InvalidInput(
                 f"the vector store {type(self._vector_store).__name__!r} has no `count`, which len() needs; give it a "
-                "coroutine `count()` that says how many records it holds"
+                "coroutine `count()` that returns the number of records"
             )
         return run(self._store.count())
 
@@ -339,8 +338,8 @@ class PlainCollection(Collection):
             if found[record_id].get("embedding") is None:
                 raise InvalidInput(
                     f"the vector store {type(self._vector_store).__name__!r} gives no embedding of record "
-                    f"{record_id!r}, which replacing it needs; have its `get` give dicts of `id`, `embedding`, "
-                    "`metadata`, `document`"
+                    f"{record_id!r}, which is needed to replace it; its `get` should return dicts of `id`, "
+                    "`embedding`, `metadata`, `document`"
                 )
         return [found[record_id] | {"embedding": self._as_stored(found[record_id]["embedding"])} for record_id in ids]
 

@@ -44,7 +44,7 @@ async def _put_back(store: VectorStore, before: Sequence[Row], error: BaseExcept
     except Exception as failure:
         lost = [{name: row[name] for name in ("id", "document", "metadata")} for row in missing]
         raise StoreError(
-            f"the vector store deleted records to replace them, did not add them ({error!r}), and did not take back "
-            f"what it had ({failure!r}); add these again, each with the embedding of its document: "
+            f"the vector store deleted records to replace them, but failed to add the new ones ({error!r}) and to "
+            f"restore the old ones ({failure!r}); add these again, each with the embedding of its document: "
             f"{json.dumps(lost, ensure_ascii=False, default=str)}"
         ) from failure

@@ -115,7 +115,7 @@ class ScopedStore:
         return own_rows[offset : None if limit is None else offset + limit]
 
     async def _first(self, k: int, search: Callable[[int], Awaitable[QueryResult]]) -> QueryResult:
-        """Return the first k records of the collection that a search of the store gives."""
+        """Return the first k hits of a search that belong to the collection."""
         n_requested = k
         while k > 0:  # chromadb refuses a search for none
             found = await search(n_requested)

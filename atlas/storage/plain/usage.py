@@ -43,7 +43,7 @@ def as_metadata(usage: Usage) -> dict[str, Any]:
 
 
 def counted(metadata: Mapping[str, Any], success: bool, updater: SuccessRateUpdater) -> dict[str, Any]:
-    """Return a record's metadata after one more use, with the rate and the count that the updater gives."""
+    """Return a record's metadata after one more use, with the updated rate and count."""
     counts = statistics(metadata) or {COUNT: 0, SUCCESSES: 0, RATE: UNTRIED_RATE}
     rate, count = updater.update(counts[RATE], counts[COUNT], success)
     return {**metadata, COUNT: int(count), SUCCESSES: counts[SUCCESSES] + success, RATE: float(rate)}

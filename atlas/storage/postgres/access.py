@@ -114,7 +114,7 @@ class AccessRow:
         return f"{self.name} of {self.database.address}"
 
     def read(self, seen: StoredText | None = None) -> StoredText | None:
-        """Return the string as it is now, or None before the first one."""
+        """Return the current text, or None if there is none yet."""
         with self.database.session() as connection:
             row = connection.execute(
                 "SELECT version, CASE WHEN version = ? THEN '' ELSE content END FROM access_texts WHERE name = ?",

@@ -1,8 +1,8 @@
 """A PostgreSQL schema as a ledger's database: thread-local connections, a single writer, and actionable errors.
 
-A writer locks the row of the revision until it has committed. So revisions and the numbers of changes are committed in
-order, and a reader that has read up to one has missed none before it. With a sequence alone, a follower lost 412 of
-2,668 commits, because transactions commit in another order than they begin.
+A writer locks the row of the revision until it has committed. So revisions and change numbers are committed in order,
+and a reader never misses an earlier one. With a sequence alone, a follower lost 412 of 2,668 commits, because
+transactions commit in another order than they begin.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""pgvector's HNSW index over a collection's vectors, in half precision, that follows the ledger beside it.
+"""pgvector's HNSW index over a collection's vectors, in half precision, which follows the ledger.
 
-It is written in a transaction of its own, with its seal: what is sealed is there, and what is not was never there. So
-no write of the ledger waits for it, and a bulk is indexed at once, which takes a fraction of the time.
+It is updated in a separate transaction together with its seal, so the seal always matches the content. So no write of
+the ledger waits for it, and a bulk is indexed at once, which takes a fraction of the time.
 
 Every reader sees its own snapshot. Rows are deleted, not truncated, because TRUNCATE is not MVCC-safe.
 """
@@ -93,7 +93,7 @@ class HnswIndex(LocalIndex):
             self._threads.release()
 
     def seal(self) -> Seal:
-        """Return the seal of the last writer, empty if a write is unfinished."""
+        """Return the last writer's seal, empty if a write is unfinished."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT seal FROM index_seals WHERE collection = ?", (self._collection,)
@@ -208,7 +208,7 @@ class HnswIndex(LocalIndex):
         return True
 
     def _drop(self, raw: psycopg.Connection[Any]) -> None:
-        """Remove the HNSW index, as a new one is made sooner at once. It stays if somebody reads it for long."""
+        """Drop the HNSW index, as building a new one is faster. It is kept if a reader holds it for long."""
         raw.execute(f"SET LOCAL lock_timeout = {DROPPING_MILLISECONDS}")  # other requests wait for this one
         try:
             with raw.transaction():

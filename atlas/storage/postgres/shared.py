@@ -1,4 +1,4 @@
-"""The part of a store that its servers have in common beside its records: results of long work, and locks."""
+"""State that the servers of a store share, besides its records: results of jobs, and locks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PostgresShared:
         return self._database.locked(name, on_wait)
 
     def ledger_id(self) -> str:
-        """Return the id of the ledger as it is now."""
+        """Return the current id of the ledger."""
         with self._database.read() as connection:
             return read_ledger_id(connection)
 
@@ -55,7 +55,7 @@ class PostgresShared:
         """Replace the published result, and return its version.
 
         Args:
-            content: Empty if it is too large to be stored, so that only its maker has it.
+            content: Empty if it is too large to be stored, so that only the server that made it has it.
             job: The job that made it.
             ledger_id: Id of the ledger from which it was computed, empty if unknown.
 

@@ -47,7 +47,7 @@ def translated(statement: str) -> Statement:
 
 
 def _escaped(statement: str) -> str:
-    """Return a statement whose percent signs psycopg leaves alone."""
+    """Return a statement with percent signs escaped for psycopg."""
     return statement.replace("%", "%%")
 
 

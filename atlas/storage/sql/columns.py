@@ -38,7 +38,7 @@ _BEFORE = """
 
 
 class SqlColumns:
-    """Values of many records at once."""
+    """Bulk reads of records' values."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -79,8 +79,8 @@ class SqlColumns:
     def before(self, collection: str, seqs: Sequence[int], within: str, n: int) -> dict[int, list[int]]:
         """Return the n predecessors of each record in its group, nearest first.
 
-        Order is by `created_at`, then by time of adding. The search covers the `NEAREST` records
-        before each: with thirty conversations at once, the last turn of each is hardly farther away.
+        Order is by `created_at`, then by time of adding. The search covers the `NEAREST` previous records, which
+        suffices for thirty concurrent conversations.
         """
         with self._database.read() as connection:
             is_same = connection.dialect.same("their", "own")

@@ -98,7 +98,7 @@ class Database(Protocol):
 
     @property
     def is_file(self) -> bool:
-        """True if it is a file of the store's directory, which others beside it follow."""
+        """True if it is a file in the store's directory, with derived files next to it."""
 
     @property
     def directory(self) -> Path:

@@ -96,10 +96,10 @@ def _report_progress(on_progress: Progress | None, n_done: int, total: int) -> N
 
 
 def end_copy(source: Connection, target: Connection) -> str:
-    """Finish a copy if its rows are identical to the source's, else empty it.
+    """Finish a copy if its rows are identical to the source's, else clear it.
 
     Returns:
-        The table that differs. Empty if all are equal.
+        The table that differs, or an empty string if all are equal.
     """
     for table, columns in TABLES.items():
         if _digest(source, table, columns) != _digest(target, table, columns):

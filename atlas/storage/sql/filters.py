@@ -47,9 +47,9 @@ OPERATORS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
     """Return the tables `absorbed` and `repeated`, to begin a query with, of all records of a collection or of some.
 
-    `absorbed` has each deleted record, `gone`, with the one that it was merged into, `kept`: what is known of its use
-    counts for that. `repeated` has the uses that then count twice. Nothing is moved by a merge, so undoing one, or
-    restoring a record, brings every figure back.
+    `absorbed` maps each merged record, `gone`, to the remaining one, `kept`, which inherits its uses. `repeated` has
+    the uses that then count twice. Nothing is moved by a merge, so undoing one, or restoring a record, brings every
+    figure back.
     """
     columns = "SELECT k.collection, k.id AS kept, gone.id AS gone FROM attribute_keys n"
     if ids is None:
@@ -109,9 +109,9 @@ def read_matching(connection: Connection, collection: str, where: Mapping[str, A
 
 
 def _from_attributes(dialect: Dialect, collection: str, tree: Filter) -> Sql | None:
-    """Return the query without a look at the records, which halves its time: only live ones have attributes.
+    """Return the query without a join with the records, or None if the filter uses anything besides attributes.
 
-    None if the filter asks for anything else than attributes.
+    Only live records have attributes, so the join is unnecessary. This halves the query's time.
     """
     if isinstance(tree, Compare):
         is_attribute = tree.key != "id" and not tree.key.startswith(("marks.", "usage."))

@@ -116,7 +116,7 @@ class SqlLedger:
         return self.database.identity()
 
     def index(self, collection: str, dimension: int) -> FollowingIndex:
-        """Return the index of a collection's vectors that the ledger has beside it, and which follows it."""
+        """Return the ledger's own vector index of a collection, which follows it."""
         return self._make_index(collection, dimension)
 
     def n_bytes_elsewhere(self) -> int:
@@ -142,8 +142,8 @@ class SqlLedger:
                 differing = end_copy(source, written)
         if differing:
             raise StoreError(
-                f"the table {differing} of the copy differs from what was copied; nothing is kept. Try again. If it "
-                "differs again, run: atlas doctor"
+                f"the table {differing} of the copy differs from the source; the copy was removed. Try again. If it "
+                "fails again, run: atlas doctor"
             )
         return n_rows
 

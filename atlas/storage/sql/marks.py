@@ -126,8 +126,7 @@ class SqlMarks:
     def state(self) -> str:
         """Return a string that differs after every change of records, marks or uses.
 
-        An undo that changes uses alone is an operation, but no change of a record. The time that this takes does not
-        grow with the history.
+        An undo that only changes uses is an operation without a change of a record. Takes constant time.
         """
         with self._database.read() as connection:
             row = connection.execute(
@@ -148,7 +147,7 @@ def read_marks(connection: Connection, collection: str, ids: Sequence[str] | Non
 
 
 def write_marks(connection: Connection, collection: str, marks: Mapping[str, Marks]) -> None:
-    """Set records' marks in the table alone. `mark` also writes the history."""
+    """Set records' marks without writing the history, unlike `mark`."""
     connection.executemany(
         "DELETE FROM marks WHERE collection = ? AND record_id = ?", [(collection, record_id) for record_id in marks]
     )
@@ -197,8 +196,8 @@ def check_own(connection: Connection, operation: OperationDraft, collection: str
     for record_id in wanted:
         if before.get(record_id, NO_MARKS).held_for != operation.actor:
             raise NotAllowed(
-                f"{operation.actor} writes under review and may change only what it wrote itself, until a curator "
-                f"accepts it; {record_id!r} is not among that. Ask a curator, or add a record instead"
+                f"{operation.actor} writes under review and may only change its own pending records, and "
+                f"{record_id!r} is not one; ask a curator, or add a record instead"
             )
 
 

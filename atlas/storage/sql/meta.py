@@ -109,7 +109,7 @@ def read_moment(connection: Connection) -> Moment:
 
 
 def read_tip(connection: Connection) -> Tip:
-    """Return the newest change of a ledger, of whatever collection."""
+    """Return the newest change of a ledger in any collection."""
     return _tip(*connection.execute(f"SELECT {_TIP}").fetchone())
 
 

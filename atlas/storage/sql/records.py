@@ -1,7 +1,7 @@
 """Records of the ledger, one row per record, written with before-images.
 
-Every writing transaction names its operation; the first change creates the operation's row and later ones add to it, so
-that an import of many batches is one operation, and what was committed before a crash can still be undone.
+Every writing transaction belongs to an operation. Its first change creates the operation's row and later ones add to
+it, so that an import of many batches is one operation, and batches committed before a crash can still be undone.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class LedgerWriter:
         """Rows that were looked up, by collection and id, or None for missing ones."""
 
         self._last_seq: int | None = None
-        """The number of the newest record. No other writer is active meanwhile."""
+        """Number of the newest record. Valid in a write transaction, which excludes other writers."""
 
     def check_vectors(self, records: Sequence[Record], model: str) -> None:
         """Raise `EmbeddingModelMismatch` for vectors of another model."""
@@ -380,9 +380,9 @@ _SAYING = (
     "(SELECT key FROM attribute_keys WHERE collection = ?1 AND name = 'merged_hashes') "
     "AND value IN (SELECT value FROM json_each(?2))"
 )
-"""Content hashes, with the live records that have or replace them. Records that others must review are left out.
+"""Content hashes, with the live records that have or replace them.
 
-Parameters: collection, hashes as JSON, name of whoever asks.
+Pending records of others are excluded. Parameters: collection, hashes as JSON, name of the actor.
 """
 
 

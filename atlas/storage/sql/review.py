@@ -20,9 +20,9 @@ ACCEPT = "accept"
 
 
 def mark_waiting(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> None:
-    """Mark new records as waiting, if the operation's actor is under review.
+    """Mark new records as pending if the operation's actor is under review.
 
-    The history does not list this as a change, so that undoing the operation needs the record alone.
+    This is not a change in the history, so undoing the operation only has to remove the record.
     """
     if not writer.operation.is_reviewed or not ids:
         return
@@ -35,7 +35,7 @@ def mark_waiting(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> N
 
 
 def accept(writer: LedgerWriter, collection: str, ids: Sequence[str]) -> int:
-    """Accept records that wait for review, and count the uses that came with them. Return how many there were."""
+    """Accept pending records, count the uses in their attempts, and return the number of records."""
     before = read_marks(writer.connection, collection, list(ids))
     waiting = {
         record_id: marks

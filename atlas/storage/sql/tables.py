@@ -1,4 +1,4 @@
-"""The ledger's tables, in SQLite's words. PostgreSQL's are made of them."""
+"""The ledger's tables in SQLite's dialect, from which PostgreSQL's are derived."""
 
 from __future__ import annotations
 

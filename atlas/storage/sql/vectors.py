@@ -110,7 +110,7 @@ class SqlVectors:
         Args:
             vectors: By text.
             prompts: Prompts of the model, as text.
-            embed: Makes those of texts that others have added meanwhile.
+            embed: Embeds texts that were added in the meantime.
             projection: The packing of the token vectors, empty if the model gives no token vectors.
 
         Returns:

@@ -47,7 +47,7 @@ class LedgerFile:
     SQLite does not check this: it continues to use a deleted file, whose writes are lost, and answers from its page
     cache for a truncated one.
 
-    Nothing in ATLAS opens the file but SQLite: whoever closes a file drops all locks that the process has on it
+    Only SQLite opens the file: closing any other handle drops all locks that the process has on it
     (POSIX), those of SQLite too, and then another process may delete the journal under it.
     """
 
@@ -87,8 +87,8 @@ class LedgerFile:
         """Return whether the file has shrunk since it was opened, after truncation, restoration or vacuuming.
 
         Raises:
-            StoreUnavailable: It is gone, or another one is in its place.
-            StoreDamaged: It alone is gone.
+            StoreUnavailable: It is missing together with its directory, or was replaced.
+            StoreDamaged: Only the file is missing.
         """
         problem = self.problem()
         if problem is not None:
@@ -136,7 +136,7 @@ class SqliteConnection(sqlite3.Connection):
 
 
 class SqliteDatabase:
-    """A SQLite file in WAL mode. Safe for many threads and many processes. After a fork it reconnects by itself."""
+    """A SQLite file in WAL mode. Safe for many threads and many processes. After a fork it reconnects automatically."""
 
     def __init__(self, path: Path, *, read_only: bool, busy_timeout_seconds: float) -> None:
         self.path = path
@@ -210,7 +210,7 @@ class SqliteDatabase:
         self._connections.close(self._file.closed)
 
     def copy_to(self, target: Path) -> None:
-        """Copy the file as it is at one instant, while other processes write (SQLite's online backup).
+        """Copy a snapshot of the file while other processes write (SQLite's online backup).
 
         Raises:
             StoreUnavailable: The copy cannot be written.
@@ -243,10 +243,10 @@ class SqliteDatabase:
         self.on_commit()
 
     def rewrite(self) -> None:
-        """Rewrite the whole file, so that its pages contain no deleted data. Others may read meanwhile.
+        """Rewrite the whole file, so that its pages contain no deleted data. Others may read at the same time.
 
         Raises:
-            StoreUnavailable: Another process was writing, or the disk lacks the room for a second copy.
+            StoreUnavailable: Another process was writing, or the disk has no space for a second copy.
         """
         with self._translated(), closing(self._connect()) as connection:
             connection.execute("PRAGMA temp_store = FILE")  # a large store need not fit into memory

@@ -1,4 +1,4 @@
-"""The ledger in one SQLite file, beside which a store has its other files."""
+"""The ledger in one SQLite file in the store's directory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Marks as stores before schema 6 kept them: in files that people could change, and that were read again.
+"""Migration of marks from stores before schema 6, which kept them in editable files.
 
-Before schema 4 the files alone had the marks, and the ledger those on their way there. In schemas 4 and 5 the ledger
-had them, with a note on how far each file had followed.
+Before schema 4 the marks were in the files, and the ledger only had pending ones. In schemas 4 and 5 the ledger had
+them, with a note on how far each file was synchronised.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ OldRow = tuple[str, str, object]
 
 
 def files_beside(ledger: Path) -> OldFiles:
-    """Return a reader of the files beside a ledger. It renames unreadable ones."""
+    """Return a reader of the files in a ledger's directory. It renames unreadable ones."""
 
     def read(collection: str) -> Mapping[str, Marks] | None:
         path = ledger.with_name(marks_file(collection))

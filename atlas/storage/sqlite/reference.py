@@ -1,8 +1,7 @@
 """The schema of each version of a ledger, and the differences of a file from it.
 
-SQLite runs the triggers, views, checks and generated columns of whatever file it opens. So a file from elsewhere is
-compared with an empty ledger that is made here. Only additional objects count as foreign. Other checks find missing
-ones.
+SQLite executes the triggers, views, checks and generated columns of any file it opens. So an untrusted file is compared
+with a newly created empty ledger. Only additional objects count as foreign. Other checks find missing ones.
 """
 
 from __future__ import annotations

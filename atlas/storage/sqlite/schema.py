@@ -116,7 +116,7 @@ def prepare_schema(database: SqliteDatabase) -> None:
 
 
 def _migrate_after_copying(database: SqliteDatabase) -> None:
-    """Bring an older ledger up to this schema. Of several processes that try at once one does, and its copy is kept."""
+    """Migrate an older ledger to this schema. Safe for concurrent processes: only one migrates, after a backup copy."""
     copy = database.path.with_name(f".{database.path.stem}.{uuid4().hex}.sqlite")
     try:
         database.copy_to(copy)

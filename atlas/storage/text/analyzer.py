@@ -141,7 +141,7 @@ def _pairs(before: str, token: str) -> Iterator[Term]:
 def _normalised(text: str) -> str:
     """Return a text with compatible characters unified (NFKC).
 
-    These are full and half width, ligatures, and letters with their accents in one or beside them.
+    These are full and half width, ligatures, and composed and decomposed accents.
     """
     if text.isascii():
         return text
@@ -149,7 +149,7 @@ def _normalised(text: str) -> str:
 
 
 def _in_pairs(run: re.Match[str]) -> str:
-    """Return each character with the one after it, the last one alone: so a run is found by any of its characters."""
+    """Return character bigrams, and the last character alone, so that a run is found by any of its characters."""
     characters = run[0]
     return f" {' '.join(characters[i : i + 2] for i in range(len(characters)))} "
 

@@ -1,4 +1,4 @@
-"""ChromaDB as the index on disk: derived from the ledger, shared by processes under a lock, thrown away when in doubt.
+"""ChromaDB as the index on disk: derived from the ledger, shared by processes under a lock, and rebuilt when in doubt.
 
 Measured on chromadb 1.5.9: processes that add at once, each with its own client, lose rows; a client does not see in
 `query` what others have added since it opened; and damaged HNSW files crash the whole process on opening, with a
@@ -322,9 +322,9 @@ def _reason(error: BaseException, handled: BaseException | None) -> BaseExceptio
 
 
 def _rename_former(client: Any, name: str) -> None:
-    """Rename a collection from its former name to the present one. Its vectors stay where they are.
+    """Rename a collection from its former name to the current one, without copying vectors.
 
-    An earlier version may have created an empty one of the former name. It is deleted.
+    An empty collection with the former name, which an earlier version may have created, is deleted.
     """
     names = {collection.name for collection in client.list_collections()}
     if name == FORMER_NAME or FORMER_NAME not in names:

@@ -1,7 +1,7 @@
-"""A collection of ChromaDB as a vector store: the specification's methods, for experiments with the memories alone.
+"""A collection of ChromaDB as a vector store: with the specified methods, for experiments with single memories.
 
-ChromaDB loses rows if several processes write to one directory, and keeps no history. `atlas.open_memory` has
-neither fault: it writes to a ledger, and uses ChromaDB as the index beside it.
+ChromaDB loses rows if several processes write to one directory, and keeps no history. `atlas.open_memory` has neither
+problem: it writes to a ledger, and uses ChromaDB as the index beside it.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class ChromaVectorStore:
         """Wrap a client.
 
         Args:
-            collection_name: The collection to use, whoever uses it. None has each memory use the one of its own
+            collection_name: A single collection for all memories. By default each memory uses its own
                 `collection_name`: `atlas_experiences`, `atlas_concepts`, `atlas_strategies`.
 
         Raises:
-            InvalidInput: The collection exists, and measures by something other than the cosine.
+            InvalidInput: The collection exists with a distance other than cosine.
         """
         self._client = client
         self._collection_name = collection_name
@@ -54,7 +54,7 @@ class ChromaVectorStore:
         """Return the store of one collection of the client, or this one if it has a collection already.
 
         Raises:
-            InvalidInput: The collection exists, and measures by something other than the cosine. Or it does not exist
+            InvalidInput: The collection exists with a distance other than cosine. Or it does not exist
                 yet, and an earlier version wrote its records to the collection `atlas`.
         """
         if self._collection_name is not None:
@@ -171,7 +171,7 @@ def _open(client: Any, name: str) -> Any:
     """Return a collection of a client, created if it does not exist.
 
     Raises:
-        InvalidInput: It measures by something other than the cosine.
+        InvalidInput: Its distance is not cosine.
     """
     opened = client.get_or_create_collection(name, configuration={"hnsw": {"space": SPACE}}, embedding_function=None)
     space = (opened.configuration_json.get("hnsw") or {}).get("space")
@@ -203,7 +203,7 @@ def _write(
     metadatas: list[dict[str, Any]],
     documents: list[str],
 ) -> None:
-    """Hand records to a method of a collection, as many at once as ChromaDB takes."""
+    """Pass records to a method of a collection, in batches that ChromaDB accepts."""
     vectors = [np.asarray(embedding, np.float32) for embedding in embeddings]
     for start in range(0, len(ids), BATCH):
         batch = slice(start, start + BATCH)
@@ -211,7 +211,7 @@ def _write(
 
 
 def _rows(collection: Any, where: dict[str, Any] | None, include: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield the records that pass a filter, read in parts: ChromaDB refuses to return too many at once."""
+    """Yield the records that match a filter, in batches, as ChromaDB limits the size of a result."""
     names = {"embeddings": "embedding", "metadatas": "metadata", "documents": "document"}
     for offset in count(0, BATCH):
         found = collection.get(where=where, limit=BATCH, offset=offset, include=include)

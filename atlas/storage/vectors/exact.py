@@ -118,8 +118,8 @@ def top(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:
 def products(vectors: Vectors, vector: Vector) -> Vector:
     """Return the dot products of rows with one vector, computed in this thread.
 
-    BLAS shares them out among as many threads as there are processors. As memory is what they wait for, that gains
-    little, and with other processes at work it costs: at 3,000 rows 4 ms of the processor instead of 0.2.
+    BLAS would parallelise it over all cores. As it is memory-bound, that gains little, and costs CPU time if other
+    processes are busy: at 3,000 rows 4 ms instead of 0.2.
     """
     similarities: Vector = np.einsum("ij,j->i", vectors, vector)
     return similarities

@@ -22,8 +22,10 @@ from atlas.storage.vectors.vector_count import VectorCount
 logger = logging.getLogger(__name__)
 
 MAX_RESIDENT = 200_000
-"""Vectors up to which all of them may be kept in memory (400 MB at 384 dimensions). Beyond, only a query that a tenth
-of the records pass reads them all."""
+"""Vectors up to which all of them may be kept in memory (400 MB at 384 dimensions).
+
+Beyond, only a query that a tenth of the records pass reads them all.
+"""
 
 MANY_QUERIES = 8
 """Number of queries of a process after which vectors are read into memory. Commands run fewer."""
@@ -84,9 +86,10 @@ class ExactSearch:
         self._count_read(now.revision / MANY_QUERIES, now)
 
     def load(self) -> None:
-        """Read all vectors in batches, so that queries can run meanwhile. It stops early when this is closed.
+        """Read all vectors in batches, so that queries can run in between.
 
-        Each batch is read in its own snapshot. Reading starts again if a snapshot does not continue the last one.
+        It stops early on close. Each batch is read in its own snapshot. Reading restarts if a snapshot does not
+        continue the previous one.
         """
         memory, is_whole = InMemory(self._dimension), False
         while not (is_whole or self._is_closed.is_set()):

@@ -23,7 +23,7 @@ class Follower:
         self._ledger = ledger
         self._collection = collection
         self._possible = Seal()
-        """The last seal whose revision was compared with the history. It stays possible, whatever is written later."""
+        """The last seal whose revision was found in the history. It stays valid after later writes."""
 
     def catch_up(self, index: FollowingIndex, timeout_seconds: float) -> int:
         """Update the index from the ledger, unless another process does so, and return the number of records added."""
@@ -47,7 +47,7 @@ class Follower:
     def flaw(self, seal: Seal, now: Position) -> str:
         """Return how a seal disagrees with the ledger, or an empty string if it does not.
 
-        Vectors need not be counted: they were when it was set, and opening the index counts its keys.
+        Vectors are not counted, as they were when the seal was set, and opening the index counts its keys.
         """
         if seal.ledger_id != now.ledger_id:
             return "has no index"

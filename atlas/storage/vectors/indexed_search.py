@@ -106,7 +106,7 @@ class IndexedSearch:
             if len(found) == k or len(hits) < wanted:
                 return found
             if wanted == self._index.most_hits:
-                raise IndexUnreachable(f"it gives at most {wanted} hits, too few for the best {k} records")
+                raise IndexUnreachable(f"it returns at most {wanted} hits, too few for the best {k} records")
             # The rest were further windows of the same records, or records that changed since.
             wanted = min(4 * wanted, self._index.most_hits)
 

@@ -1,4 +1,4 @@
-"""The indexes of a store: those that its ledger has beside it, or those in the service that its settings name."""
+"""The indexes of a store: local ones, or those in the configured service."""
 
 from __future__ import annotations
 

@@ -105,6 +105,6 @@ def _loader(name: str) -> PrimitiveLoader:
     if name not in loaders:
         raise NotFound(
             f"there is no loader of primitives called {name!r}, only {', '.join(loaders)}; "
-            "install the package that brings it"
+            "install the package that provides it"
         )
     return loaders[name]

@@ -39,7 +39,7 @@ class WaitingRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewQueue:
-    """The records that wait, the latest first, of one writer or of all, and stored since a time or ever."""
+    """Pending records, newest first, optionally of one writer or since a time."""
 
     rows: tuple[WaitingRow, ...]
     n_by_writer: dict[str, int]

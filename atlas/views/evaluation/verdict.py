@@ -14,7 +14,7 @@ MANY_ANSWERED = 0.1
 """Share of foreign questions with an answer, from which searches should be stricter. The level is chosen for 0.03."""
 
 MUCH_HIDDEN = 0.2
-"""Share of attempts with empty results from which searches should be less strict."""
+"""Share of attempts with empty results above which searches should be less strict."""
 
 STRICTER, LESS_STRICT = "Make it stricter.", "Make it less strict."
 

@@ -1,5 +1,5 @@
-"""The scale of a store: which similarity is near, and from which relevance on a search has found something.
+"""The calibration of a store: its similarity scale, and the minimum relevance of a hit.
 
-Both differ from store to store by more than they differ within one. So they are measured on the store itself: how near
-its records are to each other, and how relevant the best answer is to questions about other subjects.
+Both differ more between stores than within one. So they are measured on the store itself, from the similarities of its
+records, and from the relevance of the best answers to queries on other subjects.
 """

@@ -70,7 +70,7 @@ class LiveCalibration:
 
     _is_outgrown: bool = False
     _cuts: dict[str, tuple[LevelMeasurement, RankingWeights, Cut]] = field(default_factory=dict)
-    """The cut that was worked out last for queries in each language, and of what."""
+    """The last computed cut per language, with its inputs."""
 
     _measuring: threading.Thread | None = None
     _lock: SharedLock = field(init=False)
@@ -250,7 +250,7 @@ class LiveCalibration:
             logger.debug("the measurement could not be kept: %s", error)
 
     def _answers(self, texts: Mapping[str, str], languages: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """Return the best answers to foreign and own queries, in a second or two, empty if there is no model.
+        """Return the best answers to foreign and own queries, empty if there is no model. Takes a second or two.
 
         Args:
             texts: Texts of some records, by id.
@@ -308,9 +308,9 @@ class LiveCalibration:
         return self._usual or USUAL.get(self.embedder.model_name, Calibration())
 
     def _query_vectors(self, texts: list[str]) -> Sequence[Vector] | Vectors:
-        """Return the vectors of queries. Where word pieces are compared, one run of the model gives a query's of both.
+        """Return the vectors of queries.
 
-        The embedder remembers those of a batch for the comparison.
+        With late interaction, one model run returns both kinds of vectors. The embedder caches a batch's token vectors.
         """
         encode_query = get_offered(self.embedder, "encode_query")
         if self.store.keeps_tokens and encode_query:

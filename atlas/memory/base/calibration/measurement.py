@@ -1,4 +1,4 @@
-"""A measurement of a collection: the level that it gives, what a level costs, and which hits are shown."""
+"""A measurement of a collection: its level, the errors of levels, and the predicate for hits."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Cut:
     """Thresholds of relevance that decide which hits are shown."""
 
     best: float
-    """Relevance that the best hit needs by itself for any to be shown, without what comes just after it: that counts
-    for several hits, but the query is no more at home here for it."""
+    """Minimum relevance of the best hit for any hits to be shown, without the words of following records, which do not
+    make the query more relevant to the store."""
 
     each: float = 0.0
     """Relevance that each hit needs."""
@@ -51,7 +51,7 @@ class Cut:
         return lambda hit: (is_home and hit.relevance >= least) or (self.spares_words and hit.words >= TELLING)
 
     def least(self, best: float) -> float:
-        """Return the relevance that hits need, beside a best one of `best`."""
+        """Return the minimum relevance of hits if the best one has `best`."""
         return self.best if best < self.best else max(self.each, self.near_best * best)
 
 
@@ -74,7 +74,7 @@ class LevelMeasurement:
     """The best answers to the first sentence of some records, without the record itself."""
 
     own_languages: tuple[str, ...] = ()
-    """The language of each of these sentences, or an empty string if it is not recognised, empty if all are in one."""
+    """The language of each sentence, which may be empty if it is not recognised. Empty if all are in one language."""
 
     itself: Answers = ()
     """Similarity of each of these records to its first sentence, and share of its words."""

@@ -40,8 +40,8 @@ def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32],
     Args:
         unrelated: Cosines of pairs of its records, picked at random.
         near: The cosine of each of some records with the nearest other one.
-        usual: The model's usual level, which decides while there are few records. As a store of one subject has no
-            unrelated pairs, and one of few has no neighbours, it also bounds what counts as either.
+        usual: The model's usual level, which decides while there are few records. As a store on one subject has no
+            unrelated pairs, and a small one has no neighbours, it also bounds both values.
     """
     low = min(_shrunk(unrelated, usual.unrelated), usual.unrelated + ABOVE_USUAL)
     high = max(_shrunk(near, usual.near), usual.near - BELOW_USUAL)

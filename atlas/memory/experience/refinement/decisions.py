@@ -34,7 +34,7 @@ class RefinedSet:
 
 
 class ExplainingStrategy(Protocol):
-    """A refine strategy that gives reasons. Plans need one."""
+    """A refine strategy that explains its decisions, which plans need."""
 
     name: str
     """Author of the decisions: `rules`, or the name of a language model."""

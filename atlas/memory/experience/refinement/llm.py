@@ -51,8 +51,8 @@ def schema_of(names: Iterable[str]) -> Mapping[str, Any]:
 class LLMRefineStrategy:
     """ReMem's refinement by a language model.
 
-    The memory is never changed: a subset of the given experiences is returned, in a new order. If the model gives no
-    usable answer, they are returned unchanged, and `explain` returns the reason.
+    The memory is never changed: a subset of the given experiences is returned, in a new order. If the model returns no
+    valid answer, they are returned unchanged, and `explain` returns the reason.
     """
 
     set_size = 12

@@ -88,7 +88,7 @@ def _after(connection: Connection, seq: int, aspect: str, collection: str, recor
 
 
 def _record_at(connection: Connection, seq: int, collection: str, record_id: str) -> Mapping[str, Any] | None:
-    """Return the record that was marked: as the next change of it found it, or as it is now."""
+    """Return the marked record, from the next change's before-image, or else its current state."""
     row = connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? AND seq > ? "
         "AND before IS NOT NULL ORDER BY seq LIMIT 1",

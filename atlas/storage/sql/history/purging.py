@@ -170,7 +170,7 @@ def _reword(connection: Connection, images: Mapping[tuple[str, str], Sequence[Im
 
 
 def _texts(connection: Connection, collection: str) -> Iterator[tuple[str, str]]:
-    """Yield the search text and content of each record of a collection: as it is, and before each change."""
+    """Yield the search text and content of each record of a collection, for its current state and all before-images."""
     query = "SELECT document, content FROM records WHERE collection = ? AND deleted = 0"
     yield from connection.execute(query, (collection,)).fetchall()
     for _, image in _images_of(connection, collection):
@@ -207,7 +207,7 @@ def _found(connection: Connection, beginning: str, collection: str) -> list[tupl
 
 
 def _images(connection: Connection, collection: str, record_id: str) -> Iterator[Image]:
-    """Return a record as it is, as it was before each change, the latest first, and its marks."""
+    """Return a record's current state, its before-images (newest first), and its marks."""
     names = ("metadata", "document", "search_text", "content", "content_hash")
     is_it = "collection = ? AND id = ? AND deleted = 0"
     for row in connection.execute(f"SELECT {', '.join(names)} FROM records WHERE {is_it}", (collection, record_id)):

@@ -42,7 +42,7 @@ class QuotedTexts:
     """Lines and sentences."""
 
     words: frozenset[str]
-    """Words that look like a key, an address or a number of something."""
+    """Words that look like a key, a URL or an identifier."""
 
     longest: tuple[str, ...]
     """The longest of the words, which are also matched as substrings."""
@@ -113,7 +113,7 @@ def passages_of(text: str) -> Iterator[str]:
 
 
 def words_of(text: str) -> Iterator[str]:
-    """Return the words of a text that look like a key, an address or a number of something."""
+    """Return the words of a text that look like a key, a URL or an identifier."""
     for part in filter(_TELLING.search, text.split()):
         for found in _WORD.findall(part):
             word = found.strip(".-=/")
@@ -122,7 +122,7 @@ def words_of(text: str) -> Iterator[str]:
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    """Return the texts within a value, also if it is JSON itself, without ids, hashes and times."""
+    """Return the texts in a value, including those in a JSON string, without ids, hashes and times."""
     if isinstance(value, str):
         if value[:1] in "{[":
             with suppress(ValueError, RecursionError):
@@ -148,7 +148,7 @@ def _is_time(text: str) -> bool:
 
 
 def _records(connection: Connection) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Return every record as it is."""
+    """Return the current state of every record."""
     names = ("metadata", "document", "search_text", "content")
     for collection, record_id, *row in connection.execute(
         f"SELECT collection, id, {', '.join(names)} FROM records WHERE deleted = 0"

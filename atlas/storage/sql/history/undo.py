@@ -130,7 +130,7 @@ def _undo_expected(writer: LedgerWriter, left: Sequence[Operation], expected: Un
     if len(done.undone) < len(undone):
         n_gone = len(undone) - len(done.undone)
         were = "was" if n_gone == 1 else "were"
-        raise PlanOutdated(f"{n_gone:,} of these operations {were} undone since; nothing was done. Look again")
+        raise PlanOutdated(f"{n_gone:,} of these operations {were} undone since; nothing was done. Reload the history")
     n_later = sum(operation.id not in undone and operation.id not in refused for operation in left)
     return replace(done, refused=expected.refused, n_later=n_later)
 

@@ -36,7 +36,7 @@ NARROW = 0.1
 """Selectivity of a filter below which FTS5's `bm25` is faster than reading postings."""
 
 _NAMING_NOTHING = FUNCTION_WORDS | {stem(word) for word in FUNCTION_WORDS}
-"""Function words and their stems, which are looked for beside them."""
+"""Function words and their stems."""
 
 MAX_COUNTS = 50_000
 DRIFT = 0.01
@@ -155,7 +155,7 @@ class SqlWords:
 def _still_holds(count: int, then: Position, now: Position) -> bool:
     """Return whether a cached count is still accurate enough.
 
-    A common one stays common for as many writes as it is above `COMMON`.
+    A term stays common for at least as many writes as its count exceeds `COMMON`.
     """
     most_off = max(DRIFT * count, count - COMMON - 1)
     return then.ledger_id == now.ledger_id and abs(now.revision - then.revision) <= most_off

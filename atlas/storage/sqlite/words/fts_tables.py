@@ -1,7 +1,7 @@
 """The tables of keyword search: one FTS5 table for each collection, which has its own document frequencies.
 
-They keep no text of their own. A view is their content, so that each can be checked against the records, and built
-from them again; triggers keep them in step. All of it calls `searchable`, which every connection of `Database` defines.
+They are external-content tables over a view, so they can be checked against the records and rebuilt; triggers keep them
+in sync. All of it calls `searchable`, which every connection of `Database` defines.
 
 Who holds a word, how often, and how long the texts are is read here from FTS5's own tables. `bm25` returns the same, at
 some 5 µs for each record that holds any word asked for, most of it spent on records that are not shown. The
@@ -132,9 +132,9 @@ def merge_parts(connection: Connection, collection: str, after: str) -> None:
 
 
 def check_word_table(connection: Connection, collection: str) -> str:
-    """Return how a collection's table differs from its records.
+    """Return how a collection's table differs from its records, or an empty string.
 
-    Empty if it does not. The check is written like a write.
+    The check needs a write transaction.
     """
     table = word_table(connection, collection)
     if table is None:
@@ -150,7 +150,7 @@ def check_word_table(connection: Connection, collection: str) -> str:
 
 
 def is_token(word: str) -> bool:
-    """Return whether SQLite's tokenizer takes it for one word, and leaves it as it is."""
+    """Return whether SQLite's tokenizer treats it as one unchanged word."""
     return _TOKEN.fullmatch(word) is not None
 
 

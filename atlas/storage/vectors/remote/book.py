@@ -29,13 +29,13 @@ INDEX, LEASE = "index:", "index-lease:"
 LEASE_SECONDS = 120.0
 """Time after which a lease that was not renewed may be taken over.
 
-Two thirds of it are longer than any one call of the service, with all its retries. That of a process of this machine
-that is gone may be taken over at once, unless it was in the middle of writing: what it sent may still be done, and must
-not come after what others write.
+Two thirds of it are longer than any call of the service with its retries. The lease of a dead process on this machine
+may be taken over immediately, unless it was writing: a sent request may still take effect, and must not come after what
+others write.
 """
 
 CLOCK_SECONDS = 60.0
-"""Longest difference between the clocks of machines that share a ledger."""
+"""Maximum clock skew between machines that share a ledger."""
 
 WRITING = "writing"
 """The last word of a lease whose holder has sent a request without an answer yet."""
@@ -152,10 +152,10 @@ class IndexBook:
             self._write({})
 
     def write(self, note: IndexNote) -> None:
-        """Note something else, and renew the lease.
+        """Update the note and renew the lease.
 
         Raises:
-            IndexUnreachable: Another process took the lease over. The note was not written.
+            IndexUnreachable: Another process has taken over the lease. The note was not written.
         """
         self._write({self._name: self._encoded(note)})
 
@@ -200,7 +200,7 @@ class IndexBook:
         self._change(lambda note: replace(note, seals=()))
 
     def leave(self) -> IndexNote:
-        """Abandon all namespaces in the service, whoever writes there, and return the note."""
+        """Abandon all namespaces in the service, regardless of the current writer, and return the note."""
         return self._change(IndexNote.leaving_all)
 
     def cleared_text(self, text: str) -> str:
@@ -303,7 +303,7 @@ def _ends_at(lease: str) -> datetime:
 
 
 def _machine() -> str:
-    """Return a name of this machine since it started, where processes can be looked up. Empty if they cannot."""
+    """Return an id of this machine's current boot, or an empty string if processes cannot be looked up."""
     try:
         started = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{started}.{Path('/proc/self/ns/pid').stat().st_ino}"  # containers number their processes on their own

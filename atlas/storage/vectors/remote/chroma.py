@@ -46,7 +46,7 @@ class Limits:
 
 
 AWAKE_SECONDS = 5.0
-"""Longest wait for a server's first answer."""
+"""Timeout of a server's first response."""
 
 CLOUD_HOST = "api.trychroma.com"
 """Chroma Cloud's own."""
@@ -79,7 +79,7 @@ class ChromaService:
         """Use the server at an address.
 
         Args:
-            seconds: Longest wait for a part of an answer.
+            seconds: Read timeout.
         """
         self._address = address
         self._seconds = seconds
@@ -115,7 +115,7 @@ class ChromaService:
         )
 
     def upsert(self, namespace: str, keys: Sequence[str], vectors: Vectors) -> int:
-        """Store the vectors under the keys. They show at once, whatever their position."""
+        """Store the vectors under the keys. They are visible immediately, so the position is ignored."""
         self._of(namespace, lambda collection: collection.upsert(ids=list(keys), embeddings=vectors))
         return 0
 

@@ -51,7 +51,7 @@ class Connection(Generic[C]):
         """Do nothing, because the parent process continues to use it."""
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Leave the parent's sockets alone in a child."""
+        """Do not use the parent's sockets in a child."""
         if in_child:
             fork_safety.abandon(self._connection)
             self._connection, self._lock, self._connecting = None, threading.Lock(), threading.Lock()

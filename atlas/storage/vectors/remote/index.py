@@ -1,8 +1,8 @@
 """An index in a service. The ledger stores its position, and only the holder of the ledger's lease writes to it.
 
-What a service holds may be ahead of what a reader sees of the ledger, or show late, or lack what somebody has deleted.
-So its hits are candidates only, which are compared again in the ledger. An answer counts only where it takes into
-account all writes before its seal. Where it fails, a search does without it.
+The content of a service may be ahead of a reader's snapshot of the ledger, lag behind, or lack deleted vectors. So its
+hits are only candidates, which are compared again in the ledger. An answer counts only where it takes into account all
+writes before its seal. Where it fails, a search does without it.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from atlas.storage.vectors.remote.service import AT_ONCE, Answer, NoAnswer, Vect
 T = TypeVar("T")
 
 WRITING_SECONDS = 30.0
-"""Longest wait for one write, with all its retries."""
+"""Timeout of one write with its retries."""
 
 LOOK_SECONDS = 1.0
 """Time between two looks at the visible position."""
 
 CLEARING_SECONDS = 10.0
-"""Longest wait for another writer to finish before a clearing."""
+"""Timeout for another writer to finish before the index is cleared."""
 
 POLL_SECONDS = 0.2
-"""Time between two looks at whether somebody else has finished writing."""
+"""Polling interval while waiting for another writer."""
 
 NO_NAMESPACE = "atlas-none"
 """An unused name. It is counted to learn whether the service answers."""
@@ -58,7 +58,7 @@ class RemoteIndex:
         """Use a service for a collection of this name.
 
         Args:
-            seconds: Longest wait for an answer to a query.
+            seconds: Timeout of a query.
         """
         self._service = service
         self._patience = patience

@@ -14,7 +14,7 @@ from atlas.storage.vectors.remote.patience import Patience
 from atlas.storage.vectors.remote.service import VectorService
 
 MAX_PART_SECONDS = 60.0
-"""Longest wait for a part of an answer, after which a connection is closed. The whole of one is waited for less."""
+"""Read timeout of a connection. The timeout of a whole response is shorter."""
 
 
 class RemoteIndexes:

@@ -61,7 +61,7 @@ class Patience:
 
 
 def _within(seconds: float, call: Callable[[], T]) -> T:
-    """Return the result of a call. A slow one continues by itself, in a thread that does not block exit."""
+    """Return the result of a call. A slow call continues in a daemon thread."""
     answer: Future[T] = Future()
 
     def run() -> None:

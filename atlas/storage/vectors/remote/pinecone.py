@@ -48,7 +48,7 @@ DIGITS = 7
 """Decimals of a vector's numbers: their error is that of 32 bits, and their text is half as long."""
 
 _BYTES_EACH, _BYTES_BESIDE = DIGITS + 5, 120
-"""Of a number with its sign, point, exponent and comma, and of all that stands beside the numbers of a vector."""
+"""Maximum characters of a number in JSON, and of the rest of a vector's request."""
 
 _METRICS = (None, "cosine", "dotproduct")
 """Measures that rank vectors of unit length by their cosine, or None if Pinecone omits it."""
@@ -64,7 +64,7 @@ class PineconeService:
         """Use the index at an address.
 
         Args:
-            seconds: Longest wait for a part of an answer.
+            seconds: Read timeout.
         """
         scheme = "https" if address.is_secure else "http"
         self._host = f"{scheme}://{str(address).removeprefix('pinecone://')}"
@@ -85,8 +85,8 @@ class PineconeService:
         stats = self._call(lambda index: index.describe_index_stats())
         if stats.dimension not in (None, dimension):
             raise IndexUnreachable(
-                f"it is made for {stats.dimension} dimensions, but the store's embedding model gives {dimension}; make "
-                f"an index of {dimension} dimensions and the metric cosine"
+                f"it has {stats.dimension} dimensions, but the store's embedding model has {dimension}; create an "
+                f"index with {dimension} dimensions and the metric cosine"
             )
         if stats.metric not in _METRICS:
             raise IndexUnreachable(f"its metric is {stats.metric!r}; make an index of the metric cosine")

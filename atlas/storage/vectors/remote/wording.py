@@ -1,4 +1,4 @@
-"""The words of a service's errors, as they may be shown."""
+"""Sanitised messages of a service's errors."""
 
 from __future__ import annotations
 

@@ -343,7 +343,7 @@ def test_no_key_is_ever_shown_or_kept(open_store, pinecone, caplog, store_place,
 @pytest.mark.parametrize(
     ("index", "said"),
     [
-        ({"dimension": 3}, "it is made for 3 dimensions, but the store's embedding model gives 8; make an index of 8"),
+        ({"dimension": 3}, "it has 3 dimensions, but the store's embedding model has 8; create an index with 8"),
         ({"dimension": 8, "metric": "euclidean"}, "its metric is 'euclidean'; make an index of the metric cosine"),
     ],
 )
