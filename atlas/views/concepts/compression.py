@@ -89,7 +89,7 @@ class FunctionDetails:
     """Names of the others that it calls."""
 
     examples: Text | None
-    """Recorded calls of it, each run again by itself, in the format of a Python session."""
+    """Recorded calls, each of which was rerun, in the format of a Python session."""
 
     programs: tuple[BeforeAfter, ...]
 
@@ -280,7 +280,7 @@ def _row(learned: LearnedConcept, found: CompressionResult, is_there: bool) -> F
 
 
 def found_function(memory: MemorySystem, found: CompressionResult, concept_id: str) -> FunctionDetails:
-    """Return a function with the programs that it came from, before and after, those that call it first."""
+    """Return a function with its source programs, before and after, callers first."""
     concept = next(learned.concept for learned in found.learned if learned.concept.id == concept_id)
     names = {learned.concept.id: learned.concept.name for learned in found.learned}
     calls_it = re.compile(rf"\b{re.escape(concept.name)}\(")

@@ -109,7 +109,7 @@ class ConceptDetail:
 
     facts: tuple[Fact, ...]
     background: tuple[Fact, ...]
-    """Further facts that its source gives on it. Names and values are untrusted texts."""
+    """Further facts from its source. Names and values are untrusted."""
 
     is_primitive: bool
     can_run: bool

@@ -43,7 +43,7 @@ class Grid:
         return max(CELL_PIXELS, round(columns * min(CELL_PIXELS, SIDE_PIXELS / max(rows, columns))))
 
     def svg(self) -> str:
-        """Return the grid as a self-contained picture, made of numbers and our own words alone."""
+        """Return the grid as a self-contained SVG, which contains only numbers and trusted text."""
         rows, columns = len(self.cells), len(self.cells[0])
         cells = "".join(
             f'<rect x="{x}" y="{y}" width="1" height="1" fill="{COLOURS[colour]}"/>'

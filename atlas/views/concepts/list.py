@@ -34,7 +34,7 @@ class ConceptRow(Row):
 
 
 def rate_of(usage: Usage) -> SuccessRate:
-    """Return how the tasks went that something was used for."""
+    """Return the outcomes of a record's uses as text."""
     return SuccessRate(n_succeeded=usage.n_successes, n_failed=usage.n_uses - usage.n_successes)
 
 

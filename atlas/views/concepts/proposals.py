@@ -13,7 +13,7 @@ from atlas.views.shared.wording import counted
 
 
 def delete_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
-    """Return the view of a plan that deletes concepts, without those that were deleted meanwhile."""
+    """Return the view of a plan that deletes concepts, without those already deleted."""
     going = memory.concepts.get_many(ids)
     lacking = memory.concepts.dependents([concept.id for concept in going])
     return _delete_view(going, lacking, memory.concepts.count(), len(ids))

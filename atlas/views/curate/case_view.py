@@ -19,7 +19,7 @@ from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment, plural, shortened
 
 LAST = ("Step before it", "Last step")
-"""Steps of attempts that are compared. The others are in the conversation alone."""
+"""Maximum number of compared steps. The others are only in the conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

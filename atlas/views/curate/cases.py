@@ -74,7 +74,7 @@ class Cases:
     """The cases of all queues, in which no record comes twice."""
 
     def of(self, queue: str) -> tuple[Case, ...]:
-        """Return the cases of the inbox or of one queue. Repeated attempts are cases of the inbox alone."""
+        """Return the cases of the inbox or of one queue. Repeated attempts are only in the inbox."""
         return (
             self.inbox
             if queue == INBOX

@@ -154,7 +154,7 @@ def queue_ids(
 
 
 def queue_page(memory: MemorySystem, ids: Sequence[str], page: int = 1) -> tuple[ExperienceRow, ...]:
-    """Return one page of a queue, counted from 1, in its order and without records that were deleted meanwhile."""
+    """Return one page of a queue, counted from 1, in its order, without deleted records."""
     page_ids = ids[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
     places = {record_id: place for place, record_id in enumerate(page_ids)}
     rows = listed_page(memory, EXPERIENCES, Query(where={"id": {"$in": list(page_ids)}})).rows
@@ -224,5 +224,5 @@ def _size(there: Sequence[str], tasks: Mapping[str, str]) -> str:
 
 
 def staleness(found: DuplicatesResult) -> str:
-    """Return the note on records that came since the last search for near-duplicates."""
+    """Return the note on records added since the last search for near-duplicates."""
     return f"{counted(found.n_changed, 'experience')} added or changed since this search."

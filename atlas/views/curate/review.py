@@ -120,7 +120,7 @@ def waiting(memory: MemorySystem, writer: str = "", since: datetime | None = Non
 
     Args:
         writer: Only records of this writer, empty for all.
-        since: Only records that were stored at this time or later.
+        since: Only records stored at this time or later.
     """
     every = [row for kind in KINDS.values() for row in _rows(memory, kind)]
     passing = (row for row in every if writer in ("", row.writer) and (since is None or row.stored_at >= since))

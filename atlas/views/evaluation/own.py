@@ -172,7 +172,7 @@ def measured(found: OwnEvaluation, measure: str, on: str = OWN_TASK) -> MeasureR
     """Return the figures of every search method for one of `MEASURES`, or None if it could not be measured.
 
     Args:
-        on: The task whose queries were asked, one of `QUERIES`.
+        on: The task of the queries, one of `QUERIES`.
     """
     if measure == OUTCOME:
         return _prediction_row(found) if on == OWN_TASK else None
@@ -212,7 +212,7 @@ def measured_caption(found: OwnEvaluation) -> str:
 
 
 def foreign_sentence(found: OwnEvaluation) -> str:
-    """Return how many queries on other subjects were given a hit, or an empty string if that was not measured."""
+    """Return how many queries on other subjects got a hit, or an empty string if that was not measured."""
     shipped = _foreign(found, SHIPPED)
     if shipped is None:
         return ""

@@ -36,7 +36,7 @@ class ExperienceRow(Row):
 
     task: str
     domain: str = ""
-    """The domain that it lies in on the map, or empty for an outlier."""
+    """Its domain on the map, or empty for an outlier."""
 
     source: str = ""
     n_steps: int = 0

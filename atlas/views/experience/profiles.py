@@ -1,4 +1,4 @@
-"""The ranking profile in use, where something is wrong with it."""
+"""Problems of the active ranking profile."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ KEEP_DIVERSE = "keep_diverse"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneRequest:
-    """Criteria by which a person wants experiences pruned."""
+    """Criteria of a prune request."""
 
     criteria: Mapping[str, Any] = field(default_factory=dict)
     """As arguments of `plan_prune`."""
@@ -97,7 +97,7 @@ class PruneProposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeRequest:
-    """Groups that a person wants merged, each into its best attempt."""
+    """Groups to merge, each into its best attempt."""
 
     groups: tuple[tuple[str, ...], ...]
 
@@ -107,7 +107,7 @@ class MergeRequest:
         return MergeRequest(groups=tuple(group for group in groups if len(group) > 1))
 
     def propose(self, memory: MemorySystem) -> MergeProposal:
-        """Return the current plan, measured, without experiences that were deleted meanwhile.
+        """Return the current plan with its measured loss, without deleted experiences.
 
         Raises:
             InvalidInput: No group has two experiences left.
@@ -122,7 +122,7 @@ class MergeRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefineRequest:
-    """A plan for refining that a person wants applied."""
+    """A refinement plan to apply."""
 
     plan: RefinePlan
 
@@ -178,7 +178,7 @@ def criteria_of(
     max_count: int | None,
     keep_diverse: bool,
 ) -> dict[str, Any]:
-    """Return the criteria of a form without its empty boxes, empty if only diversity is chosen.
+    """Return the criteria of a form without empty values, empty if only diversity is chosen.
 
     Args:
         min_percent: Lowest success rate to keep, in [0, 100].

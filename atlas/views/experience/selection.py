@@ -48,11 +48,11 @@ class ChosenRow:
 
 
 def chosen(memory: MemorySystem, ids: Sequence[str], origin: str) -> SelectionSummary:
-    """Return a selection as it is now.
+    """Return the current state of a selection.
 
     Args:
-        ids: The selected experiences, of which some may be gone.
-        origin: The place of the selection, as trusted text.
+        ids: The selected experiences, some of which may be deleted.
+        origin: Origin of the selection, as trusted text.
     """
     outcomes = _outcomes(memory, ids)
     present = tuple(record_id for record_id in ids if record_id in outcomes)

@@ -137,7 +137,7 @@ class ChangeRow:
 
     field: str
     difference: str
-    """The words that differ, as `word_diff` gives them."""
+    """The differing words, from `word_diff`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,9 +314,9 @@ def _is_purge(operation: Operation, first: RecordChange | None) -> bool:
 
 
 def _kind_alone(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> Kind | None:
-    """Return the kind of an operation's records, or None if there are several kinds, or it is experiences.
+    """Return the kind of an operation's records, or None for experiences or several kinds.
 
-    All changes are looked at only where the first is of another kind.
+    All changes are only read if the first has another kind.
     """
     kind = kind_of(memory, first.collection) if first else EXPERIENCE
     if first is None or kind is EXPERIENCE:

@@ -13,7 +13,7 @@ from atlas.views.shared.wording import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoManyRequest:
-    """The wish to undo all operations of somebody, since a time or ever."""
+    """A request to undo all operations of an actor, optionally since a time."""
 
     wanted: Operations
 
@@ -31,7 +31,7 @@ class UndoManyProposal:
     plan: UndoneMany
     view: PlanView
     n_later: int = 0
-    """Number of operations that are wanted too, but came after the preview: known once this was applied."""
+    """Number of matching operations after the preview, known once this was applied."""
 
     @property
     def going(self) -> tuple[str, ...]:

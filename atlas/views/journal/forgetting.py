@@ -40,7 +40,7 @@ def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
 
 
 def matches_policy(plan: CompactPlan, policy: RetentionPolicy) -> bool:
-    """Return whether a plan was made within the limits that a person wants now."""
+    """Return whether a plan was made with the currently chosen limits."""
     planned = RetentionPolicy(
         keep_recent=plan.keep_recent, keep_types=dict(plan.keep_types), max_entries=plan.max_entries
     )

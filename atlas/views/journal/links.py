@@ -130,7 +130,7 @@ def suggested_links(memory: MemorySystem) -> tuple[SuggestedLink, ...]:
 
 
 def candidates(memory: MemorySystem, entry_id: str, text: str, by: str = BEST_MATCH) -> tuple[EntryRow, ...]:
-    """Return the entries that a person may want to link to, by id or by text."""
+    """Return candidate entries for a link, by id or by text."""
     named = memory.journal.get(text.strip()) if text.strip() else None
     if named is not None:
         found = [named]

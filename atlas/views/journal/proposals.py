@@ -19,7 +19,7 @@ PICKED = "Sentences picked from its entries"
 
 
 def delete_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
-    """Return the view of a plan that deletes entries, without those that were deleted meanwhile."""
+    """Return the view of a plan that deletes entries, without those already deleted."""
     titles = memory.journal.titles(ids)
     going = {entry_id: titles[entry_id] for entry_id in ids if entry_id in titles}
     naming = {"$or": [{name: {"$in": list(going)}} for name in LINK_TYPES]}

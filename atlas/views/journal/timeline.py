@@ -208,7 +208,7 @@ def _short(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a name for a hover template, in which markup and braces mean something."""
+    """Return a name escaped for a hover template."""
     return html.escape(_short(name)).replace("{", "&#123;")
 
 

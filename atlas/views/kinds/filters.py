@@ -230,7 +230,7 @@ def is_empty(value: Any) -> bool:
 
 
 def without_empty(values: Values) -> dict[str, Any]:
-    """Return the values that filter something."""
+    """Return the values that are set."""
     return {name: value for name, value in values.items() if not is_empty(value)}
 
 

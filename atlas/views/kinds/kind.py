@@ -25,8 +25,10 @@ class Order:
 
     is_descending: bool = False
     worth: Callable[[int, int], tuple[float, ...]] | None = None
-    """The rank of a record, given how many of its uses succeeded and how many there were. High ranks come first, and
-    records without a use last, in the order of the key."""
+    """The rank of a record, given how many of its uses succeeded and how many there were.
+
+    High ranks come first, and records without a use last, in the order of the key.
+    """
 
 
 NOTHING = "Nothing is remembered yet."
@@ -73,10 +75,10 @@ class Kind:
     """The text of the box for a search while it is empty."""
 
     is_scoped: bool = False
-    """True if the scope bar beside the page narrows its list, in place of boxes above it."""
+    """True if the scope bar filters the list, instead of widgets above it."""
 
     can_search_words: bool = False
-    """True if its list can be searched by words alone."""
+    """True if its list supports keyword search."""
 
     shows_uses: bool = False
     """True if its list shows how the tasks went that its records were used for."""

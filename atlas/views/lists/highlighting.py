@@ -159,7 +159,7 @@ def _cut(text: str, place: int) -> Span:
 
 
 def _begin(text: str, earliest: int, latest: int) -> int:
-    """Return the first place where a sentence begins, else a word, else the earliest place."""
+    """Return the first start of a sentence, else of a word, else the earliest position."""
     ends = [match.end() for match in _SENTENCE_END.finditer(text, earliest, latest)]
     place = ends[0] if ends else text.find(" ", earliest, latest)
     while 0 <= place < latest and text[place].isspace():
@@ -168,7 +168,7 @@ def _begin(text: str, earliest: int, latest: int) -> int:
 
 
 def _end(text: str, earliest: int, latest: int) -> int:
-    """Return the last place where a sentence ends, else a word, else the latest place."""
+    """Return the last end of a sentence, else of a word, else the latest position."""
     ends = [match.end() for match in _SENTENCE_END.finditer(text, earliest, latest)]
     place = ends[-1] if ends else text.rfind(" ", earliest, latest)
     return latest if place <= earliest else place

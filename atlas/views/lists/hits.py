@@ -1,6 +1,6 @@
 """Cards of hits: the matched passage, the outcome, the signals, and an explanation.
 
-For hits of any memory: the caller gives the texts of the record.
+For hits of any memory: the caller provides the record's texts.
 """
 
 from __future__ import annotations

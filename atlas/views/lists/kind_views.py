@@ -73,7 +73,7 @@ class KindViews(Generic[R]):
     """Function that returns rows of records. Its hits, by id, are those of a search by meaning."""
 
     stored_rows: Callable[[MemorySystem, Sequence[Mapping[str, Any]]], tuple[R, ...]] | None = None
-    """Lines of rows as `browse` gives them, for kinds whose records need not be read whole."""
+    """Lines made from the rows of `browse`, for kinds whose records are not read completely."""
 
     grouped_page: Callable[[MemorySystem, Query, int], Listing[R]] | None = None
     """A page of the list without a question in which records that belong together are one line."""
@@ -100,14 +100,17 @@ class KindViews(Generic[R]):
     """Acts on a selection, in their order. The one that deletes is offered for a single record too."""
 
     selection: Callable[[MemorySystem, Sequence[str], str], SelectionSummary] | None = None
-    """A selection as it is now, given its ids and its origin. Without it, its rate is that of its uses."""
+    """Function that returns the current state of a selection, given its ids and origin.
+
+    By default its rate is that of its uses.
+    """
 
     def act(self, name: str) -> Act:
         """Return the act of a name."""
         return next(act for act in self.acts if act.name == name)
 
     def chosen(self, memory: MemorySystem, ids: Sequence[str], origin: str) -> SelectionSummary:
-        """Return a selection as it is now, given its ids, of which some may be gone, and its origin."""
+        """Return the current state of a selection, given its ids, some of which may be deleted, and its origin."""
         if self.selection is not None:
             return self.selection(memory, ids, origin)
         return chosen_used(memory, ids, origin, self.kind)

@@ -34,7 +34,7 @@ class Entry:
     """Further parameters of that page's address."""
 
     act: str = ""
-    """Name of the act, or empty if it leads to a page."""
+    """Name of the action, or empty if it opens a page."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as the browser reads it."""

@@ -30,7 +30,7 @@ TasksOf = Callable[[Sequence[str]], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """How many of the selected and of the rest have something."""
+    """Numbers of selected and other records with a feature."""
 
     name: str
     """Untrusted text."""

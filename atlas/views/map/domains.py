@@ -16,12 +16,12 @@ from atlas.views.shared.rates import rate_line, rate_sentence, rate_text
 from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, percent, shortened
 
 TASK_CHARACTERS = 80
-"""Beginning of a task that a row beside the map has room for."""
+"""Maximum characters of a task in a row beside the map."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainRow:
-    """One domain and how well it goes."""
+    """One domain with its success rate."""
 
     number: int
     name: str

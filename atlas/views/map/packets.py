@@ -76,7 +76,7 @@ def mask_text(bits: Bits) -> str:
 
 
 def mask_bits(text: str, n: int) -> Bits:
-    """Return the bits of a mask. A browser's text is untrusted, so any text gives n bits."""
+    """Return the bits of a mask. A browser's text is untrusted, so any input results in n bits."""
     try:
         packed = np.frombuffer(base64.b64decode(text, validate=True), np.uint8)
     except ValueError:
@@ -98,7 +98,7 @@ def component_script() -> str:
 
 
 def frame_stylesheet() -> str:
-    """Return the styles of the page around the map: it stays in view beside a long panel, and may take the screen."""
+    """Return the CSS of the page around the map, which is sticky beside a long panel, and may be full screen."""
     return asset("map_frame.css")
 
 

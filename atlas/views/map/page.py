@@ -67,7 +67,7 @@ class Hits:
     """Best first."""
 
     weights: tuple[float, ...] = ()
-    """How near each is in meaning, empty if they were found by words."""
+    """Similarity of each, empty for a keyword search."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class Marks:
 
     hits: Hits = Hits()
     opened: str | None = None
-    """The experience that is shown beside the map."""
+    """The experience beside the map."""
 
     neighbours: Sequence[str] = ()
     """The ids nearest to it in meaning."""
@@ -191,10 +191,7 @@ def hits_of(memory: MemorySystem, scope: Scope, where: Mapping[str, Any]) -> Hit
 
 
 def neighbours_of(memory: MemorySystem, experience_id: str) -> tuple[str, ...]:
-    """Return the ids nearest to an experience in meaning.
-
-    On the map they may lie far away, which shows its distortion.
-    """
+    """Return the ids most similar to an experience. On the map they may be far away, which shows its distortion."""
     return tuple(hit.item.id for hit in memory.experience.similar(experience_id, NEIGHBOURS, with_buried=True))
 
 

@@ -14,7 +14,7 @@ from atlas.views.map.points import Points
 from atlas.views.shared.wording import counted
 
 MOST = 200
-"""Experiences that pulse at once. An import stores far more, which the map shows without."""
+"""Maximum number of simultaneous pulses. An import stores far more experiences, which do not pulse."""
 
 MAX_LINES = 3
 TITLE_CHARACTERS = 60
@@ -34,7 +34,7 @@ class Pulse:
     """The newest operations by then."""
 
     turn: int = 0
-    """How many times something has happened since the first look."""
+    """Number of events since the first poll."""
 
     retrieved: tuple[str, ...] = ()
     stored: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ class NameSuggestions:
 
 
 def suggested(llm: LLMClient, memory: MemorySystem, memory_map: MemoryMap) -> NameSuggestions:
-    """Return names for the domains that no person has named.
+    """Return names for the domains without a user-given name.
 
     Args:
         llm: The language model.
@@ -41,7 +41,7 @@ def suggested(llm: LLMClient, memory: MemorySystem, memory_map: MemoryMap) -> Na
         memory_map: The map with the names that it has.
 
     Raises:
-        LLMError: The model could not be asked, or gave no usable names.
+        LLMError: The model is unavailable, or returned no valid names.
     """
     typical = [record_id for domain in memory_map.domains for record_id in domain.typical]
     unnamed = unnamed_domains(memory_map, memory.experience.titles(typical))

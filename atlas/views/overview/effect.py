@@ -96,7 +96,7 @@ class EffectView:
 
 
 def effect_view(memory: MemorySystem) -> EffectView:
-    """Return the effect of the memories of a system as it is now."""
+    """Return the current effect of the memories of a system."""
     found = memory.memory_effect()
     latest = _latest(memory, [task.task_id for task in found.tasks])
     titles = memory.experience.titles(list(latest.values()))

@@ -22,7 +22,7 @@ class GroupRow:
     """The attempts that share a source."""
 
     name: str
-    """As the source gives it: untrusted text."""
+    """Name from the source: untrusted text."""
 
     n: int
     n_known: int
@@ -62,7 +62,7 @@ class Overview:
 
 
 def overview(memory: MemorySystem) -> Overview:
-    """Return the overview of a memory as it is now."""
+    """Return the current overview of a memory."""
     counts = memory.experience.values("outcome")
     return Overview(
         rate=SuccessRate.of(counts),

@@ -52,7 +52,7 @@ class RestorePreview:
 
 
 class Export:
-    """All records whose kinds are exported as lines of JSON, and how many of each came so far."""
+    """The lines of an export, with the number of exported records per kind so far."""
 
     def __init__(self, memory: MemorySystem, *, with_vectors: bool = False, without: Sequence[str] = ()) -> None:
         self._memory = memory
@@ -121,19 +121,19 @@ def recorded_backups(memory: MemorySystem) -> dict[str, str]:
 
 
 def backup_directory(memory: MemorySystem) -> Path:
-    """Return the directory that the pages write backups to.
+    """Return the directory for backups from the pages.
 
-    It lies beside the store and is of this store alone: an admin of one store is not one of its neighbours.
+    It is next to the store's directory and specific to the store, as an admin of one store has no access to others.
     """
     store = memory.storage.path.resolve()
     return store.with_name(f"{store.name}-backups")
 
 
 def check_place(memory: MemorySystem, path: Path) -> None:
-    """Check the path of a backup that a person chose or typed.
+    """Check the chosen path of a backup.
 
     Raises:
-        InvalidInput: A server asks who enters, and the path is not in the directory that its pages write to.
+        InvalidInput: The server requires authentication, and the path is not in the directory for backups.
     """
     if not may_name_paths() and path.resolve().parent != backup_directory(memory):
         raise InvalidInput(f"{str(path)!r:.200} is not in {backup_directory(memory)}; upload the file in its place")

@@ -14,7 +14,7 @@ MEANINGS = {
     "marks": "tags, pins and notes against their files",
     "purges": "whether what was purged is erased everywhere",
 }
-"""Parts of a store beside its ledger, by the names of their checks."""
+"""Parts of a store besides its ledger, by the names of their checks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

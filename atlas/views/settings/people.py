@@ -56,17 +56,17 @@ def person_rows(memory: MemorySystem) -> list[PersonRow]:
 
 
 def set_role(memory: MemorySystem, person_id: str, role: str) -> Person:
-    """Give somebody a role that overrides their groups. `NotAllowed` if the actor is not an admin."""
+    """Give a person a role that overrides their groups. Raises `NotAllowed` unless the actor is an admin."""
     return _people(memory).set_role(person_id, ROLES[role])
 
 
 def follow_groups(memory: MemorySystem, person_id: str) -> Person:
-    """Remove the role that overrides somebody's groups. `NotAllowed` if the actor is not an admin."""
+    """Remove the role that overrides a person's groups. Raises `NotAllowed` unless the actor is an admin."""
     return _people(memory).follow_groups(person_id)
 
 
 def doors_of(memory: MemorySystem, person_id: str) -> Doors:
-    """Return the keys and links of somebody that still work. `NotAllowed` if the actor is not an admin."""
+    """Return a person's active keys and links. Raises `NotAllowed` unless the actor is an admin."""
     person = next((each for each in _people(memory).all() if each.id == person_id), None)
     return _doors_of(memory, person.names) if person else Doors()
 
@@ -88,7 +88,7 @@ def remove_person(memory: MemorySystem, person_id: str, *, and_doors: bool = Fal
 
 
 def readmit_person(memory: MemorySystem, person_id: str) -> Person:
-    """Restore somebody's access. `NotAllowed` if the actor is not an admin."""
+    """Restore a person's access. Raises `NotAllowed` unless the actor is an admin."""
     return _people(memory).readmit(person_id)
 
 

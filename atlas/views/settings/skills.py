@@ -32,7 +32,7 @@ _INTRODUCTION = "Skills learned from earlier work. Read the one that fits before
 _ENTRY = re.compile(r"- \[([^]]+)\]\(\1/SKILL\.md\): .*")
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1_024
-"""Longest name and description, in characters, that the specification allows."""
+"""Maximum characters of a name and of a description in the specification."""
 
 SUFFIXES = {"python": "py", "javascript": "js", "typescript": "ts", "bash": "sh"}
 """Suffixes of files, by language. Other code is written as text."""

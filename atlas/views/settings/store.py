@@ -16,7 +16,7 @@ from atlas.views.shared.state import place_fact
 from atlas.views.shared.wording import plural
 
 MANY_SHOWN, MANY_HIDDEN = 0.1, 0.05
-"""Shares of foreign queries that are shown something, and of own ones that are not, above which no level is good."""
+"""Shares of foreign queries with hits, and of own queries without, above which a level counts as bad."""
 
 OVERLAP = (
     "The two overlap, as where the model does not know the language of the texts: shared words then tell more than "

@@ -49,7 +49,7 @@ class PlanRequest(Protocol[P_co]):
     """A requested change, from which a plan can be made repeatedly."""
 
     def propose(self, memory: MemorySystem) -> P_co:
-        """Return the plan for the store as it is now."""
+        """Return the plan for the current store."""
 
 
 @runtime_checkable
@@ -100,14 +100,14 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanView:
-    """A plan as it is shown before it is applied. Only rows and caption may contain texts of memories."""
+    """The preview of a plan. Only rows and caption may contain texts of memories."""
 
     title: str
     """The name of the dialog."""
 
     headline: str
     button: str
-    """The words on the button that applies it: `Prune 9 experiences`, or empty for a plan without changes."""
+    """Label of the button that applies it: `Prune 9 experiences`, or empty for a plan without changes."""
 
     notes: tuple[str, ...] = ()
     """Sentences on records that were not judged or not found."""

@@ -45,7 +45,7 @@ class PurgeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgeView:
-    """A plan as it is shown before it is applied."""
+    """The preview of a purge."""
 
     headline: str
     """Contains no text of memories, nor do the notes."""

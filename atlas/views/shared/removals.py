@@ -82,7 +82,7 @@ class DeleteProposal:
 
 @dataclass(frozen=True, slots=True)
 class MergeRequest:
-    """Records of a kind that a person wants merged into one."""
+    """A request to merge records of a kind."""
 
     kind: Kind
     view_of: Callable[[Any, int], PlanView]
@@ -110,7 +110,7 @@ class MergeRequest:
 
 @dataclass(frozen=True, slots=True)
 class DeleteRequest:
-    """Records of a kind that a person wants deleted."""
+    """A request to delete records of a kind."""
 
     kind: Kind
     view_of: Callable[[MemorySystem, tuple[str, ...]], PlanView]
@@ -128,7 +128,7 @@ class DeleteRequest:
         return with_count(self.view_of(memory, self.ids), self.kind, n_total)
 
     def propose(self, memory: MemorySystem) -> DeleteProposal:
-        """Return the plan of deleting them now, measured, without those that were deleted meanwhile."""
+        """Return the current plan with its measured loss, without records already deleted."""
         view = self.view(memory)
         leaving = dict.fromkeys((row.id for row in view.rows if row.goes), "")
         loss = loss_without(memory, self.kind, tuple(leaving))

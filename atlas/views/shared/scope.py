@@ -85,12 +85,10 @@ def has_domains(memory_map: MemoryMap | None) -> bool:
 
 
 def domain_titles(memory_map: MemoryMap | None, chosen: Sequence[int] = ()) -> dict[int, str]:
-    """Return the titles of domains in a box, by their numbers, largest first.
+    """Return unique titles of domains for a select box, by number, largest first.
 
-    Those that do not exist keep their number.
-
-    No two are called the same. The title contains nothing that changes with every record, such as a count: by it
-    a box recognises what is chosen.
+    Missing domains are titled by their number. Titles contain nothing that changes with each record, such as a count,
+    as the box identifies options by title.
     """
     titled = memory_map if memory_map is not None and has_domains(memory_map) else None
     domains = titled.domains if titled is not None else ()
@@ -139,7 +137,7 @@ def scope_sentence(scope: Scope, n_inside: int | None, n_all: int) -> str:
 
 
 def left_out_sentence(n_left_out: Mapping[str, int]) -> str:
-    """Return a sentence on values of an address that this store lacks, or an empty string if it has all of them."""
+    """Return a sentence on URL values that this store does not have, or an empty string."""
     named = [counted(n, noun) for noun, n in n_left_out.items() if n]
     if not named:
         return ""

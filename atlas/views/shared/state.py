@@ -33,7 +33,7 @@ class StoreState(NamedTuple):
 
     revision: int
     writer: str = ""
-    """The viewer, if they see their own pending records, which others do not."""
+    """The viewer if they have pending records, which only they see."""
 
 
 def store_state(memory: MemorySystem) -> StoreState:

@@ -58,7 +58,7 @@ def version_views(
 def version_changes(
     now: T | None, versions: Sequence[ItemVersion[T]], number: int, editable: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the changes, as `edit` takes them, that restore a version, empty if it is the present state.
+    """Return the arguments of `edit` that restore a version, empty for the current state.
 
     Raises:
         NotFound: It, or that version of it, does not exist.

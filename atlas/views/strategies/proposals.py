@@ -16,7 +16,7 @@ from atlas.views.shared.wording import counted
 
 
 def delete_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
-    """Return the view of a plan that deletes strategies, without those that were deleted meanwhile."""
+    """Return the view of a plan that deletes strategies, without those already deleted."""
     going = memory.strategies.get_many(ids)
     rows = [PlanRow(id=strategy.id, title=strategy.title, goes=True, why=_tries(strategy)) for strategy in going]
     notes = [*gone_notes(len(ids) - len(going)), "To hide them from agents, retire them instead."]

@@ -49,7 +49,7 @@ class EditableStrategy(EditableFields):
 
     @classmethod
     def of(cls, strategy: Strategy) -> EditableStrategy:
-        """Return the fields of a strategy as they are now."""
+        """Return the current fields of a strategy."""
         texts = {field.name: getattr(strategy, field.name) for field in fields(cls) if field.name != "parameters"}
         return cls(**texts, parameters=parameters_text(strategy.parameters))
 
@@ -68,7 +68,7 @@ class SourceRow:
     """An attempt that a strategy was abstracted from."""
 
     experience_id: str
-    """Empty if the attempt is not remembered any more."""
+    """Empty if the attempt is no longer stored."""
 
     outcome: str
     title: str

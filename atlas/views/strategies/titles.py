@@ -14,9 +14,9 @@ _CLAUSE = re.compile(r"[.:;!?](?=\s)|,(?= (?:and|but|so|while|although|because)\
 
 
 def readable_title(title: str) -> str:
-    """Return the first clause of a title, with `…` in place of each parameter, and no word cut in two.
+    """Return the first clause of a title, with `…` for each parameter, cut at a word boundary.
 
-    A title of parameters alone is returned as it is.
+    A title with only parameters is returned unchanged.
     """
     is_cut = title.endswith("…")
     text = _REPEATED.sub("…", _PARAMETER.sub("…", title.removesuffix("…")))

@@ -74,7 +74,7 @@ class WriteProposal:
         """Write the strategies as one operation and return its id.
 
         Raises:
-            PlanOutdated: Strategies came, went or changed since. The store is unchanged.
+            PlanOutdated: Strategies were added, deleted or changed since. The store is unchanged.
         """
         scoped = memory.strategies.within("store", f"from {counted(self.plan.n_attempts, 'attempt')}")
         scoped.apply_write(self.plan)

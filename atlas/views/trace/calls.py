@@ -54,7 +54,7 @@ def pieces(action: str) -> Iterator[str | Call]:
 
 
 def as_text(value: Any) -> str:
-    """Return a value as a person reads it: a string as it is, anything else as JSON over several lines."""
+    """Return a readable form of a value: a string unchanged, anything else as indented JSON."""
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 

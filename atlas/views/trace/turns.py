@@ -126,7 +126,7 @@ def _split(observation: str, speakers: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _pretty(text: str) -> str:
-    """Return JSON on several lines, and any other text as it is."""
+    """Return JSON indented, and any other text unchanged."""
     stripped = text.strip()
     if stripped[:1] not in ("{", "[") or len(stripped) > _PRETTY_CHARACTERS or "\n" in stripped:
         return text
