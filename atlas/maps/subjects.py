@@ -202,7 +202,7 @@ def _beside(
 def _completed(subject: Subject, group: Group, ranked: Sequence[Subject]) -> Subject:
     """Extend a phrase by the words and the verb that it mostly occurs with."""
     n = len(group.tasks[subject])
-    fuller = [
+    longer = [
         other
         for other in ranked
         if other.n_words > subject.n_words
@@ -212,7 +212,7 @@ def _completed(subject: Subject, group: Group, ranked: Sequence[Subject]) -> Sub
         and subject.of in ("", other.of)
         and len(group.tasks[other] & group.tasks[subject]) >= MOSTLY * n
     ]
-    return max(fuller, key=lambda other: (other.n_words, len(group.tasks[other]), other), default=subject)
+    return max(longer, key=lambda other: (other.n_words, len(group.tasks[other]), other), default=subject)
 
 
 @dataclass(frozen=True, slots=True)

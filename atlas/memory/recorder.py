@@ -150,7 +150,7 @@ def current_run() -> Run:
     if run is None:
         raise InvalidInput(
             "no run is active; call this inside of a function under @atlas.remember(memory) or of a "
-            "block `with atlas.remember(memory, task) as run:`, and hand `run` itself to threads of your own"
+            "block `with atlas.remember(memory, task) as run:`, and pass `run` to your own threads"
         )
     return run
 

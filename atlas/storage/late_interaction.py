@@ -46,7 +46,7 @@ class LateInteraction:
         self._cached: tuple[str, Projection] | None = None
         """The projection, and the id of the ledger that it was read of."""
 
-        self._is_of_no_use = False
+        self._is_unusable = False
         """True once the model has given no token vectors, or useless ones."""
 
         self._lock = lock_of(self)
@@ -103,13 +103,13 @@ class LateInteraction:
     def _fitted(self) -> Projection | None:
         """Fit the projection of the model, and store it unless another process has."""
         with self._lock:
-            if self._is_of_no_use:
+            if self._is_unusable:
                 return None
             if (projection := self._projection()) is not None:
                 return projection
             projection = fitted(self._embedder)
             if projection is None:
-                self._is_of_no_use = True
+                self._is_unusable = True
                 return None
             try:
                 self._ledger.notes.write({PROJECTION: projection.as_text()}, expected={PROJECTION: None})

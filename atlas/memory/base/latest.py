@@ -1,4 +1,4 @@
-"""The newest records of a collection, with ties in time and clocks set back handled."""
+"""The newest records of a collection, robust against equal timestamps and clocks that were set back."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def newest(store: Collection, where: Mapping[str, Any], limit: int) -> list[Row]
     return sorted(last_added_first, key=_instant, reverse=True)[:limit]
 
 
-def place_after_all(store: Collection, at: str) -> str:
+def next_sort_key(store: Collection, at: str) -> str:
     """Return the sort key of a new record: never before existing ones, even if the clock went back."""
     latest = store.scan(order_by="created_at", descending=True, limit=1)
     return max([at, *map(_instant, latest)])

@@ -93,7 +93,7 @@ class StrictnessPlan:
     n_lost_from_hits: int
 
     changed: tuple[ChangedQuery, ...]
-    """Queries that are answered otherwise. Those that gain or lose all hits are first."""
+    """Queries with different hits. Those that gain or lose all hits come first."""
 
     @property
     def n_losing(self) -> int:

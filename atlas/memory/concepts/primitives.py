@@ -43,26 +43,27 @@ def updates(
     return found
 
 
-def update_of(concept: CodeConcept, brought: CodeConcept, *, was_edited: bool) -> CodeConcept | None:
-    """Return a primitive after the update, or None if it is current or edited by a person.
+def update_of(concept: CodeConcept, latest: CodeConcept, *, was_edited: bool) -> CodeConcept | None:
+    """Return a primitive after the update, or None if it is current or was edited.
 
     Args:
-        brought: The loader's current version, with its digest.
-        was_edited: Returns whether the concept has earlier versions. Called only for concepts without a digest, which
-            an earlier ATLAS loaded.
+        latest: The loader's version, with its digest.
+        was_edited: Whether the concept has earlier versions. It is used for concepts without a digest, which an
+            earlier version of ATLAS loaded.
     """
-    mark = concept.metadata.get(SHIPPED)
-    now = _digest(concept)
-    if brought.metadata[SHIPPED] in (mark, now):
+    loaded_digest = concept.metadata.get(SHIPPED)
+    digest = _digest(concept)
+    if latest.metadata[SHIPPED] in (loaded_digest, digest):
         return None
-    if now != mark if mark is not None else was_edited:
+    is_edited = was_edited if loaded_digest is None else digest != loaded_digest
+    if is_edited:
         return None
     merges: Mapping[str, object] = {
         name: value for name, value in concept.metadata.items() if name.startswith("merged_")
     }
     return replace(
-        brought,
-        metadata={**merges, **brought.metadata},
+        latest,
+        metadata={**merges, **latest.metadata},
         found_in=concept.found_in,
         composed_of=concept.composed_of,
         created_at=concept.created_at,

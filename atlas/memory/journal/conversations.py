@@ -13,7 +13,7 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import Turn
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
-from atlas.memory.base.latest import newest, place_after_all
+from atlas.memory.base.latest import newest, next_sort_key
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.records import Entry, columns, filterable, listed, retried
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, text_of, title_of
@@ -86,7 +86,7 @@ class Conversations(Memory[Turn]):
             raise InvalidInput("a conversation should have a name, but it is empty; name it, or leave it out")
         turn = Turn(conversation=conversation, user_text=user_text, response=response, created_at=self._clock.now())
         entry = _to_entry(self._new(turn))
-        entry.metadata["created_at"] = place_after_all(self._store, entry.metadata[SAID_AT])
+        entry.metadata["created_at"] = next_sort_key(self._store, entry.metadata[SAID_AT])
         with self._store.reading():
             moment, latest = self._store.moment(), self._latest(conversation)
         with_context = replace(entry, document=text_of(entry.document, [*latest.values()]))

@@ -14,7 +14,7 @@ from atlas.infra.actor import Role, check_role
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.edits import Editable, check_changes
-from atlas.memory.base.latest import place_after_all
+from atlas.memory.base.latest import next_sort_key
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.records import retried
 from atlas.memory.journal import compaction, links
@@ -146,7 +146,7 @@ class Journal(Memory[JournalEntry]):
         checked_scope(metadata or {})
         texts = self.types.recall(self._store.notes())
         kind, now = self.types[entry_type], self._clock.now()
-        place = place_after_all(self._store, instant(now))
+        place = next_sort_key(self._store, instant(now))
         estimated = importance_of(kind, content, metadata or {}) if importance is None else importance
         entry = new_entry(kind.name, content, generation, estimated, metadata or {}, links, now=now, place=place)
         entry = self._new(entry)

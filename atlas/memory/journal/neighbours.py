@@ -43,7 +43,7 @@ class LogText:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The records of a log in one view of their collection."""
+    """The records of a log in one snapshot of their collection."""
 
     store: Collection
     embedder: WholeEmbedder

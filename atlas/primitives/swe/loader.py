@@ -34,8 +34,8 @@ EXAMPLE_FILES = {
 class SWEPrimitiveLoader:
     """A loader of an agent's work in a project: reading, writing, searching, patching, running, git.
 
-    They are concepts with ids `swe_…`, whose first argument is the root directory that no path of theirs leads out of.
-    `paths` describes what that guarantees. It does not hold for the programs of `commands`.
+    They are concepts with ids `swe_…`. Their first argument is a root directory, which their paths cannot leave. The
+    guarantee is described in `paths`, and does not cover programs run by `commands`.
     """
 
     def __init__(self, root: Path | None = None) -> None:

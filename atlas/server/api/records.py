@@ -224,8 +224,8 @@ def _take_back(served: Served, operation_id: str, error: AtlasError) -> None:
         return
     except AtlasError as problem:
         raise UndoRefused(
-            f"the fields were written as operation {operation_id}, but the marks were not ({error}). The fields cannot "
-            f"be taken back now ({problem}): read the record again, or undo that operation later"
+            f"the fields were written as operation {operation_id}, but the marks were not ({error}). The fields "
+            f"cannot be restored ({problem}): read the record again, or undo that operation later"
         ) from error
 
 

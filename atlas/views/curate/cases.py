@@ -1,4 +1,4 @@
-"""Cases for a person's decision in the memories of all kinds, worst first."""
+"""Cases that need a decision, from all memories, worst first."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class RefusedListing:
     """In our own words, most first."""
 
     entries: tuple[RefusedView, ...]
-    """The latest, newest first."""
+    """The latest refused entries, newest first."""
 
     caption: str
 

@@ -1,1 +1,1 @@
-"""ask."""
+"""Components of the page Ask."""

@@ -1,1 +1,1 @@
-"""concepts."""
+"""Components of the page Concepts."""

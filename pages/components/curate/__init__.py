@@ -1,1 +1,1 @@
-"""curate."""
+"""Components of the page Curate."""

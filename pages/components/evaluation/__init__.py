@@ -1,1 +1,1 @@
-"""evaluation."""
+"""Components of the page Evaluation."""

@@ -1,1 +1,1 @@
-"""experience."""
+"""Components of the page Experiences."""

@@ -1,1 +1,1 @@
-"""history."""
+"""Components of the page History."""

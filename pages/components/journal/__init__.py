@@ -1,1 +1,1 @@
-"""journal."""
+"""Components of the page Journal."""

@@ -1,1 +1,1 @@
-"""lists."""
+"""Components of lists and panels."""

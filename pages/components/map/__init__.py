@@ -1,1 +1,1 @@
-"""map."""
+"""Components of the page Map."""

@@ -1,1 +1,1 @@
-"""overview."""
+"""Components of the page Overview."""

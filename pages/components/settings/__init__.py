@@ -1,1 +1,1 @@
-"""settings."""
+"""Components of the page Settings."""

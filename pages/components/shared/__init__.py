@@ -1,1 +1,1 @@
-"""shared."""
+"""Components that several pages share."""

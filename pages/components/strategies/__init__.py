@@ -1,1 +1,1 @@
-"""strategies."""
+"""Components of the page Strategies."""

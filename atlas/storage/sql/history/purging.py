@@ -273,12 +273,12 @@ def _forget_traces(
     metadata = [parsed(image["metadata"]) for image in every if "metadata" in image]
     tasks = {str(fields.get("task_id", "")) for fields in metadata} - {""}
     hashes = {image.get("content_hash", "") for image in every} - {""}
-    _forget_held_hashes(connection, hashes)
+    _forget_hashes(connection, hashes)
     _forget_tasks(connection, tasks - _forget_in_history(connection, hashes, tasks))
     connection.execute("DELETE FROM attribute_keys WHERE key NOT IN (SELECT key FROM attributes)")
 
 
-def _forget_held_hashes(connection: Connection, hashes: Iterable[str]) -> None:
+def _forget_hashes(connection: Connection, hashes: Iterable[str]) -> None:
     """Empty a purged record's hashes where its replacement keeps them: a short secret could be guessed from one."""
     holds = (
         "value IN (SELECT value FROM json_each(?)) AND key IN "
