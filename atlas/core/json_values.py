@@ -95,7 +95,7 @@ def _scalar_fault(value: Any) -> _Fault | None:
         problem = text_problem(value)
         return _Fault(problem) if problem else None
     if isinstance(value, float) and not math.isfinite(value):
-        return _Fault(f"is {value}, which JSON does not support; omit it or use null")
+        return _Fault(f"is {value}, which JSON cannot hold; omit it or use null")
     if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
         return _Fault(f"is an integer of more than {MAX_INTEGER_BITS} bits; use a float or a string")
     if value is not None and not isinstance(value, int | float):

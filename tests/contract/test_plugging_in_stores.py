@@ -182,7 +182,7 @@ def test_a_record_that_cannot_be_put_back_either_stands_in_the_message():
     bank = bank_over(store)
     written = bank.write(attempt())
     kept = {"id": written.id, "document": written.situation, "metadata": store.metadata(written.id)}
-    with pytest.raises(StoreError, match=r"did not add them \(OSError\('quota exceeded'\)\)") as raised:
+    with pytest.raises(StoreError, match=r"failed to add the new ones \(OSError\('quota exceeded'\)\)") as raised:
         bank.update_stats(written.id, True)
     said = str(raised.value)
     assert json.loads(said[said.index("[{") :]) == [kept]

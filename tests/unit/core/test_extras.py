@@ -222,7 +222,7 @@ def test_a_plug_in_that_misses_a_package_is_named_instead_of_an_extra(tmp_path, 
     assert main(["profiles"]) == 1
     assert capsys.readouterr().err == (
         "atlas: some_plug_in needs the package greeting_cards, which is not installed; neither is part of ATLAS, so "
-        "install some_plug_in again with all that it needs\n"
+        "reinstall some_plug_in with its dependencies\n"
     )
 
 
