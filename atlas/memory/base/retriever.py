@@ -208,12 +208,12 @@ class Retriever:
         """Return the costs of the level on each side, or None before it was measured."""
         return self._calibration.costs(self.weights(), strictness)
 
-    def n_shown(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> int:
-        """Return the number of shown hits of a search without a threshold at this strictness."""
+    def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
+        """Return the hits that are shown at this strictness, of those of a search without a threshold."""
         measured = self._calibration.now()
         cut = self._calibration.cut(measured, self.weights(), query, strictness)
         weights = self._calibration.weights_in(measured, self.weights(), query)
-        return sum(map(cut.shown_beside(_best(hits, weights)), hits))
+        return list(filter(cut.shown_beside(_best(hits, weights)), hits))
 
     def n_read(self, search: Search) -> int:
         """Return the number of first hits that `ordered` needs."""
