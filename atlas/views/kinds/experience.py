@@ -7,8 +7,9 @@ from operator import attrgetter
 from atlas.core.types import OUTCOMES
 from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, SOURCE, WHY, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field
-from atlas.views.kinds.filters import TAGS, Choices, Day, Number, Switch
+from atlas.views.kinds.filters import TAGS, Choices, Day, Number, Pairs, Switch
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
+from atlas.views.kinds.metadata import scope_pair_filter, scope_pairs
 
 OUTCOME = Column(
     "outcomes",
@@ -45,6 +46,15 @@ EXPERIENCE = Kind(
         Choices(name="tags", label="Tag", key=TAGS, noun="tag"),
         Choices(name="sources", label="Source", key="source", noun="source"),
         Choices(name="agents", label="Agent", key="agent_id", noun="agent"),
+        Pairs(
+            name="namespaces",
+            label="User, project or session",
+            key="$and",
+            offered=scope_pairs,
+            reading=scope_pair_filter,
+            needs_options=True,
+            help_text="Choose one, or type name=value, such as project=shop",
+        ),
         Day(name="since", label="From", key="created_at", noun="date"),
         Day(name="until", label="Until", key="created_at", noun="date", is_last=True),
         Number(name="steps", label="More steps than", key="n_steps", noun="step count", operator="$gt", least=0),

@@ -118,6 +118,9 @@ class Pairs(Filter):
     reading: Callable[[str], dict[str, Any]]
     """Function that returns the filter of a pair."""
 
+    needs_options: bool = False
+    """True if its box is left out as long as no record has a pair."""
+
     def options(self, records: Records) -> Options:
         """Return the pairs that records share."""
         return self.offered(records)

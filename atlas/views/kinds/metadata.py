@@ -1,4 +1,4 @@
-"""Filters of metadata by pairs such as `file=a.py`."""
+"""Filters of metadata and scopes by pairs such as `file=a.py` and `project=shop`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from atlas.core.filters import METADATA
+from atlas.core.filters import METADATA, SCOPE, scope_of
 from atlas.memory.base.records import Records
 
 LOOKED_AT = 500
@@ -32,6 +32,20 @@ def pair_filter(pair: str) -> dict[str, Any]:
     """Return the filter for a key and value of metadata. A numeric string matches the number as well."""
     key, _, value = pair.partition("=")
     return {f"{METADATA}{key.strip()}": {"$in": _readings(value.strip())}}
+
+
+def scope_pairs(records: Records) -> dict[str, int]:
+    """Return the parts of the scopes of the latest records, such as `project=shop`, most frequent first."""
+    pairs: Counter[str] = Counter()
+    for row in records.browse(limit=LOOKED_AT):
+        pairs.update(f"{name.removeprefix(SCOPE)}={value}" for name, value in scope_of(row["metadata"]).items())
+    return dict(pairs.most_common(PAIRS_OFFERED))
+
+
+def scope_pair_filter(pair: str) -> dict[str, Any]:
+    """Return the filter for a part of a scope."""
+    name, _, value = pair.partition("=")
+    return {f"{SCOPE}{name.strip()}": value.strip()}
 
 
 def _readings(value: str) -> list[Any]:

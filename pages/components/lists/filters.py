@@ -56,6 +56,8 @@ def draw_filter(
         case Pairs():
             linked = tuple(st.query_params.get_all(key)) if is_in_address else ()
             choices = offered(options, [*(first or ()), *st.session_state.get(key, ()), *linked])
+            if filter.needs_options and not choices:
+                return ()
             pairs = st.multiselect(filter.label, choices, first, placeholder="key=value", accept_new_options=True,
                                    width=width, **shared)  # fmt: skip
             return filter.read(pairs, options)
