@@ -10,7 +10,16 @@ from dataclasses import dataclass, field, replace
 
 from atlas.core.errors import InvalidInput
 from atlas.learning.reading import Tools
-from atlas.learning.rewrite.definitions import Unit, closure, key_of, keywords_in, parameters_in, simplified, units_of
+from atlas.learning.rewrite.definitions import (
+    Definition,
+    Unit,
+    closure,
+    key_of,
+    keywords_in,
+    parameters_in,
+    simplified,
+    units_of,
+)
 from atlas.learning.rewrite.gates import Body, Worth, body_problem, use_problem
 from atlas.learning.rewrite.rename import Renamer
 from atlas.learning.search.limits import Limits
@@ -66,6 +75,9 @@ class Source:
 
     parameters: Mapping[str, tuple[str, ...]]
     """Names of the parameters of each unit and of all that it needs, by its name."""
+
+    solutions: Collection[str]
+    """Name of the unit that the program is for, if it consists of that and its helpers. Else empty."""
 
     free: Collection[str]
     """Names of its tools."""
@@ -125,7 +137,8 @@ def share(
     groups: dict[str, list[tuple[Source, str]]] = defaultdict(list)
     for source in sources:
         for name, form in source.forms.items():
-            groups[form].append((source, name))
+            if name not in source.solutions:
+                groups[form].append((source, name))
     free, refused = {name for source in sources for name in source.free}, frozenset(excluded)
     while True:
         chosen = _choose(groups, free, limits, refused)
@@ -202,8 +215,21 @@ def _read(program: Program, tools: Container[str], forms: dict[str, str]) -> Sou
         forms={name: forms[key] for name, key in keys.items()},
         lengths={name: n_tokens(ast.unparse(unit.node)) for name, unit in units.items()},
         parameters={name: parameters_in(name, units) for name in units},
+        solutions=_solutions(module, units),
         free={node.id for node in ast.walk(module) if isinstance(node, ast.Name) and origins.get(id(node)) == TOOL},
     )
+
+
+def _solutions(module: ast.Module, units: Mapping[str, Unit]) -> set[str]:
+    """Return the definition that a program is for: all else in it are imports, and definitions that others use.
+
+    To share it would take the whole program out of the search, and a library of whole programs helps no other task.
+    """
+    if not all(isinstance(node, Definition | ast.Import | ast.ImportFrom) for node in module.body):
+        return set()
+    mentioned = {node.name: set(_mentioned(node)) for node in module.body if isinstance(node, Definition)}
+    last = {name for name in mentioned if not any(name in names for other, names in mentioned.items() if other != name)}
+    return last & units.keys() if len(last) == 1 else set()
 
 
 def _choose(

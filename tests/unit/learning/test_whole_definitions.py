@@ -93,6 +93,22 @@ def test_a_loop_and_a_comprehension_are_shared_where_tests_decide(sandbox: Sandb
     assert function.uses == function.proofs == ("0", "1")
 
 
+def whole_programs(also: str = "") -> list[Program]:
+    """Programs of two tasks whose whole code is one function, and what else stands in each."""
+    sources = (f"{LOOP.replace('chosen', name)}{also}" for name in ("first", "second"))
+    names = zip(("first", "second"), sources, strict=True)
+    return [Program(id=name, task_id=name, source=code, tests=f"assert {name}([3]) == [10]") for name, code in names]
+
+
+def test_a_function_that_is_a_whole_program_is_left_to_the_search(sandbox: Sandbox) -> None:
+    assert compress(whole_programs(), sandbox=sandbox).library.definitions == ()
+
+
+def test_a_function_beside_other_code_is_shared(sandbox: Sandbox) -> None:
+    for also in ("\nKEPT = 3\n", "\ndef other(number):\n    return number - 1\n"):
+        assert len(compress(whole_programs(also), sandbox=sandbox).library.definitions) == 1
+
+
 def test_where_no_tests_decide_only_equal_code_is_shared(sandbox: Sandbox) -> None:
     assert compress(equal_in_canonical_form()).library.definitions == ()
     assert compress(equal_in_canonical_form(tests=""), sandbox=sandbox).library.definitions == ()
