@@ -47,6 +47,8 @@ def _full_id(memory: MemorySystem, beginning: str) -> str:
     """
     memories = [kind.records(memory) for kind in known_kinds().values()]
     ids = [i for each in memories for i in memory.storage.ledger.ids_beginning(each.collection_name, beginning)]
+    if beginning in ids:
+        return beginning
     if len(ids) != 1:
         raise NotFound(f"{'no' if not ids else 'more than one'} record has an id that begins with {beginning!r}")
     return ids[0]

@@ -92,7 +92,7 @@ class UndoableMemories(ABC):
 
         Args:
             ids: Ids of records in any memory.
-            keep: Ids of derived records that stay, and with them what came only from these.
+            keep: Ids of records that stay, and with them what came only from these.
 
         Raises:
             InvalidInput: There are no ids.
@@ -105,8 +105,11 @@ class UndoableMemories(ABC):
     def apply_withdrawal(self, plan: Withdrawal, *, reason: str = "") -> str:
         """Delete the records of a plan as one operation, and return its id.
 
+        Each memory is changed in a transaction of its own, the requested records last. If one fails, the same request
+        can be planned and applied again.
+
         Raises:
-            PlanOutdated: Something was derived, used or deleted since. The store is unchanged.
+            PlanOutdated: Something was derived, used, changed or deleted since.
         """
         from atlas.memory.effects.withdrawal import apply_withdrawal
 

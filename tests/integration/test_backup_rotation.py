@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from atlas.core.errors import InvalidInput, StoreDamaged, StoreUnavailable
+from atlas.core.errors import InvalidInput, StoreDamaged
 from atlas.core.settings import Settings
 from atlas.storage.maintenance import rotation
 from atlas.storage.maintenance.backup import backup, look_into, read_backups
@@ -46,7 +47,8 @@ def add(store: Store, record_id: str) -> None:
 
 
 def names_in(directory: Path) -> list[str]:
-    return sorted(path.name for path in directory.iterdir())
+    """Names of files, where rotated ones lack the mark of their store."""
+    return sorted(re.sub(r"rotated-[0-9a-f]{8}", "rotated", path.name) for path in directory.iterdir())
 
 
 def test_the_newest_backups_are_kept(store, clock, directory):
@@ -65,7 +67,7 @@ def test_a_purge_names_only_the_backups_that_are_left(store, clock, directory):
     for _ in range(3):
         rotate_backups(store, directory, 1)
         clock.advance(timedelta(days=1))
-    assert [each.path for each in read_backups(store.ledger)] == [str(directory / "store-rotated-20260303-031500.zip")]
+    assert [Path(each.path) for each in read_backups(store.ledger)] == list(directory.iterdir())
 
 
 def test_files_of_others_are_left_alone(store, clock, directory, tmp_path):
@@ -80,21 +82,51 @@ def test_files_of_others_are_left_alone(store, clock, directory, tmp_path):
     assert names_in(directory) == sorted([*before, "store-rotated-20260302-031500.zip"])
 
 
-def test_a_backup_that_cannot_be_restored_removes_no_other(store, clock, directory, monkeypatch):
+def test_stores_of_one_name_leave_each_others_backups(store, clock, directory, tmp_path):
     rotate_backups(store, directory, 1)
     clock.advance(timedelta(days=1))
-    written = rotation.backup
+    with Store.open(tmp_path / "elsewhere" / "store", settings=Settings(actor="tester"), clock=clock) as other:
+        rotate_backups(other, directory, 1)
+    assert names_in(directory) == ["store-rotated-20260301-031500.zip", "store-rotated-20260302-031500.zip"]
 
-    def damaging(store: Store, target: Path):
-        report = written(store, target)
-        target.write_bytes(target.read_bytes()[: report.n_bytes // 2])
-        return report
 
-    monkeypatch.setattr(rotation, "backup", damaging)
-    with pytest.raises(StoreDamaged, match="cannot be restored") as failed:
+def test_a_clock_that_was_ahead_removes_no_new_backup(store, clock, directory):
+    clock.advance(timedelta(days=1_000))
+    rotate_backups(store, directory, 1)
+    clock.advance(timedelta(days=-999))
+    new = rotate_backups(store, directory, 1)
+    assert [*directory.iterdir()] == [new.path]
+
+
+def cut_short(store: Store, target: Path):
+    report = backup(store, target)
+    target.write_bytes(target.read_bytes()[: report.n_bytes // 2])
+    return report
+
+
+def killed(store: Store, path: Path, n_records: int):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("part", "fault", "error"), [("backup", cut_short, StoreDamaged), ("_test", killed, KeyboardInterrupt)]
+)
+def test_a_backup_that_is_not_tested_removes_no_other(store, clock, directory, monkeypatch, part, fault, error):
+    rotate_backups(store, directory, 1)
+    clock.advance(timedelta(days=1))
+    with monkeypatch.context() as broken, pytest.raises(error):
+        broken.setattr(rotation, part, fault)
         rotate_backups(store, directory, 1)
-    assert "store-rotated-20260302-031500.zip.failed" in str(failed.value)
-    assert names_in(directory) == ["store-rotated-20260301-031500.zip", "store-rotated-20260302-031500.zip.failed"]
+    assert names_in(directory) == ["store-rotated-20260301-031500.zip"]
+    assert [Path(each.path) for each in read_backups(store.ledger)] == list(directory.iterdir())
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(store, clock, directory):
+    first = rotate_backups(store, directory, 2)
+    (directory / f"{first.path.name}.untested").write_text("half of a backup")
+    clock.advance(timedelta(days=1))
+    rotate_backups(store, directory, 2)
+    assert names_in(directory) == ["store-rotated-20260301-031500.zip", "store-rotated-20260302-031500.zip"]
 
 
 @pytest.mark.parametrize("n_kept", [0, -1])
@@ -111,6 +143,6 @@ def test_a_directory_that_is_missing_is_named(store, tmp_path):
 
 def test_two_backups_of_one_second_are_refused(store, directory):
     rotate_backups(store, directory, 1)
-    with pytest.raises((InvalidInput, StoreUnavailable), match="exists already"):
+    with pytest.raises(InvalidInput, match="exists already"):
         rotate_backups(store, directory, 1)
     assert names_in(directory) == ["store-rotated-20260301-031500.zip"]

@@ -58,7 +58,7 @@ class Withdrawal(Tabular):
     """Ids of the requested records."""
 
     keep: tuple[str, ...]
-    """Ids of derived records that stay."""
+    """Ids of records that stay."""
 
     records: tuple[WithdrawnRecord, ...]
     """The requested records, then each derived one after its source."""
@@ -92,11 +92,7 @@ _RELATIONS: Mapping[str, tuple[_Relation, ...]] = {
         _Relation("experience", "merged_from", "merged from"),
         _Relation("concepts", "found_in", "found in"),
     ),
-    "concepts": (
-        _Relation("concepts", "merged_from", "merged from"),
-        _Relation("concepts", "composed_of", "composed of"),
-        _Relation("concepts", "calls", "calls"),
-    ),
+    "concepts": (_Relation("concepts", "merged_from", "merged from"),),
     "strategies": (_Relation("strategies", "merged_from", "merged from"),),
     "journal": (_Relation("journal", "summarises", "summarises"),),
 }
@@ -118,39 +114,42 @@ def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -
         InvalidInput: There are no ids.
         NotFound: One of them does not exist.
     """
-    requested = tuple(dict.fromkeys(listed(ids)))
+    requested, kept = (tuple(dict.fromkeys(listed(each))) for each in (ids, keep))
     if not requested:
         raise InvalidInput("expected the id of at least one record to withdraw, got none")
-    newest = records = [_record(system, record_id) for record_id in requested]
-    known = {*requested, *listed(keep)}
+    newest = records = [record for record_id in requested for record in _records(system, record_id)]
+    known = {(record.memory, record.id) for record_id in kept for record in _records(system, record_id)}
+    known |= {(record.memory, record.id) for record in records}
     while newest:
-        derived = {record.id: record for record in _derived(system, newest) if record.id not in known}
-        newest = [derived[record_id] for record_id in sorted(derived)]
+        derived = {(record.memory, record.id): record for record in _derived(system, newest)}
+        newest = [derived[key] for key in sorted(derived.keys() - known)]
         known |= derived.keys()
         records = [*records, *newest]
-    return Withdrawal(
-        ids=requested, keep=tuple(listed(keep)), records=tuple(records), uses=tuple(_uses(system, records))
-    )
+    return Withdrawal(ids=requested, keep=kept, records=tuple(records), uses=tuple(_uses(system, records)))
 
 
 def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
     """Delete the records of a plan as one operation, and return its id.
 
+    Each memory is changed in a transaction of its own, the requested records last. If one fails, the same request can
+    be planned and applied again.
+
     Raises:
-        PlanOutdated: Something was derived, used or deleted since. The store is unchanged.
+        PlanOutdated: Something was derived, used, changed or deleted since.
     """
+    moments = {memory: _of(system, memory).collection.moment() for memory in plan.by_memory()}
     try:
         now = plan_withdrawal(system, plan.ids, plan.keep)
     except NotFound as error:
         raise PlanOutdated(f"the store has changed since the plan was made ({error}); nothing was done") from error
     if now != plan:
         raise PlanOutdated(
-            "these records were used, or others came from them, since the plan was made; nothing was done"
+            "since the plan was made, these records were used or others came from them; nothing was done"
         )
     operation_id: str | None = None
-    for memory, own in plan.by_memory().items():
-        scoped = known_kinds()[memory].records(system).within("delete", reason, operation_id=operation_id)
-        scoped.delete(own)
+    for memory, ids in reversed(plan.by_memory().items()):
+        scoped = _of(system, memory).within("delete", reason, operation_id=operation_id)
+        scoped.collection.delete_unchanged(ids, moments[memory])
         operation_id = scoped.operation_id
     return str(operation_id)
 
@@ -162,16 +161,21 @@ def _by_memory(records: Iterable[WithdrawnRecord]) -> dict[str, tuple[str, ...]]
     return {memory: tuple(ids) for memory, ids in found.items()}
 
 
-def _record(system: Any, record_id: str) -> WithdrawnRecord:
-    for memory, records in _memories(system):
-        if titles := records.titles([record_id]):
-            return WithdrawnRecord(memory=memory, id=record_id, title=titles[record_id])
-    raise NotFound(f"no memory has a record {record_id!r}; find ids with: atlas search --ids")
+def _of(system: Any, memory: str) -> Any:
+    return known_kinds()[memory].records(system)
 
 
-def _memories(system: Any) -> Iterator[tuple[str, Any]]:
-    for name, kind in known_kinds().items():
-        yield name, kind.records(system)
+def _records(system: Any, record_id: str) -> list[WithdrawnRecord]:
+    """Return the records with an id, of which several memories may have one."""
+    titles = {memory: _of(system, memory).titles([record_id]).get(record_id) for memory in known_kinds()}
+    found = [
+        WithdrawnRecord(memory=name, id=record_id, title=title) for name, title in titles.items() if title is not None
+    ]
+    if not found:
+        raise NotFound(
+            f"no memory has a record {record_id!r}; if it was deleted or merged, undo that first, and withdraw it then"
+        )
+    return found
 
 
 def _derived(system: Any, sources: Sequence[WithdrawnRecord]) -> Iterator[WithdrawnRecord]:
@@ -181,6 +185,7 @@ def _derived(system: Any, sources: Sequence[WithdrawnRecord]) -> Iterator[Withdr
         for relation in _RELATIONS.get(memory, ()):
             yield from _related(system, relation, {record_id: record_id for record_id in ids})
     yield from _related(system, _LEARNED, _attempts(system, by_memory.get("experience", ())))
+    yield from _built(system, by_memory.get("concepts", ()))
     yield from _promoted(system, by_memory.get("journal", ()))
 
 
@@ -192,7 +197,7 @@ def _related(system: Any, relation: _Relation, sources: Mapping[str, str]) -> It
     """
     if not sources:
         return
-    records = known_kinds()[relation.memory].records(system)
+    records = _of(system, relation.memory)
     where = {relation.column: {"$in": sorted(sources)}} if len(sources) <= MAX_FILTERED else None
     values = records.column(relation.column, where)
     found = {record_id: next((v for v in _each(value) if v in sources), None) for record_id, value in values.items()}
@@ -212,21 +217,34 @@ def _each(value: Any) -> tuple[Any, ...]:
 
 
 def _attempts(system: Any, ids: Sequence[str]) -> dict[str, str]:
-    """Return the experiences by the ids of their attempts, merged ones included."""
+    """Return the experiences by their own ids and those of their attempts, merged ones included.
+
+    Workflows name experiences as their sources, and other strategies name attempts.
+    """
     experiences: list[Experience] = system.experience.get_many(ids) if ids else []
-    found = {experience.trajectory_id: experience.id for experience in experiences}
+    found: dict[str, str] = {}
     for experience in experiences:
         merged = merged_attempts(experience.metadata).values()
-        found |= {attempt.get("trajectory_id", ""): experience.id for attempt in merged}
-    return {attempt: record_id for attempt, record_id in found.items() if attempt}
+        names = (experience.id, experience.trajectory_id, *(attempt.get("trajectory_id", "") for attempt in merged))
+        found |= {name: experience.id for name in names if name}
+    return found
+
+
+def _built(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]:
+    """Yield the concepts that call one of these, by id or by name, or were composed of one."""
+    for record_id in ids:
+        for concept in system.concepts.dependents([record_id]):
+            yield WithdrawnRecord(
+                memory="concepts", id=concept.id, title=concept.name, relation="built on", source=record_id
+            )
 
 
 def _promoted(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]:
     for entry in system.journal.get_many(ids) if ids else ():
         for name in promotions_of(entry):
-            with suppress(NotFound):  # the record may be deleted
-                record = _record(system, name.partition(":")[2])
-                yield replace(record, relation="promoted from", source=entry.id)
+            with suppress(NotFound):  # it may be deleted
+                for record in _records(system, name.partition(":")[2]):
+                    yield replace(record, relation="promoted from", source=entry.id)
 
 
 def _uses(system: Any, records: Iterable[WithdrawnRecord]) -> list[RecordedUse]:
@@ -234,7 +252,7 @@ def _uses(system: Any, records: Iterable[WithdrawnRecord]) -> list[RecordedUse]:
         (
             RecordedUse(memory=memory, record_id=record_id, use=use)
             for memory, ids in _by_memory(records).items()
-            for record_id, uses in known_kinds()[memory].records(system).collection.uses(ids).items()
+            for record_id, uses in _of(system, memory).collection.uses(ids).items()
             for use in uses
         ),
         key=lambda recorded: recorded.use.at,

@@ -99,9 +99,16 @@ def read_backups(ledger: LedgerEngine) -> list[Backup]:
     return sorted(backups, key=lambda backup: backup.made_at)
 
 
-def forget_backup(ledger: LedgerEngine, path: Path) -> None:
+def move_backup(store: Store, path: Path, target: Path) -> None:
+    """Rename a backup, and its record, so that purges name the file that exists."""
+    path.rename(target)
+    forget_backup(store, path)
+    _note_made(store.ledger, target)
+
+
+def forget_backup(store: Store, path: Path) -> None:
     """Forget a recorded backup whose file was removed, so that purges do not name it."""
-    ledger.notes.write({_MADE + str(path.resolve()): None})
+    store.ledger.notes.write({_MADE + str(path.resolve()): None})
 
 
 def _note(ledger: LedgerEngine, made_at_by_path: dict[str, str]) -> None:

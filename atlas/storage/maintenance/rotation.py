@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from atlas.core.errors import InvalidInput, StoreDamaged
 from atlas.core.settings import at
 from atlas.storage.erasing import in_use
-from atlas.storage.maintenance.backup import BackupReport, backup, forget_backup, restore
+from atlas.storage.maintenance.backup import BackupReport, backup, forget_backup, move_backup, read_backups, restore
 from atlas.storage.store import Store
 
 ROTATED = "rotated"
 """Part of the names of backups that rotation may remove."""
 
-FAILED = ".failed"
-"""Suffix of a backup that could not be restored."""
+UNTESTED = ".untested"
+"""Suffix of a backup until it was restored as a test."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +36,14 @@ class RotationReport:
 
 def backup_name(store: Store, why: str = "backup") -> str:
     """Return the name of a new backup: `my-agent-backup-20260131-090507.zip`."""
-    return f"{_stem(store, why)}-{store.ledger.clock.now():%Y%m%d-%H%M%S}.zip"
+    name = store.path.resolve().name.lstrip(".")
+    return f"{name}-{why}-{store.ledger.clock.now():%Y%m%d-%H%M%S}.zip"
 
 
 def rotate_backups(store: Store, directory: Path, n_kept: int) -> RotationReport:
     """Write a backup into a directory, test it, and remove the oldest ones.
 
-    Only backups that this function wrote for this store are removed.
+    Only backups that this function wrote for this store are removed. Until it is tested, the new one has another name.
 
     Args:
         n_kept: Number of backups that are left, the new one among them.
@@ -48,17 +51,24 @@ def rotate_backups(store: Store, directory: Path, n_kept: int) -> RotationReport
     Raises:
         NotAllowed: The actor is not an admin.
         InvalidInput: Fewer than one are to be kept, there is no such directory, or it has a backup of this second.
-        StoreUnavailable: The backup cannot be written, or there is no room to restore it. No backup was removed.
-        StoreDamaged: The backup could not be restored. It was renamed, and no backup was removed.
+        StoreUnavailable: The backup cannot be written, or there is no room to restore it. It was removed, and no other.
+        StoreDamaged: The backup cannot be restored. It was removed, and no other.
     """
     if n_kept < 1:
         raise InvalidInput(f"expected at least 1 backup to keep, got {n_kept}")
     if not directory.is_dir():
         raise InvalidInput(f"{directory} is not a directory; create it first: mkdir {directory}")
-    path = directory / backup_name(store, ROTATED)
-    report = backup(store, path)
-    _test(store, path, report.n_records)
-    return RotationReport(backup=report, path=path, removed=_remove_oldest(store, directory, n_kept))
+    path = directory.resolve() / backup_name(store, _mark(store))
+    if path.exists():
+        raise InvalidInput(f"{path} exists already; wait a second")
+    untested = path.with_name(path.name + UNTESTED)
+    try:
+        report = backup(store, untested)
+        _test(store, untested, report.n_records)
+        move_backup(store, untested, path)
+    finally:
+        _remove(store, [untested, *directory.resolve().glob(f"*-{_mark(store)}-*{UNTESTED}")])
+    return RotationReport(backup=report, path=path, removed=_remove_oldest(store, path, n_kept))
 
 
 def _test(store: Store, path: Path, n_records: int) -> None:
@@ -73,10 +83,9 @@ def _test(store: Store, path: Path, n_records: int) -> None:
     except (InvalidInput, StoreDamaged) as error:
         problem = str(error)
     if problem:
-        failed = path.rename(path.with_name(path.name + FAILED))
         raise StoreDamaged(
-            f"the new backup cannot be restored: {problem}. It is {failed} now. No older backup was removed. "
-            "Check the store: atlas doctor"
+            f"the new backup cannot be restored: {problem}. It was removed, and no older one was. Check the store: "
+            "atlas doctor"
         )
 
 
@@ -88,15 +97,23 @@ def _restoration_problem(store: Store, path: Path, scratch: Path, n_records: int
         return next((problem for check in copy.ledger.checks() if (problem := check.look())), "")
 
 
-def _remove_oldest(store: Store, directory: Path, n_kept: int) -> tuple[Path, ...]:
-    pattern = re.compile(re.escape(_stem(store, ROTATED)) + r"-\d{8}-\d{6}\.zip")
-    backups = sorted(path for path in directory.iterdir() if pattern.fullmatch(path.name))
-    removed = tuple(backups[:-n_kept])
+def _remove_oldest(store: Store, newest: Path, n_kept: int) -> tuple[Path, ...]:
+    """Remove the oldest recorded backups beside the newest one."""
+    recorded = [Path(each.path) for each in read_backups(store.ledger)]
+    own = re.compile(rf".*-{_mark(store)}-\d{{8}}-\d{{6}}\.zip")
+    older = [path for path in recorded if path.parent == newest.parent and own.fullmatch(path.name) and path != newest]
+    return _remove(store, older[: len(older) - (n_kept - 1)] if len(older) >= n_kept else [])
+
+
+def _remove(store: Store, paths: Iterable[Path]) -> tuple[Path, ...]:
+    removed = tuple(path for path in dict.fromkeys(paths) if path.exists())
     for path in removed:
         path.unlink(missing_ok=True)
-        forget_backup(store.ledger, path)
+        forget_backup(store, path)
     return removed
 
 
-def _stem(store: Store, why: str) -> str:
-    return f"{store.path.resolve().name.lstrip('.')}-{why}"
+def _mark(store: Store) -> str:
+    """Return a part of names that no other store on this machine has: stores in two directories may have one name."""
+    place = hashlib.sha256(str(store.path.resolve()).encode()).hexdigest()
+    return f"{ROTATED}-{place[:8]}"
