@@ -59,7 +59,8 @@ class Worker:
         self._states: dict[str, JobStatus] = {}
         self._is_closed = False
         self._may_retry = False  # the job went to a reused child, which has not reported on it yet
-        _workers.add(self)
+        with _lock:
+            _workers.add(self)
 
     def submit(self, job: Job) -> JobStatus:
         """Submit a job, unless an equal one is queued or running. A finished job runs again."""
@@ -74,13 +75,14 @@ class Worker:
             return self._states[job.key]
 
     def count(self, store: Path) -> Counter[tuple[str, JobState]]:
-        """Return the number of jobs on a store, by kind and state."""
+        """Return the number of jobs on a store, by kind and state.
+
+        Args:
+            store: Its resolved directory.
+        """
         with self._lock:
-            return Counter(
-                (kind_of(self._jobs[key]), status.state)
-                for key, status in self._states.items()
-                if Path(self._jobs[key].store).resolve() == store.resolve()
-            )
+            jobs = [(self._jobs[key], status.state) for key, status in self._states.items()]
+        return Counter((kind_of(job), state) for job, state in jobs if Path(job.store).resolve() == store)
 
     def status(self, key: str) -> JobStatus | None:
         """Return the progress of the job with a key, or None if it was never submitted."""
@@ -186,6 +188,8 @@ class Worker:
 
 
 _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
+_lock = threading.Lock()
+"""Guards the set of workers."""
 
 
 def count_jobs(store: Path) -> Counter[tuple[str, JobState]]:
@@ -193,7 +197,9 @@ def count_jobs(store: Path) -> Counter[tuple[str, JobState]]:
 
     A job that was submitted again is counted once, in its latest state.
     """
-    return sum((worker.count(store) for worker in list(_workers)), Counter())
+    with _lock:
+        workers = list(_workers)
+    return sum((worker.count(store.resolve()) for worker in workers), Counter())
 
 
 def _why_it_ended(code: int) -> str:

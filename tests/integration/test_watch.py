@@ -14,7 +14,7 @@ import atlas
 from atlas.cli import main
 from atlas.cli.clients.recording import SessionSink
 from atlas.cli.clients.watch import WatchedLogs
-from atlas.core.errors import ReadOnlyStore
+from atlas.core.errors import ReadOnlyStore, StoreUnavailable
 from tests.support.stores import MODEL
 from tests.support.waiting import GIVE_UP_SECONDS
 
@@ -71,6 +71,25 @@ def test_requests_are_stored_as_they_are_written_and_once(logs, memory, watched)
     append(logs / "b.jsonl", lines(3, session="s2"))
     assert watched.look() == 2
     assert tasks(memory) == ["Mend the export 1", "Mend the export 2", "Mend the export 3"]
+
+
+def test_what_a_failed_look_did_not_store_is_stored_by_the_next(logs, memory, watched, monkeypatch):
+    append(logs / "a.jsonl", lines(1))
+    with monkeypatch.context() as broken, pytest.raises(StoreUnavailable, match="the disk is full"):
+        broken.setattr(watched, "_sink", FullDisk())
+        watched.look()
+    assert watched.look() == 1
+    assert tasks(memory) == ["Mend the export 1"]
+
+
+class FullDisk(SessionSink):
+    """A sink whose store cannot be written."""
+
+    def __init__(self) -> None:
+        pass
+
+    def add(self, *_: object, **__: object) -> list[str]:
+        raise StoreUnavailable("the disk is full")
 
 
 def test_an_attempt_grows_with_its_session(logs, memory, watched):

@@ -15,7 +15,7 @@ from typing import Any
 
 from atlas.cli.clients.recording import SessionSink
 from atlas.cli.common import add_command, add_scope_option, opened, reached, safe
-from atlas.core.errors import ImportFailed, InvalidInput
+from atlas.core.errors import AtlasError, ImportFailed, InvalidInput
 from atlas.core.filters import scope_metadata
 from atlas.core.settings import Settings, for_bulk
 from atlas.importers.registry import all_formats, detect
@@ -58,18 +58,36 @@ def _watch(options: argparse.Namespace, settings: Settings) -> int:
     scope = scope_metadata(options.scope)
     if not options.directory.is_dir():
         raise InvalidInput(f"DIR should be a directory of session logs, but {safe(str(options.directory))} is not one")
-    with reached(settings) if settings.server else opened(for_bulk(settings), create=True) as memory:
+    own = for_bulk(settings) if options.once else settings
+    with reached(settings) if settings.server else opened(own, create=True) as memory:
         sink = SessionSink(memory, f"sessions of {options.directory}", scope)
         watched = WatchedLogs(options.directory, sink, settings, format=options.format)
-        while True:
-            n_new = watched.look() + (watched.look() if options.once else 0)  # the second one settles rejections
-            for rejection in watched.settled_rejections():
-                print(f"rejected: {safe(str(rejection))}", file=sys.stderr)
-            if n_new or options.once:
-                print(f"{n_new} new", flush=True)
-            if options.once:
-                return 0
-            time.sleep(options.every)
+        if options.once:
+            _report(watched.look() + watched.look(), watched, is_last=True)  # the second one settles rejections
+            return 0
+        _follow(watched, options.every)
+    return 0
+
+
+def _follow(watched: WatchedLogs, every_seconds: float) -> None:
+    """Look again and again until interrupted. After an error, what was not read is read at the next look."""
+    problem = ""
+    while True:
+        try:
+            _report(watched.look(), watched)
+            problem = ""
+        except AtlasError as error:
+            if str(error) != problem:
+                problem = str(error)
+                print(f"atlas: {safe(problem)}; trying again", file=sys.stderr, flush=True)
+        time.sleep(every_seconds)
+
+
+def _report(n_new: int, watched: WatchedLogs, *, is_last: bool = False) -> None:
+    for rejection in watched.settled_rejections():
+        print(f"rejected: {safe(str(rejection))}", file=sys.stderr)
+    if n_new or is_last:
+        print(f"{n_new} new", flush=True)
 
 
 class WatchedLogs:
@@ -90,8 +108,12 @@ class WatchedLogs:
         changed = [path for path, version in versions.items() if self._versions.get(path) != version]
         for path in self._rejections.keys() - changed:
             self._settled += self._rejections.pop(path)
-        self._versions = versions
-        return sum(map(self._read, changed))
+        self._versions = {path: version for path, version in self._versions.items() if path in versions}
+        n_new = 0
+        for path in changed:
+            n_new += self._read(path)
+            self._versions[path] = versions[path]  # only now, so that a failed look leaves the file to the next one
+        return n_new
 
     def settled_rejections(self) -> list[Rejection]:
         """Return the rejections in files that are no longer written, each once.

@@ -29,7 +29,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
 
 OF_METADATA = (
     f"Keys of a record's metadata can be filtered too: `{SCOPE}project` and other parts of a scope everywhere, and "
-    f"keys of your own by their name, or in the journal as `{METADATA}NAME`."
+    f"keys of your own as `{METADATA}NAME`, or of experiences as `NAME`."
 )
 
 

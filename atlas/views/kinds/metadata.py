@@ -43,9 +43,9 @@ def scope_pairs(records: Records) -> dict[str, int]:
 
 
 def scope_pair_filter(pair: str) -> dict[str, Any]:
-    """Return the filter for a part of a scope."""
+    """Return the filter for a part of a scope, `project=shop` or `scope.project=shop`."""
     name, _, value = pair.partition("=")
-    return {f"{SCOPE}{name.strip()}": value.strip()}
+    return {f"{SCOPE}{name.strip().removeprefix(SCOPE)}": value}
 
 
 def _readings(value: str) -> list[Any]:
