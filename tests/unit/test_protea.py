@@ -72,7 +72,7 @@ def test_a_file_of_protea_comes_in_first_and_the_numbers_go_on(tmp_path):
 def test_a_file_of_something_else_is_refused_in_words_and_nothing_is_made_beside_it(tmp_path):
     file = tmp_path / "memory.db"
     file.write_text("no database")
-    with pytest.raises(ImportFailed, match=r"memory\.db is no SQLite file; give the path of a store"):
+    with pytest.raises(ImportFailed, match=r"memory\.db is not a SQLite file; give the path of a store"):
         MemoryStore(file, embedder=HashEmbedder())
     assert [path.name for path in tmp_path.iterdir()] == ["memory.db"]
 
@@ -124,7 +124,7 @@ def test_what_another_part_calls_memory_stays_and_the_log_says_so(tmp_path, capl
     before = file.read_bytes()
     with MemoryStore(file, embedder=HashEmbedder()) as opened:
         assert opened.count() == 0
-    assert "protea.db comes over without entries: its table `memory` has no id, entry_type, content" in caplog.text
+    assert "protea.db is adopted without entries: its table `memory` has no id, entry_type, content" in caplog.text
     assert file.read_bytes() == before
 
 

@@ -53,7 +53,7 @@ def test_a_strategy_that_storing_had_no_time_for_is_written_in_the_background(op
         stored = memory.store(attempt("cancel a flight"))
         assert stored["experience"]
         assert "strategies" not in {*stored} - {"errors"}
-        assert "the 0.2 seconds that a language model has here are over" in stored["errors"]["strategies"]
+        assert "the time limit of 0.2 seconds for the language model was reached" in stored["errors"]["strategies"]
         assert "written in the background" in stored["errors"]["strategies"]
         llm.goes_on.set()
         memory._late.wait(60)

@@ -50,7 +50,7 @@ def test_every_twin_says_whose_it_is():
     assert len(pairs) >= 20
     for sync, coroutine in pairs:
         assert sync.__doc__
-        assert coroutine.__doc__.startswith(f"Do as `{sync.__name__}` does, in a thread.")
+        assert coroutine.__doc__.startswith(f"Run `{sync.__name__}` in a thread.")
 
 
 def test_a_twin_does_what_an_override_says():
