@@ -12,7 +12,7 @@ from atlas.infra.background import Background
 
 logger = logging.getLogger(__name__)
 
-LATE_STRATEGY = "it is written in the background; what cannot be is found by planning to write strategies"
+LATE_STRATEGY = "it is written in the background; if that fails, planning to write strategies finds it"
 LATE_SUMMARY = "it is found by its task, until it is summed up in the background"
 
 
