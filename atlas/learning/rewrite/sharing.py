@@ -188,15 +188,19 @@ def _judged_by(sources: Sequence[Source], judged: Collection[str]) -> list[Sourc
 
 
 def _read(program: Program, tools: Container[str], forms: dict[str, str]) -> Source | None:
-    """Return a program that can be read, or None.
+    """Return a program that can be read, or None, also if it is nested too deeply.
 
     Args:
         forms: Key of the canonical form of each key so far, which is added to: it takes most of the time.
     """
     try:
-        module = normalise(program.source)
+        return _source(program, tools, forms)
     except (InvalidInput, RecursionError):
         return None
+
+
+def _source(program: Program, tools: Container[str], forms: dict[str, str]) -> Source | None:
+    module = normalise(program.source)
     if looks_up_names(module) or looks_at_stack(module):
         return None
     tests = try_parse(program.tests) or ast.Module(body=[], type_ignores=[])

@@ -64,5 +64,5 @@ class Limits:
     def __post_init__(self) -> None:
         """Refuse limits that no compression could keep to."""
         for name, value in asdict(self).items():
-            if value < 0:
+            if not value >= 0:  # nor NaN
                 raise InvalidInput(f"expected {name} of at least 0, got {value!r}")

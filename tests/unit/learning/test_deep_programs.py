@@ -10,9 +10,11 @@ from atlas.learning.compression import compress
 from atlas.learning.reading import TOO_DEEP
 from atlas.learning.rewrite.normal_forms import normal_form, shape
 from atlas.learning.rewrite.rename import rename_identifiers
+from atlas.learning.rewrite.sharing import read_sources
 from atlas.learning.search.limits import Limits
 from atlas.learning.terms.normalisation import strip
 from atlas.learning.terms.parsing import InvalidPython, parse
+from atlas.learning.terms.programs import Program
 
 SLUG = "'-'.join(word.strip().lower() for word in text.replace('_', ' ').split() if word.isalnum())"
 
@@ -33,6 +35,23 @@ def test_a_program_that_is_nested_too_deeply_is_left_out_and_others_are_compress
     assert found.refused[f"program: {TOO_DEEP}"] == 1
     assert found.n_programs == 3
     assert len(found.abstractions) == 1
+
+
+def sums(n_terms: int) -> list[Program]:
+    """Programs of three tasks that have one helper, a sum of so many terms."""
+    code = f"def total(a):\n    return {' + '.join(['a'] * n_terms)}\n\n\ndef use(a):\n    return total(a)"
+    return [Program(id=str(n), task_id=str(n), source=f"{code} - {n}\n") for n in range(3)]
+
+
+def test_a_program_of_any_depth_is_read_or_left_out():
+    n_read = [len(read_sources(sums(n_terms), lambda _: ())) for n_terms in range(20, 600, 20)]
+    assert n_read[0] == 3
+    assert n_read[-1] == 0
+
+
+def test_programs_at_the_edge_of_what_can_be_read_are_compressed():
+    for n_terms in (100, 150, 200, 250, 300):
+        assert compress(sums(n_terms), limits=Limits(iterations=1)).n_programs in (0, 3)
 
 
 @pytest.mark.parametrize(

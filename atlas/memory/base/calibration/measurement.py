@@ -96,12 +96,13 @@ class LevelMeasurement:
             language: Language of the query. For one that the store does not hold, the highest level counts, among
                 those on the same weights.
         """
-        return self._level_in(language, self._levels(weights))
+        return self._level_in(language, weights, self._levels(weights))
 
-    def _level_in(self, language: str, levels: Mapping[str, float]) -> float:
+    def _level_in(self, language: str, weights: RankingWeights, levels: Mapping[str, float]) -> float:
         if language in levels:
             return levels[language]
-        comparable = [level for name, level in levels.items() if self.is_by_words(name) == self.is_by_words(language)]
+        own = self.weights_in(weights, language)
+        comparable = [level for name, level in levels.items() if self.weights_in(weights, name) == own]
         return max(comparable, default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
 
     def is_by_words(self, language: str) -> bool:
@@ -147,7 +148,7 @@ class LevelMeasurement:
             self._in_languages(languages, weights, lambda weights: self._best(self.answers, weights)),
             self._in_languages(own_languages, weights, self._own),
             np.array([levels[name] for name in languages]),
-            np.array([self._level_in(name, levels) for name in own_languages]),
+            np.array([self._level_in(name, weights, levels) for name in own_languages]),
         )
 
     def _in_languages(

@@ -116,6 +116,7 @@ def test_in_a_store_of_two_languages_each_has_its_weights_and_its_level():
 def test_weights_without_words_stay_as_they_are():
     by_meaning = RankingWeights(meaning=1.0, words=0.0)
     assert in_two_languages().weights_in(by_meaning, "zh") is by_meaning
+    assert in_two_languages().level(by_meaning, "fr") == in_two_languages().level(by_meaning, "zh")
 
 
 def test_a_measurement_is_read_as_it_was_written():
