@@ -237,8 +237,10 @@ def _check_usage(usage: Usage) -> None:
 
 
 def _encode_vectors(vectors: Vectors) -> list[list[float]]:
-    if vectors.ndim != 2 or not np.isfinite(vectors).all():
-        raise InvalidInput(f"vectors should be finite and of shape (n, dim), but are of shape {vectors.shape}")
+    if vectors.ndim != 2:
+        raise InvalidInput(f"vectors should be of shape (n, dim), but are of shape {vectors.shape}")
+    if not np.isfinite(vectors).all():
+        raise InvalidInput("vectors should be finite, but contain NaN or infinity")
     rows: list[list[float]] = vectors.astype(np.float32).astype(np.float64).tolist()
     return rows
 

@@ -13,7 +13,7 @@ OTHERS = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "zh"
 
 
 def calibration_queries() -> tuple[str, ...]:
-    """Return the third of the English queries that is used to calibrate late interaction and a store's noise level."""
+    """Return every third English query, those used to calibrate late interaction and a store's noise level."""
     return foreign_queries()[::3]
 
 

@@ -59,7 +59,7 @@ class WarmUp:
                 prepare(self._report)
             for memory in (system.experience, system.strategies, system.concepts, system.journal):
                 memory.level()
-        except Exception as error:  # noqa: BLE001 - a question meets it once more, and its page says what is wrong
+        except Exception as error:  # noqa: BLE001 - the next query meets the same error, and its page reports it
             is_fault = not isinstance(error, AtlasError)
             _log.warning("the warm-up failed, so the first query will be slow: %s", error, exc_info=is_fault)
         with self._changed:

@@ -102,7 +102,7 @@ def with_concept_names(rewritten: RewrittenProgram, concepts: Mapping[str, CodeC
 def _standalone(
     after: str, rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]
 ) -> str:
-    """Return the program after the code of the concepts that it needs, under the names that it calls them by."""
+    """Return the rewritten program, preceded by the concepts that it calls, under the names that it uses."""
     return f"{_functions(rewritten, concepts, names)}\n\n\n{after}"
 
 

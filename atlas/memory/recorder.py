@@ -51,7 +51,7 @@ class Run:
     def __init__(self, memory: MemorySystem, task: Task, parent: Run | None) -> None:
         self.task = task
         self.id = Trajectory(task=task, steps=(), outcome=Outcome(None)).id
-        """That of the trajectory which it becomes."""
+        """Id of the trajectory that this run is stored as."""
 
         self.answer: Any = None
         """Result of the run: a decorated function's return value."""

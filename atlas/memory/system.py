@@ -377,7 +377,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
     abuild_context = twin(build_context)
 
     def _coin(self, task: Task, holdout: float | None, attempt: str) -> Coin | None:
-        """Return the coin of an attempt, or None if none are held out."""
+        """Return the holdout coin of an attempt, or None if no attempts are held out."""
         share = check_share("holdout", self._settings.holdout if holdout is None else holdout)
         if not share:
             return None

@@ -83,7 +83,7 @@ class MarkTables(Protocol):
         """Return the marks of the records that have any, of a whole collection or among some ids."""
 
     def column(self, collection: str, name: str) -> dict[str, Any]:
-        """Return a mark of every record that has it: a tuple of tags, a boolean or a string."""
+        """Return the values of one mark by record id, if they have it: a tuple of tags, a boolean or a string."""
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
         """Set the marks of records, or raise `NotFound` if one does not exist."""

@@ -239,7 +239,7 @@ def _solutions(module: ast.Module, units: Mapping[str, Unit]) -> set[str]:
 def _choose(
     groups: Mapping[str, Sequence[tuple[Source, str]]], free: Collection[str], limits: Limits, excluded: frozenset[str]
 ) -> dict[str, tuple[Source, str]]:
-    """Return the forms of what is worth sharing and of all that it needs, each with the program to take it from."""
+    """Return the definitions worth sharing and those that they need, by form, each with the program to copy it from."""
     firsts = {form: _representative(members) for form, members in groups.items()}
     chosen: dict[str, tuple[Source, str]] = {}
     taken: dict[str, str] = {}

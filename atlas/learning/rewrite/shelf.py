@@ -1,4 +1,4 @@
-"""Programs with the patterns that they call, each of which can be inlined again."""
+"""Programs and the patterns that they call. Any pattern can be inlined again."""
 
 from __future__ import annotations
 

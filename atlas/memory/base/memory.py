@@ -453,7 +453,7 @@ class Memory(Records, ABC, Generic[T]):
     def _among(self, where: Where | None, with_buried: bool) -> Where | None:
         """Return the effective filter of a search.
 
-        A memory may exclude more records, unless buried ones are searched.
+        Subclasses may exclude more records if `with_buried` is False.
         """
         return where
 

@@ -46,7 +46,7 @@ _MADE = "backup:"
 MARKS = "marks.json"
 _ENTRIES = {LEDGER, MARKS, NAMES}
 _ALWAYS_UNPACKED = 64 << 20
-"""Bytes that may be unpacked from a file of any size."""
+"""Bytes that may always be unpacked, whatever the compression ratio."""
 
 _MAX_READ = 4 << 20
 """Size of the blocks in which a backup is read. Its directory of three entries is small."""

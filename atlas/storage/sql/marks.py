@@ -158,7 +158,7 @@ def write_marks(connection: Connection, collection: str, marks: Mapping[str, Mar
 
 
 def forget_lost(connection: Connection, collection: str, ids: Iterable[str]) -> None:
-    """Remove records from those whose marks were lost, as their marks are set now."""
+    """Take records off the list of lost marks, because their marks were just set."""
     connection.executemany(
         "DELETE FROM lost_marks WHERE collection = ? AND record_id = ?", [(collection, record_id) for record_id in ids]
     )

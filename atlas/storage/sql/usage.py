@@ -205,7 +205,7 @@ def restore_usage(connection: Connection, collection: str, usage: Mapping[str, U
 
 
 def restore_uses(connection: Connection, collection: str, uses: Mapping[str, Sequence[Use]]) -> None:
-    """Write the uses of records that were imported with theirs. Records with uses are skipped."""
+    """Write the imported uses of records. Records that already have uses are skipped."""
     rows = connection.execute(
         "SELECT DISTINCT record_id FROM events WHERE collection = ? AND record_id IN (SELECT value FROM json_each(?))",
         (collection, Texts(uses)),

@@ -44,7 +44,7 @@ class PruneRequest:
         return bool(self.criteria.get(KEEP_DIVERSE))
 
     def with_diversity(self, is_kept: bool) -> PruneRequest:
-        """Return the same request, in which the best of each group of similar experiences stays or not."""
+        """Return a copy of the request that keeps the best of each group of similar experiences, or does not."""
         return replace(self, criteria={**self.criteria, KEEP_DIVERSE: is_kept})
 
     def keeping(self, ids: Sequence[str]) -> PruneRequest:

@@ -169,7 +169,7 @@ def _worth(entry: JournalEntry, usage: Usage, types: EntryTypes) -> list[str]:
 
 
 def _around(memory: MemorySystem, entry: JournalEntry, *, is_before: bool) -> tuple[EntryRow, ...]:
-    """Return the entries next to one by time, and by the order of adding if several are of one instant."""
+    """Return the entries just before or after this one. Entries of the same time are in the order of adding."""
     if entry.created_at is None:
         return ()
     at = instant(entry.created_at)

@@ -154,7 +154,7 @@ def merging_view(
 
     Args:
         noun: The word for one of the records.
-        rows: Each kept one before those that it replaces.
+        rows: Each kept record, followed by the records that it replaces.
     """
     n_kept = len(plan.groups)
     n_merged = plan.n_removed + n_kept

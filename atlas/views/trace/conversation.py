@@ -28,7 +28,7 @@ class Reading:
     """The place in a trajectory that a person reads, and the search in it."""
 
     at: int = 0
-    """Step that was last jumped to, from 1. 0 if there was none."""
+    """Step last jumped to, counted from 1, or 0 for none."""
 
     n_jumps: int = 0
     words: str = ""

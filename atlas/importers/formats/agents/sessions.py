@@ -114,7 +114,7 @@ class Requests:
         return self.current
 
     def pop_ended(self, offset: int) -> Iterator[Row]:
-        """Yield the attempts at the requests that have ended since the last call.
+        """Yield the attempt for each request that ended since the last call.
 
         Args:
             offset: Bytes of the file that have been read.
