@@ -56,7 +56,7 @@ WRITING = [
     ("experiences", {"id": "experience"}, "experience_purge", "purge_apply"),
     ("concepts", {"id": "concepts"}, "", "concept_edit_save"),
     ("concepts", {"id": "concepts"}, "concept_delete", "plan_apply"),
-    ("strategies", {"id": "strategies"}, "", "strategy_retire"),
+    ("strategies", {"id": "strategies"}, "strategy_retire", "plan_apply"),
     ("journal", {}, "", "journal_new_write"),
     ("journal", {"journal_tab": "Refused"}, "", "journal_gate_noise"),
     ("journal", {"journal_tab": "Link suggestions"}, "", "journal_accept_0"),

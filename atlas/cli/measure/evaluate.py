@@ -74,7 +74,7 @@ def _on_own(options: argparse.Namespace, settings: Settings) -> Report:
     if options.model:
         raise InvalidInput(
             "--model needs PATH; the store is searched with its own model (to change it: atlas reembed --model "
-            "{options.model})"
+            f"{options.model})"
         )
     half: Half = options.half or "both"
     with opened(settings, read_only=True) as memory, _bars() as watch:

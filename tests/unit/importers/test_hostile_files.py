@@ -147,7 +147,7 @@ def test_an_element_of_fifty_megabytes_is_passed_over(files, sink, tau_row):
     big = json.dumps(tau_row(trial=1)).replace("A long policy.", "y" * 50_000_000)
     report = run(sink, files.raw("airline.json", f"[{big}, {json.dumps(tau_row())}]"))
     assert (report.added, report.rejected) == (1, 1)
-    assert "the row is of 47.7 MB" in report.rejections[0].reason
+    assert "the row has 47.7 MB" in report.rejections[0].reason
 
 
 @pytest.mark.parametrize("n_rows", [1_000, pytest.param(2_500, marks=pytest.mark.slow)])
