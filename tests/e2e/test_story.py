@@ -68,12 +68,12 @@ def test_a_strategy_that_hurts_is_retired_and_brought_back(page: Page, serve: Se
     click_row(page, "Run a failed job up to three times")
     expect(page.get_by_text("1 of 7 tries succeeded.")).to_be_visible()
     settle(page)
-    page.get_by_role("button", name="Retire", exact=True).click()
+    page.get_by_role("button", name="Retire …", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Retire 1 strategy").click()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     expect(page.get_by_role("button", name="Bring back")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_role("button", name="Retire", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Retire …", exact=True)).to_be_visible()
     expect(page.get_by_text("Undone:")).to_be_visible()
 
 

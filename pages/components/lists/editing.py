@@ -42,7 +42,7 @@ def draw_bury(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str,
     """Draw the button that buries records, or unburies them if they are buried."""
     if not is_buried:
         help_text = f"Agents do not find buried {plural(kind.noun)}. They are kept. You see a preview first."
-        draw_proposing(memory, "Bury", BuryRequest(kind, tuple(ids)), key=key, icon=":material/visibility_off:",
+        draw_proposing(memory, "Bury …", BuryRequest(kind, tuple(ids)), key=key, icon=":material/visibility_off:",
                        help_text=help_text, is_possible=bool(ids))  # fmt: skip
         return
     disabled = memory.storage.read_only

@@ -15,7 +15,7 @@ from pages.components.shared.plans import apply_now, draw_proposing
 def draw_retire(memory: MemorySystem, ids: Sequence[str], *, key: str, is_retired: bool) -> None:
     """Draw the button that retires strategies, or brings them back if they are retired."""
     if not is_retired:
-        draw_proposing(memory, "Retire", RetireRequest(tuple(ids)), key=key, icon=":material/visibility_off:",
+        draw_proposing(memory, "Retire …", RetireRequest(tuple(ids)), key=key, icon=":material/visibility_off:",
                        help_text="Agents are not given them any more. You see a preview first.",
                        is_possible=bool(ids))  # fmt: skip
         return
