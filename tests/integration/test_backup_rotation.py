@@ -146,3 +146,10 @@ def test_two_backups_of_one_second_are_refused(store, directory):
     with pytest.raises(InvalidInput, match="exists already"):
         rotate_backups(store, directory, 1)
     assert names_in(directory) == ["store-rotated-20260301-031500.zip"]
+
+
+def test_a_store_that_is_only_read_can_be_backed_up(store, directory):
+    with Store.open(store.path, settings=Settings(actor="tester"), read_only=True) as reader:
+        new = rotate_backups(reader, directory, 1)
+    assert [*directory.iterdir()] == [new.path]
+    assert read_backups(store.ledger) == []

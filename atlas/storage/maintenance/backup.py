@@ -103,11 +103,14 @@ def move_backup(store: Store, path: Path, target: Path) -> None:
     """Rename a backup, and its record, so that purges name the file that exists."""
     path.rename(target)
     forget_backup(store, path)
-    _note_made(store.ledger, target)
+    if not store.read_only:
+        _note_made(store.ledger, target)
 
 
 def forget_backup(store: Store, path: Path) -> None:
     """Forget a recorded backup whose file was removed, so that purges do not name it."""
+    if store.read_only:  # it records no backups either
+        return
     store.ledger.notes.write({_MADE + str(path.resolve()): None})
 
 
