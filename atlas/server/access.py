@@ -215,7 +215,10 @@ class PathDispatcher:
             root = scope.get("root_path", "")
             if (record := record_of(scope)) is not None:
                 record.route = found
-            await self._below[found]({**scope, "app_root_path": root, "root_path": root + found}, receive, send)
+            inner = {**scope, "app_root_path": root, "root_path": root + found}
+            if path == found:
+                inner["path"] = f"{path}/"  # routers redirect otherwise, which some clients do not follow for a POST
+            await self._below[found](inner, receive, send)
 
 
 class BodyLimitMiddleware:

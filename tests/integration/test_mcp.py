@@ -11,6 +11,7 @@ import sys
 import time
 from functools import partial
 
+import httpx
 import pytest
 from mcp import Client
 
@@ -112,6 +113,16 @@ def talk(memory, work):
             return await work(client)
 
     return asyncio.run(talked())
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+def test_the_address_is_answered_with_and_without_a_trailing_slash(memory, path):
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+    with serving(memory) as address:
+        response = httpx.post(f"{address}{path}", json=call, headers=headers)
+    assert response.status_code == 200
+    assert {tool["name"] for tool in response.json()["result"]["tools"]} == TOOLS
 
 
 def test_ten_tools_are_described_in_2200_tokens(memory):
