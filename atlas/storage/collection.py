@@ -405,6 +405,10 @@ class Collection(ABC):
         """
         raise _no_history("merge records")
 
+    def check_own(self, ids: Sequence[str]) -> None:
+        """Raise `NotFound` if a record does not exist, and `NotAllowed` unless the current actor stored all of them."""
+        raise _no_history("tell whose records they are")
+
     def versions(self, record_id: str) -> list[Version]:
         """Return the earlier versions of a record, latest first."""
         return []

@@ -422,6 +422,17 @@ class LedgerCollection(Collection):
         versions, scope = self._ledger.history.versions(self._name, record_id), actor_scope()
         return [version for version in versions if in_scope(scope, version.content.get("metadata", {}))]
 
+    def check_own(self, ids: Sequence[str]) -> None:
+        """Raise `NotFound` if a record does not exist, and `NotAllowed` unless the current actor stored all of them."""
+        self._check_present(ids)
+        actor, authors = actor_name(self.parts.settings.actor), self._ledger.history.authors(self._name, ids)
+        for record_id in ids:
+            if authors.get(record_id) != actor:
+                raise NotAllowed(
+                    f"expected records that {actor} stored, but {record_id!r} in {self._name!r} is not one; add a "
+                    "record instead, or ask a curator to change it"
+                )
+
     def moment(self) -> Moment:
         """Return the current moment of the history. Give it to `delete_unchanged` or `update`."""
         return self._ledger.moment()
@@ -484,7 +495,12 @@ class LedgerCollection(Collection):
 
     def _check_visible(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` if a record is outside of the scope of the current actor."""
-        for record_id in set(ids).difference(self._visible(ids)):
+        if actor_scope():
+            self._check_present(ids)
+
+    def _check_present(self, ids: Sequence[str]) -> None:
+        """Raise `NotFound` if a record does not exist, or is outside of the scope of the current actor."""
+        for record_id in set(ids).difference(self.present(ids)):
             raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
 
     def _add(

@@ -15,7 +15,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION
 
 from atlas.server.mcp import handshake
 from atlas.server.mcp.relay import relay
-from atlas.server.mcp.server import make_server
+from atlas.server.mcp.server import TOOLS, make_server
 
 CLIENT = {"name": "client", "version": "1"}
 
@@ -99,13 +99,13 @@ def test_a_client_that_shakes_hands_has_one_reply_to_each_request(tmp_path):
         listing,
     )
     assert (hello["id"], hello["result"]["protocolVersion"]) == (0, "2025-06-18")
-    assert (listed["id"], len(listed["result"]["tools"])) == (1, 10)
+    assert (listed["id"], len(listed["result"]["tools"])) == (1, len(TOOLS))
 
 
 def test_a_client_without_a_handshake_has_one_reply_to_each_request(tmp_path):
     first, second = talk(tmp_path / "store", stateless("server/discover"), stateless("tools/list") | {"id": "b"})
     assert (first["id"], first["result"]["supportedVersions"]) == ("a", [LATEST_MODERN_VERSION])
-    assert (second["id"], len(second["result"]["tools"])) == ("b", 10)
+    assert (second["id"], len(second["result"]["tools"])) == ("b", len(TOOLS))
 
 
 def test_a_client_of_an_unknown_version_is_offered_the_newest(tmp_path):

@@ -13,7 +13,7 @@ from mcp import Client
 
 import atlas
 from atlas.access.keys import KeyRing
-from atlas.infra.actor import Role
+from atlas.infra.actor import Actor, Role, acting
 from atlas.server.mcp.server import make_server
 from atlas.verbs.table import SYSTEM, VERBS
 from tests.support.everything import Ids, content, make_everything
@@ -149,6 +149,8 @@ def test_no_tool_writes_with_a_viewers_key(prepared, tmp_path):
         "add_strategy": {"situation": "a page is slow", "suggestion": "cache it"},
         "record_use": {"id": ids["experience"], "success": True},
         "mark": {"ids": [ids["experience"]], "add_tags": ["mine"]},
+        "edit": {"id": "", "changes": {"content": "caching made pages slow"}},
+        "forget": {"ids": []},
         "undo": {"operation_id": ""},
     }
     reads = {"recall", "search", "read", "history"}
@@ -168,6 +170,9 @@ def test_no_tool_writes_with_a_viewers_key(prepared, tmp_path):
 
     with opened(own) as memory, serving(memory) as address:
         calls["undo"]["operation_id"] = memory.history(1)[0].id
+        with acting(Actor("the admin", Role.ADMIN)):
+            own_id = memory.journal.add("observation", "the crawler writes 2 GB a day", generation=1)
+        calls["edit"]["id"], calls["forget"]["ids"] = own_id, [own_id]
         assert set(calls) | reads == {
             tool.name for tool in asyncio.run(make_server(lambda: memory, lambda: True).list_tools())
         }

@@ -26,6 +26,15 @@ MEMORIES = ("experience", "strategies", "concepts", "journal")
 Call = Callable[[atlas.MemorySystem, Ids], object]
 
 
+NEW: dict[str, Callable[[atlas.MemorySystem], str | None]] = {
+    "experience": lambda memory: memory.experience.store(attempt("forgotten")),
+    "strategies": lambda memory: memory.strategies.add(strategy("a forgotten page")),
+    "concepts": lambda memory: memory.concepts.add(concept(9)),
+    "journal": lambda memory: memory.journal.add("observation", "the forgotten gate is open", generation=1),
+}
+"""Adds a record of the actor's own to each memory."""
+
+
 def of_each(name: str) -> dict[str, Call]:
     """Calls that each kind of memory has, on one record of it."""
 
@@ -36,6 +45,7 @@ def of_each(name: str) -> dict[str, Call]:
         f"{name}.change_marks": lambda memory, ids: of(memory).change_marks([ids[name]], add_tags=["mine"]),
         f"{name}.mark": lambda memory, ids: of(memory).mark({ids[name]: atlas.Marks(note="mine")}),
         f"{name}.delete": lambda memory, ids: of(memory).delete([ids[name]]),
+        f"{name}.forget": lambda memory, ids: of(memory).forget([NEW[name](memory)]),
         f"{name}.restore": lambda memory, ids: of(memory).restore([ids[f"deleted {name}"]]),
         f"{name}.record_use": lambda memory, ids: of(memory).record_use(ids[name], True, task_id="t"),
         f"{name}.release": lambda memory, ids: of(memory).release([ids[f"held {name}"]]),

@@ -192,6 +192,19 @@ class Memory(Records, ABC, Generic[T]):
 
     aembedding = twin(embedding)
 
+    def forget(self, ids: Sequence[str]) -> int:
+        """Delete records that the current actor stored, as one operation, and return the number of deleted ones.
+
+        Raises:
+            NotFound: One of them does not exist; nothing was deleted.
+            NotAllowed: Another actor stored one of them; nothing was deleted.
+        """
+        scoped, own_ids = self if self.operation_id else self.within("forget"), listed(ids)
+        scoped.collection.check_own(own_ids)
+        return scoped.delete(own_ids)
+
+    aforget = twin(forget)
+
     def search_hits(
         self,
         query: str,

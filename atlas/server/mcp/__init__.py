@@ -1,1 +1,1 @@
-"""The MCP server: ten tools, over stdio or HTTP."""
+"""The MCP server: tools over stdio or HTTP."""

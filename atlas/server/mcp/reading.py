@@ -19,6 +19,7 @@ from atlas.core.unseen import shown_id
 from atlas.memory.context import omission_line, task_to_ask
 from atlas.memory.kinds.table import known_kinds
 from atlas.server.mcp.ids import Place, place_of
+from atlas.server.mcp.parameters import Domain
 from atlas.server.names import MemoryName
 
 if TYPE_CHECKING:
@@ -46,17 +47,13 @@ NOT_READY = "(Found by words alone: the embedding model is still being made read
 
 def recall(
     memory: MemorySystem,
-    task: str,
-    budget_tokens: Annotated[int, Field(ge=0, le=20_000)] = 1500,
-    domain: str = "",
-    tools: Sequence[str] = (),
-    scope: dict[str, str] | None = None,
+    task: Annotated[str, Field(description="what you are about to do")],
+    budget_tokens: Annotated[int, Field(ge=0, le=20_000, description="longest answer")] = 1500,
+    domain: Domain = "",
+    tools: Annotated[Sequence[str], Field(description="names of yours; code that needs others comes last")] = (),
+    scope: Annotated[dict[str, str] | None, Field(description='only these, such as {"project": "shop"}')] = None,
 ) -> str:
-    """Call before you begin a task: what earlier attempts, strategies, code and notes say about it.
-
-    `tools` names yours, so that code which needs others comes last. `scope`, such as {"project": "shop"},
-    leaves out what belongs to others.
-    """
+    """Call before you begin a task: what earlier attempts, strategies, code and notes say about it."""
     return _block_text(
         memory.build_context(
             task_to_ask(task, domain=domain, tools=tools), budget_tokens, where=scope_metadata(scope or {})
@@ -79,17 +76,14 @@ def recall_by_words(
 
 def search(
     memory: MemorySystem,
-    query: str = "",
-    where: dict[str, Any] | None = None,
-    among: MemoryName = "experience",
-    k: Annotated[int, Field(ge=1, le=50)] = 8,
-    cursor: str = "",
-    like: str = "",
+    query: Annotated[str, Field(description="what to look for")] = "",
+    where: Annotated[dict[str, Any] | None, Field(description='filter: {"outcome": "failed"}')] = None,
+    among: Annotated[MemoryName, Field(description="which memory")] = "experience",
+    k: Annotated[int, Field(ge=1, le=50, description="hits a page")] = 8,
+    cursor: Annotated[str, Field(description="from the page before")] = "",
+    like: Annotated[str, Field(description="instead of a query: the id of a record, to find similar ones")] = "",
 ) -> str:
-    """Call to look for something in one memory. One line a hit: `[id] outcome relevance · first words`.
-
-    `like`, an id, looks for records like that one instead of a query.
-    """
+    """Call to look for something in one memory. One line a hit: `[id] outcome relevance · first words`."""
     if like:
         return _similar(memory, query, like, where, among, k, cursor)
     if not query:
@@ -128,10 +122,10 @@ def _similar(
 
 def read(
     memory: MemorySystem,
-    ids: Annotated[list[str], Field(min_length=1, max_length=MAX_READ)],
-    max_tokens: Annotated[int, Field(ge=100, le=50_000)] = 4000,
+    ids: Annotated[list[str], Field(min_length=1, max_length=MAX_READ, description="from `recall` or `search`")],
+    max_tokens: Annotated[int, Field(ge=100, le=50_000, description="longest answer")] = 4000,
 ) -> str:
-    """Call to read records whole, by the ids that `recall` and `search` show."""
+    """Call to read records whole."""
     places = [place_of(memory, record_id) for record_id in ids]
     room = max_tokens * TOKEN_CHARACTERS // len(places)
     return "\n\n".join(whole(place, room) for place in places)
@@ -144,8 +138,12 @@ def whole(place: Place, room: int) -> str:
     return f"[{place.name} {shown_id(place.id)}]\n{text[:room]}{cut if len(text) > room else ''}"
 
 
-def history(memory: MemorySystem, limit: Annotated[int, Field(ge=1, le=100)] = 20, of: str = "") -> str:
-    """Call to see what was done to the memory, or to the record `of` an id, newest first. `undo` takes the ids."""
+def history(
+    memory: MemorySystem,
+    limit: Annotated[int, Field(ge=1, le=100, description="operations to list")] = 20,
+    of: Annotated[str, Field(description="id of a record; all of them without it")] = "",
+) -> str:
+    """Call to see what was done to the memory, newest first. `undo` takes the ids."""
     wanted = Operations(of=place_of(memory, of).id) if of else ANY_OPERATION
     return "\n".join(map(_done, memory.history(limit, wanted=wanted))) or "Nothing was done yet."
 

@@ -11,6 +11,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
+from pydantic import ValidationError
 
 from atlas.core.errors import AtlasError
 from atlas.core.imports.distribution import __version__
@@ -18,6 +19,7 @@ from atlas.infra.actor import Role, may
 from atlas.infra.secrets import counting_secrets, describe_counts
 from atlas.server.mcp import reading, resources, writing
 from atlas.server.mcp.handshake import INSTRUCTIONS, SERVER_NAME, TITLE, Handshake
+from atlas.server.mcp.parameters import slim, wrong_arguments
 from atlas.server.mcp.streams import serve_after
 from atlas.server.problems import unknown_names
 
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
     from atlas.memory.system import MemorySystem
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
-UNDOES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+ADDS = ToolAnnotations(destructive_hint=False, open_world_hint=False)
+CHANGES = ToolAnnotations(destructive_hint=True, open_world_hint=False)
+UNDOES = ToolAnnotations(destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 
 BY_WORDS: Mapping[Callable[..., str], Callable[..., str]] = {
     reading.recall: reading.recall_by_words,
@@ -44,6 +47,8 @@ TOOLS: tuple[tuple[Callable[..., str], ToolAnnotations], ...] = (
     (writing.add_strategy, ADDS),
     (writing.record_use, ADDS),
     (writing.mark, ADDS),
+    (writing.edit, CHANGES),
+    (writing.forget, CHANGES),
     (writing.undo, UNDOES),
 )
 
@@ -86,23 +91,29 @@ class _Server(MCPServer[Any]):
 
     async def list_tools(self) -> list[Tool]:
         tools = [tool for tool in await super().list_tools() if tool.annotations == READS or may(Role.WRITER)]
-        return [tool.model_copy(update={"input_schema": _untitled(tool.input_schema)}) for tool in tools]
+        return [tool.model_copy(update={"input_schema": slim(tool.input_schema)}) for tool in tools]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        names = PARAMETERS.get(name, tuple(arguments))  # an unknown tool is rejected by the base class
-        if unknown := [argument for argument in arguments if argument not in names]:
-            raise ToolError(unknown_names(unknown, names, kind="argument", of=f"`{name}`"))
-        return await super().call_tool(name, arguments, context)
+        if name not in PARAMETERS:
+            raise ToolError(f"{name!r:.80} is no tool of this server; its tools are {', '.join(PARAMETERS)}")
+        if unknown := [argument for argument in arguments if argument not in PARAMETERS[name]]:
+            raise ToolError(unknown_names(unknown, PARAMETERS[name], kind="argument", of=f"`{name}`"))
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            raise await self._in_our_words(name, arguments, error) from error.__cause__
 
-
-def _untitled(schema: Any) -> Any:
-    """Return a schema without titles, which repeat the parameters' names and cost tokens."""
-    if isinstance(schema, dict):
-        parts = {name: part for name, part in schema.items() if name != "title" or not isinstance(part, str)}
-        return {name: _untitled(part) for name, part in parts.items()}
-    return [_untitled(each) for each in schema] if isinstance(schema, list) else schema
+    async def _in_our_words(self, name: str, arguments: dict[str, Any], error: ToolError) -> ToolError:
+        """Return the error of a failed call without the words of the libraries."""
+        match error.__cause__:
+            case ToolError() as ours:
+                return ours
+            case ValidationError() as problems:
+                [tool] = [tool for tool in await super().list_tools() if tool.name == name]
+                return ToolError(wrong_arguments(name, slim(tool.input_schema), arguments, problems))
+        return error
 
 
 def _bound(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID, uuid5
+
+from pydantic import Field
 
 from atlas.core.filters import scope_metadata
 from atlas.core.json_values import dump
@@ -13,9 +15,12 @@ from atlas.core.unseen import shown_id
 from atlas.infra.actor import actor_name, is_under_review
 from atlas.memory.kinds.table import known_kinds
 from atlas.server.mcp.ids import by_memory, place_of
+from atlas.server.mcp.parameters import Domain, Metadata, Reason, Scope, TaskId
 
 if TYPE_CHECKING:
     from atlas.memory.system import MemorySystem
+
+MAX_FORGOTTEN = 50
 
 _ATTEMPTS = UUID("8f6f3b63-6a35-4a3b-a0f4-6b9d2c1d5e77")
 """Namespace of ids derived from an agent's `attempt_id`."""
@@ -23,36 +28,35 @@ _ATTEMPTS = UUID("8f6f3b63-6a35-4a3b-a0f4-6b9d2c1d5e77")
 
 def store_attempt(
     memory: MemorySystem,
-    task: str,
-    steps: list[str | dict[str, Any]],
-    success: bool | None = None,
-    solution: str = "",
-    error: str = "",
-    used: list[str] | None = None,
-    task_id: str = "",
-    domain: str = "",
-    attempt_id: str = "",
-    scope: dict[str, str] | None = None,
+    task: Annotated[str, Field(description="what was to be done")],
+    steps: Annotated[
+        list[str | dict[str, Any]], Field(description="what you did: texts, or {thought, action, observation}")
+    ],
+    success: Annotated[bool | None, Field(description="omit it where you cannot tell")] = None,
+    solution: Annotated[str, Field(description="what came out")] = "",
+    error: Annotated[str, Field(description="what went wrong")] = "",
+    used: Annotated[list[str] | None, Field(description="ids from `recall` that you relied on")] = None,
+    task_id: TaskId = "",
+    domain: Domain = "",
+    attempt_id: Annotated[str, Field(description="your own id; a repeated call with it stores nothing")] = "",
+    scope: Scope = None,
+    metadata: Metadata = None,
 ) -> str:
-    """Call after a task, whether it went well or not. `success` is null where you cannot tell.
-
-    `used` names the ids from `recall` that you relied on; an `attempt_id` keeps a repeated call from storing it twice.
-    `scope`, such as {"project": "shop"}, says what it belongs to.
-    """
+    """Call after a task, whether it went well or not."""
     actor = actor_name(memory.storage.settings.actor)
     scoped = scope_metadata(scope or {})
     named = "\n".join([actor, attempt_id, *([dump(scoped)] if scoped else [])])
     trajectory_id = uuid5(_ATTEMPTS, named).hex if attempt_id else new_id()
-    metadata: dict[str, Any] = {**scoped, **({"solution": solution} if solution else {})}
+    facts: dict[str, Any] = {**(metadata or {}), **scoped, **({"solution": solution} if solution else {})}
     if used is not None:
-        metadata["used"] = by_memory([place_of(memory, record_id) for record_id in used])
+        facts["used"] = by_memory([place_of(memory, record_id) for record_id in used])
     stored = memory.store_once(
         Trajectory(
             task=Task(task_id, domain, task),
             steps=tuple(_step(step) for step in steps),
             outcome=Outcome(success=success, error_info=error or None),
             agent_id=actor,
-            metadata=metadata,
+            metadata=facts,
             id=trajectory_id,
         )
     )
@@ -70,20 +74,24 @@ def store_attempt(
 
 def note(
     memory: MemorySystem,
-    entry_type: str,
-    content: str,
-    generation: int = 0,
-    links: list[list[str]] | None = None,
-    scope: dict[str, str] | None = None,
+    entry_type: Annotated[str, Field(description="observation, crash_log, reflection, directive or task")],
+    content: Annotated[str, Field(description="the text")],
+    generation: Annotated[int, Field(description="round of a longer run")] = 0,
+    links: Annotated[
+        list[list[str]] | None, Field(description="[type, id] to entries: caused_by, fixed_by, related, refers_to")
+    ] = None,
+    scope: Scope = None,
+    metadata: Metadata = None,
 ) -> str:
-    """Call to log an observation, a crash_log, a reflection, a directive or a task on the way.
-
-    `links` are pairs of a type, such as `caused_by` or `fixed_by`, and the id of another entry.
-    """
+    """Call to log what happens on the way."""
     linked = [(kind, place_of(memory, record_id).id) for kind, record_id in links or []]
     journal = memory.journal.within("store")
     entry_id = journal.add(
-        entry_type, content, generation=generation, links=linked, metadata=scope_metadata(scope or {})
+        entry_type,
+        content,
+        generation=generation,
+        links=linked,
+        metadata={**(metadata or {}), **scope_metadata(scope or {})},
     )
     if entry_id is None:
         return f"Not noted: {memory.journal.rejected().why(content)}"
@@ -92,12 +100,12 @@ def note(
 
 def add_strategy(
     memory: MemorySystem,
-    situation: str,
-    suggestion: str,
-    title: str = "",
-    rationale: str = "",
-    sources: list[str] | None = None,
-    scope: dict[str, str] | None = None,
+    situation: Annotated[str, Field(description="when it applies")],
+    suggestion: Annotated[str, Field(description="what to do then")],
+    title: Annotated[str, Field(description="a few words")] = "",
+    rationale: Annotated[str, Field(description="why it works")] = "",
+    sources: Annotated[list[str] | None, Field(description="ids of attempts that taught it")] = None,
+    scope: Scope = None,
 ) -> str:
     """Call when you learned what to do in a kind of situation. Its success rate comes from later attempts."""
     attempts = [place_of(memory, record_id) for record_id in sources or []]
@@ -116,7 +124,12 @@ def add_strategy(
     return f"Added strategy {shown_id(added)}.{_after(bank.operation_id)}"
 
 
-def record_use(memory: MemorySystem, id: str, success: bool, task_id: str = "") -> str:
+def record_use(
+    memory: MemorySystem,
+    id: Annotated[str, Field(description="of the memory")],
+    success: Annotated[bool, Field(description="whether the task succeeded")],
+    task_id: TaskId = "",
+) -> str:
     """Call when you relied on a memory and know how that went, where `store_attempt` does not say it."""
     place = place_of(memory, id)
     place.memory.record_use(place.id, success, task_id=task_id)
@@ -125,14 +138,14 @@ def record_use(memory: MemorySystem, id: str, success: bool, task_id: str = "") 
 
 def mark(
     memory: MemorySystem,
-    ids: list[str],
-    add_tags: list[str] | None = None,
-    remove_tags: list[str] | None = None,
-    pinned: bool | None = None,
-    buried: bool | None = None,
-    note: str | None = None,
+    ids: Annotated[list[str], Field(description="of records")],
+    add_tags: Annotated[list[str] | None, Field(description="words to add")] = None,
+    remove_tags: Annotated[list[str] | None, Field(description="words to remove")] = None,
+    pinned: Annotated[bool | None, Field(description="never pruned")] = None,
+    buried: Annotated[bool | None, Field(description="kept, but no longer found")] = None,
+    note: Annotated[str | None, Field(description="a remark")] = None,
 ) -> str:
-    """Call to tag, pin, bury or annotate records. A buried one is kept, but no longer found."""
+    """Call to tag, pin, bury or annotate records."""
     changes: dict[str, Any] = {
         "add_tags": add_tags or (),
         "remove_tags": remove_tags or (),
@@ -148,7 +161,45 @@ def mark(
     return f"Marked {n_changed} of {len(places)} records.{_undo(operation_id) if n_changed else ''}"
 
 
-def undo(memory: MemorySystem, operation_id: str, reason: str = "") -> str:
+def edit(
+    memory: MemorySystem,
+    id: Annotated[str, Field(description="of a record that you stored")],
+    changes: Annotated[dict[str, Any], Field(description='new values by field, as `read` shows them: {"content": …}')],
+    reason: Reason = "",
+) -> str:
+    """Call to replace what is no longer true in a record of yours."""
+    from atlas.verbs.values import decode_fields  # imported late, because clients wait for the list of tools
+
+    place = place_of(memory, id)
+    scoped: Any = place.memory.within("edit", reason)
+    scoped.collection.check_own([place.id])
+    before = scoped.get(place.id)
+    if scoped.edit(place.id, **decode_fields(type(before), changes)) == before:
+        return f"The {place.name} {shown_id(place.id)} has these values already."
+    return f"Changed {place.name} {shown_id(place.id)}.{_undo(scoped.operation_id)}"
+
+
+def forget(
+    memory: MemorySystem,
+    ids: Annotated[list[str], Field(min_length=1, max_length=MAX_FORGOTTEN, description="of records that you stored")],
+    reason: Reason = "",
+) -> str:
+    """Call to delete records of yours that are wrong or not to be kept."""
+    chosen = by_memory([place_of(memory, record_id) for record_id in ids])
+    scoped, operation_id = {}, None
+    for name, record_ids in chosen.items():
+        scoped[name] = known_kinds()[name].records(memory).within("forget", reason, operation_id=operation_id)
+        scoped[name].collection.check_own(record_ids)  # of all memories, before anything is deleted
+        operation_id = scoped[name].operation_id
+    n_deleted = sum(scoped[name].forget(record_ids) for name, record_ids in chosen.items())
+    return f"Forgot {n_deleted} {'record' if n_deleted == 1 else 'records'}.{_undo(operation_id)}"
+
+
+def undo(
+    memory: MemorySystem,
+    operation_id: Annotated[str, Field(description="from an answer or `history`")],
+    reason: Reason = "",
+) -> str:
     """Call to take back an operation of yours, exactly. Undoing the undoing does it again."""
     undone = memory.undo(operation_id, reason=reason)
     return f"Undone. To do it again: undo {undone.id[:8]}."

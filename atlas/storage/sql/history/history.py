@@ -67,6 +67,11 @@ class SqlHistory:
         with self._database.read() as connection:
             return operations.read_collections(connection, operation_id)
 
+    def authors(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
+        """Return the actors who stored records, by id."""
+        with self._database.read() as connection:
+            return operations.read_authors(connection, collection, ids)
+
     def undo(self, operation_id: str, *, actor: str, reason: str = "") -> Operation:
         """Undo an operation as a new operation, which can be undone too.
 

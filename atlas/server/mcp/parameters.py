@@ -1,0 +1,83 @@
+"""The parameters of tools as clients see them: schemas without what costs tokens, and messages for wrong values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+MAX_PROBLEMS = 3
+"""Maximum number of wrong arguments that one message names."""
+
+Scope = Annotated[dict[str, str] | None, Field(description='what it belongs to, such as {"project": "shop"}')]
+Metadata = Annotated[dict[str, Any] | None, Field(description='further fields, such as {"model": "m-1"}')]
+Domain = Annotated[str, Field(description="kind of task, such as billing")]
+Reason = Annotated[str, Field(description="shown in the history")]
+TaskId = Annotated[str, Field(description="same for all attempts at a task")]
+
+_NOUNS = {
+    "string": ("a string", "strings"),
+    "integer": ("a whole number", "whole numbers"),
+    "boolean": ("true or false", "booleans"),
+    "object": ("an object", "objects"),
+    "array": ("a list", "lists"),
+}
+"""Words for one and several values of the types of JSON schemas."""
+
+
+def slim(schema: Any) -> Any:
+    """Return a schema without titles, empty defaults, and null as an option, as arguments can be omitted."""
+    if isinstance(schema, list):
+        return [slim(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {name: part for name, part in schema.items() if not _is_spare(name, part)}
+    options = [part for part in kept.get("anyOf", ()) if part != {"type": "null"}]
+    if len(options) == 1:
+        kept = {**options[0], **{name: part for name, part in kept.items() if name != "anyOf"}}
+    return {
+        name: part if name in ("default", "enum") else slim(part) for name, part in kept.items() if part is not True
+    }
+
+
+def _is_spare(name: str, part: Any) -> bool:
+    return (name == "title" and isinstance(part, str)) or (name == "default" and not part)
+
+
+def wrong_arguments(tool: str, schema: Mapping[str, Any], arguments: Mapping[str, Any], error: ValidationError) -> str:
+    """Return the message for arguments that a tool rejects: expected, got, and what to do.
+
+    Args:
+        schema: JSON schema of the arguments, as `slim` returns it.
+    """
+    places = dict.fromkeys(tuple(problem["loc"][:2]) for problem in error.errors())
+    problems = dict.fromkeys(_problem(schema["properties"], arguments, place) for place in places)
+    return f"{'; '.join([*problems][:MAX_PROBLEMS])}. Correct the arguments and call `{tool}` again"
+
+
+def _problem(properties: Mapping[str, Any], arguments: Mapping[str, Any], place: tuple[int | str, ...]) -> str:
+    name, *rest = place
+    schema = properties[str(name)]
+    if name not in arguments:
+        return f"`{name}` is missing; it should be {_expected(schema)} ({schema['description']})"
+    value = arguments[str(name)]
+    if rest and isinstance(rest[0], int) and isinstance(value, list) and "items" in schema:
+        return f"`{name}[{rest[0]}]` should be {_expected(schema['items'])}, but is {value[rest[0]]!r:.80}"
+    return f"`{name}` should be {_expected(schema)} ({schema['description']}), but is {value!r:.80}"
+
+
+def _expected(schema: Mapping[str, Any], *, is_plural: bool = False) -> str:
+    """Return the values that a schema allows, in words: `a whole number from 1 to 50`."""
+    if "anyOf" in schema:
+        return " or ".join(_expected(option, is_plural=is_plural) for option in schema["anyOf"])
+    if "enum" in schema:
+        return f"one of {', '.join(schema['enum'])}"
+    noun = _NOUNS[schema["type"]][is_plural]
+    if "maximum" in schema:
+        return f"{noun} from {schema['minimum']} to {schema['maximum']}"
+    parts = schema.get("items") or schema.get("additionalProperties")
+    if not parts:
+        return noun
+    counts = f"{schema['minItems']} to {schema['maxItems']} " if "maxItems" in schema else ""
+    return f"{noun} of {counts}{_expected(parts, is_plural=True)}"
