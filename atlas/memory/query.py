@@ -104,7 +104,7 @@ def searches_for(
             _check_unfiltered(memory, among.where)
             return None
         vector = vectors.get(id(memory.embedder))
-        search = memory._prepared(task.description, k, **asdict(among), vector=vector)
+        search = memory._prepared(task.description, k, **asdict(among), domain=task.domain, vector=vector)
         vectors[id(memory.embedder)] = search.vector if vector is None else vector
         return search
 
@@ -159,7 +159,7 @@ def by_words_alone(
         if isinstance(memory, PluggedMemory):
             _check_unfiltered(memory, where)
             return memory.retrieve(task, k)
-        return memory.retrieve_words(task.description, k, where=where)
+        return memory.retrieve_words(task.description, k, where=where, domain=task.domain)
 
     with storage.reading() if storage is not None else nullcontext():
         return {name: outcome(answer, memory) for name, memory in memories.items()}

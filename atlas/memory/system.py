@@ -290,6 +290,9 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
     ) -> MemoryQueryResult:
         """Return the hits of every memory for a task, asked at once. At most k of each, best first.
 
+        If the task has a domain, attempts of that domain come first among hits of similar relevance.
+        `where={"domain": …}` leaves others out.
+
         What is returned counts as used for the task by the next attempt at it that this object stores; see `store`.
 
         Args:

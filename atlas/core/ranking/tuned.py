@@ -129,6 +129,10 @@ RANKED_PER_HIT = 4
 MAX_CANDIDATES = 2_000
 """Number of candidates per signal among which distinct ones are searched."""
 
+SAME_DOMAIN = 0.1
+"""Added to the rank value of a record of the requested domain: five times the nudge of a success, so that it decides
+between hits of similar relevance, and less than what separates a related record from an unrelated one."""
+
 ALIKE = 0.03
 """By how much the meaning of two attempts at one task, and what both signals of relevance add up to, may differ for
 them to count as alike. One that succeeded then stands for all, however little less it answers the query."""

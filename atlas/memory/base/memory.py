@@ -239,6 +239,7 @@ class Memory(Records, ABC, Generic[T]):
         threshold: float | None = None,
         distinct: bool = False,
         diversity: float = 0.0,
+        domain: str = "",
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> Retrieval[T]:
@@ -251,6 +252,8 @@ class Memory(Records, ABC, Generic[T]):
                 fewer than k hits if a task has thousands of attempts.
             diversity: Share of its value, in [0, 1), that a near-copy of a higher hit loses; 0.2 is usual. Hits below
                 the threshold stay out.
+            domain: Domain whose records come first among hits of similar relevance. `where={"domain": …}` leaves
+                others out.
 
         If the reranker or a remote index fails, the hits are found without it, and `problems` contains the reason.
         `notes` lists names in the filter that no record has.
@@ -265,6 +268,7 @@ class Memory(Records, ABC, Generic[T]):
             threshold=threshold,
             distinct=distinct,
             diversity=diversity,
+            domain=domain,
             with_buried=with_buried,
         )
         return self._searched(search, count_retrieval=count_retrieval)
@@ -343,13 +347,14 @@ class Memory(Records, ABC, Generic[T]):
     asearch_words = twin(search_words)
 
     def retrieve_words(
-        self, query: str, k: int = 4, *, where: Where | None = None, threshold: float | None = None
+        self, query: str, k: int = 4, *, where: Where | None = None, threshold: float | None = None, domain: str = ""
     ) -> Retrieval[T]:
         """Return the records with most of a query's words, empty if the matches may be accidental.
 
         Args:
             threshold: Least IDF-weighted share of the query's words in a hit, in [0, 1], or None for the memory's own
                 level, 0 for any match.
+            domain: See `retrieve`.
         """
         check_limit(k)
         check_text(query, "the query")
@@ -357,7 +362,7 @@ class Memory(Records, ABC, Generic[T]):
             check_threshold(threshold)
         notes = self.filter_notes(where)
         with self._store.reading():
-            found = self._retriever.find_words(query, k, where, threshold)
+            found = self._retriever.find_words(query, k, where, threshold, domain)
             items = self._items(self._store.get([hit.item for hit in found.hits]))
         return Retrieval(
             hits=[unexplained(item) for item in items],

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Hit, Worth
-from atlas.core.ranking.tuned import ALIKE, MIN_RANKED, NEAR_COPY, RANKED_PER_HIT
+from atlas.core.ranking.tuned import ALIKE, MIN_RANKED, NEAR_COPY, RANKED_PER_HIT, SAME_DOMAIN
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vectors
 from atlas.memory.base.scoring import NUDGES, QUERY_SIGNALS, Calibration, Candidate, Values, relevance_signals, score
@@ -48,18 +48,22 @@ def most_relevant(n: int, weights: RankingWeights, calibration: Calibration) -> 
     return is_best
 
 
-def worth_ranking(n: int, weights: RankingWeights, calibration: Calibration) -> Worth:
+def worth_ranking(n: int, weights: RankingWeights, calibration: Calibration, domain: str = "") -> Worth:
     """Return a predicate for the candidates that may be among the n with the highest rank value.
 
     The sum of all nudges is bounded. A candidate that is below the n-th highest relevance by more than this bound
     cannot be among the n highest.
+
+    Args:
+        domain: The preferred domain, or empty for none.
     """
+    most = weights.nudges + (SAME_DOMAIN if domain else 0.0)
 
     def is_worth(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
         relevances = relevance_signals(similarities, words, weights, calibration)
         if len(relevances) <= n:
             return np.ones(len(relevances), bool)
-        least = np.partition(relevances, -n)[-n] - weights.nudges - ROUNDING
+        least = np.partition(relevances, -n)[-n] - most - ROUNDING
         return np.asarray(relevances >= least, bool)
 
     return is_worth
@@ -74,6 +78,7 @@ def rank(
     is_kept: Callable[[Hit[T]], bool] | None = None,
     distinct: bool = False,
     prefers_success: bool = True,
+    domain: str = "",
 ) -> list[Hit[T]]:
     """Return the candidates as hits, highest rank value first. Ties keep their order.
 
@@ -85,8 +90,9 @@ def rank(
         distinct: Whether about equally relevant attempts at the same task become one hit: the best attempt, with the
             outcomes of the others counted.
         prefers_success: Whether the first success represents its group, if there is one.
+        domain: The domain whose records gain `SAME_DOMAIN`, or empty for none.
     """
-    pairs = [(candidate, score(candidate, weights, calibration, now)) for candidate in candidates]
+    pairs = [(candidate, score(candidate, weights, calibration, now, domain)) for candidate in candidates]
     if is_kept is not None:
         pairs = [pair for pair in pairs if is_kept(pair[1])]
     pairs.sort(key=lambda pair: -pair[1].rank_value)
@@ -128,6 +134,8 @@ def explain(hit: Hit[Any]) -> str:
     nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= MIN_SAID}
     if nudges:
         sentences.append(f"{_listed(list(nudges)).capitalize()} moved it up by {sum(nudges.values()):.3f}.")
+    if "domain" in hit.signals:
+        sentences.append(f"Its domain is the requested one, which moved it up by {hit.signals['domain']:.3f}.")
     if "reranker" in hit.signals:
         sentences.append(f"The reranker moved it up by {hit.signals['reranker']:.3f}.")
     if hit.signals.get("diversity", 0.0) <= -MIN_SAID:

@@ -12,7 +12,7 @@ from atlas.core.hits import Candidates, Hit, check_limit, unexplained
 from atlas.core.json_values import check_text
 from atlas.core.operations import Usage
 from atlas.core.ranking.level import LevelCosts
-from atlas.core.ranking.tuned import COMPARED, MAX_CANDIDATES, RERANKED
+from atlas.core.ranking.tuned import COMPARED, MAX_CANDIDATES, RERANKED, SAME_DOMAIN
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import best_passage
@@ -50,6 +50,9 @@ class Search:
     distinct: bool
     diversity: float
     with_buried: bool
+    domain: str = ""
+    """The domain whose records are preferred, or empty for none."""
+
     notes: tuple[str, ...] = ()
     """Notes on names in the filter that no record has."""
 
@@ -124,6 +127,7 @@ class Retriever:
         distinct: bool = False,
         diversity: float = 0.0,
         with_buried: bool = False,
+        domain: str = "",
         notes: tuple[str, ...] = (),
         vector: Vector | None = None,
     ) -> Search:
@@ -150,6 +154,7 @@ class Retriever:
             distinct=distinct,
             diversity=diversity,
             with_buried=with_buried,
+            domain=domain,
             notes=notes,
             vector=None if is_idle else self.encode(query) if vector is None else vector,
         )
@@ -168,17 +173,19 @@ class Retriever:
             return RankedRecords(hits=[], n_hidden=0, threshold=standards.cut.least(0.0))
         k = search.k + n_withheld
         candidates = self._candidates(search, k, standards, n_withheld)
-        every = self._ranked(candidates, standards)
+        every = self._ranked(candidates, standards, domain=search.domain)
         best = _best(every, standards.weights)
         is_shown = standards.cut.shown_beside(best)
         hits = [hit for hit in every if is_shown(hit)]
         if search.distinct:  # hidden hits are not duplicates of shown ones
-            hits = self._ranked(candidates, standards, is_kept=is_shown, distinct=True)
-            every = self._ranked(candidates, standards, distinct=True)
+            hits = self._ranked(candidates, standards, is_kept=is_shown, distinct=True, domain=search.domain)
+            every = self._ranked(candidates, standards, distinct=True, domain=search.domain)
         n_hidden = sum(not is_shown(hit) for hit in every[:k])
         return RankedRecords(hits=hits, n_hidden=n_hidden, threshold=standards.cut.least(best))
 
-    def find_words(self, query: str, k: int, where: Where | None, threshold: float | None) -> RankedRecords:
+    def find_words(
+        self, query: str, k: int, where: Where | None, threshold: float | None, domain: str = ""
+    ) -> RankedRecords:
         """Return the records with most of a query's words, best first, without embedding the query.
 
         Args:
@@ -186,10 +193,13 @@ class Retriever:
             k: Maximum number of records.
             where: A filter.
             threshold: Least IDF-weighted share of the query's words, in [0, 1], or None for the store's own.
+            domain: The domain whose records are preferred, or empty for none.
         """
-        found = self.store.candidates(None, query, k, where, with_buried=False)
-        shares = {candidate.item: candidate.words for candidate in candidates_of(found, {}, {})}
-        best = sorted(shares, key=lambda record_id: -shares[record_id])[:k]
+        found = self.store.candidates(None, query, overfetch(k) if domain else k, where, with_buried=False)
+        candidates = candidates_of(found, {}, {})
+        shares = {candidate.item: candidate.words for candidate in candidates}
+        preferred = {candidate.item for candidate in candidates if domain and candidate.domain == domain}
+        best = sorted(shares, key=lambda item: -shares[item] - SAME_DOMAIN * (item in preferred))[:k]
         cut = self._calibration.cut_by_words(self.weights()) if threshold is None else Cut(best=threshold)
         least = max(cut.least(max(shares.values(), default=0.0)), threshold or 0.0)
         hits = [unexplained(record_id) for record_id in best if shares[record_id] >= least]
@@ -297,7 +307,7 @@ class Retriever:
         # Grouped attempts, few records and context from nearby entries all let candidates far below the best become
         # hits.
         if not (search.distinct or cut.spares_words or self.context):
-            worth = worth_ranking(self.n_read(search) + n_withheld, weights, scale)
+            worth = worth_ranking(self.n_read(search) + n_withheld, weights, scale, search.domain)
         compared = None
         if self.store.keeps_tokens and self.compares_tokens:
             compared = most_relevant(COMPARED, weights, scale)
@@ -315,7 +325,7 @@ class Retriever:
             candidates = self._with_usage(found)
             if not search.distinct or len(candidates) < n or n >= MAX_CANDIDATES:
                 return candidates
-            ranked = self._ranked(candidates, standards, distinct=True)
+            ranked = self._ranked(candidates, standards, distinct=True, domain=search.domain)
             n_shown = sum(map(cut.shown_beside(_best(ranked, weights)), ranked))
             if n_shown >= k or not n_shown:  # more candidates are no better ones
                 return candidates
@@ -333,11 +343,17 @@ class Retriever:
         *,
         is_kept: Callable[[Hit[str]], bool] | None = None,
         distinct: bool = False,
+        domain: str = "",
     ) -> list[Hit[str]]:
-        weights, scale, now = standards.weights, standards.scale, self.clock.now()
-        prefers_success = standards.prefers_success
         return rank(
-            candidates, weights, scale, now, is_kept=is_kept, distinct=distinct, prefers_success=prefers_success
+            candidates,
+            standards.weights,
+            standards.scale,
+            self.clock.now(),
+            is_kept=is_kept,
+            distinct=distinct,
+            prefers_success=standards.prefers_success,
+            domain=domain,
         )
 
 

@@ -6,7 +6,8 @@ In this order:
    words, and the others that the ranking needs.
 2. `Calibration.meaning` puts the similarity on the scale of the store, from unrelated texts to neighbours.
 3. `weighed` gives the two signals of relevance their weights. `relevance` is their sum, in [0, 1].
-4. `nudges` are small: among hits of similar relevance, those that worked, are used, new or pinned come first.
+4. `nudges` are small: among hits of similar relevance, those that worked, are used, new or pinned come first. Records
+   of a requested domain get a larger one.
 5. The rank value is the sum of all signals (`Hit.rank_value`).
 
 Relevance is a sum of two calibrated values, not of ranks. So it does not depend on the other hits, and a low one means
@@ -28,7 +29,7 @@ import numpy.typing as npt
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Candidates, Hit
 from atlas.core.operations import NO_USAGE, Usage
-from atlas.core.ranking.tuned import WORDS_POWER, WORKED
+from atlas.core.ranking.tuned import SAME_DOMAIN, WORDS_POWER, WORKED
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Outcome
 from atlas.storage.damage import stored_instant
@@ -68,6 +69,9 @@ class Candidate(Generic[T]):
     task_id: str = ""
     """Id of the attempted task, or empty if unknown."""
 
+    domain: str = ""
+    """Domain of the attempted task, or empty if unknown."""
+
     success: bool | None = None
     prior: float | None = None
     """Estimated rate of success, in [0, 1], or None if `success` is the record's own outcome."""
@@ -101,6 +105,7 @@ def candidates_of(
             words=words / information,
             context=around / information,
             task_id=str(metadata.get("task_id", "")),
+            domain=str(metadata.get("domain", "")),
             success=metadata.get("success"),
             prior=prior(usage.get(record_id, NO_USAGE)) if prior else None,
             created_at=stored_instant(metadata),
@@ -131,13 +136,20 @@ class Calibration:
         return (similarities - self.unrelated) / (self.near - self.unrelated)
 
 
-def score(candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime) -> Hit[T]:
-    """Return a candidate as a hit, with its signals and its relevance."""
+def score(
+    candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime, domain: str = ""
+) -> Hit[T]:
+    """Return a candidate as a hit, with its signals and its relevance.
+
+    Args:
+        domain: The preferred domain, or empty for none.
+    """
     near = calibration.meaning(candidate.similarity)
     meaning, words = weighed(near, candidate.words, weights)
     context = weighed(near, candidate.words + candidate.context, weights)[1] - words
     signals = {"meaning": meaning, "words": words} if weights.words else {"meaning": meaning}
     signals |= {"context": context} if context else {}
+    signals |= {"domain": SAME_DOMAIN} if domain and candidate.domain == domain else {}
     return Hit(
         item=candidate.item,
         similarity=candidate.similarity,

@@ -48,7 +48,10 @@ def search(memory: MemoryName, request: SearchRequest, served: Served, is_warm: 
     records = memory_named(served, memory)
     if request.by_words or not is_warm:
         threshold = 0.0 if request.by_words else None  # a keyword search returns all records with any of the words
-        return _found(records.retrieve_words(request.query, request.k, where=request.where, threshold=threshold))
+        found = records.retrieve_words(
+            request.query, request.k, where=request.where, threshold=threshold, domain=request.domain
+        )
+        return _found(found)
     found = records.retrieve(
         request.query,
         request.k,
@@ -56,6 +59,7 @@ def search(memory: MemoryName, request: SearchRequest, served: Served, is_warm: 
         threshold=request.threshold,
         distinct=request.distinct,
         diversity=request.diversity,
+        domain=request.domain,
     )
     return _found(found)
 

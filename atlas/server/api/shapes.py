@@ -49,6 +49,8 @@ class TaskInput(RequestBody):
     """The same for every attempt at the same task. By default derived from the description."""
 
     domain: Text = ""
+    """Attempts of this domain are preferred. `where={"domain": …}` leaves others out."""
+
     context: dict[str, Any] = {}
     verification: VerificationInput = VerificationInput()
 
@@ -96,6 +98,9 @@ class SearchRequest(RequestBody):
     """True to return only the best of similar attempts."""
 
     diversity: Annotated[float, Field(ge=0, le=1)] = 0.0
+    domain: Text = ""
+    """Attempts of this domain are preferred."""
+
     by_words: bool = False
     """True to search by keywords only. Threshold, distinct and diversity are then ignored."""
 

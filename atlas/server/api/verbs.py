@@ -51,7 +51,9 @@ def _call(verb: Verb, owner: str, served: Served, encoded: Any, is_warm: bool) -
 def _by_words(verb: Verb, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the keyword-only variant of a call, for use until the embedding model is ready."""
     if verb.name == "retrieve":
-        return "retrieve_words", {name: arguments[name] for name in ("query", "k", "where") if name in arguments}
+        return "retrieve_words", {
+            name: arguments[name] for name in ("query", "k", "where", "domain") if name in arguments
+        }
     return verb.name, arguments | ({"by_words": True} if verb.name == "build_context" else {})
 
 

@@ -19,7 +19,6 @@ from atlas.core.unseen import shown_id
 from atlas.memory.context import omission_line, task_to_ask
 from atlas.memory.kinds.table import known_kinds
 from atlas.server.mcp.ids import Place, place_of
-from atlas.server.mcp.parameters import Domain
 from atlas.server.names import MemoryName
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def recall(
     memory: MemorySystem,
     task: Annotated[str, Field(description="what you are about to do")],
     budget_tokens: Annotated[int, Field(ge=0, le=20_000, description="longest answer")] = 1500,
-    domain: Domain = "",
+    domain: Annotated[str, Field(description="kind of task, such as billing; its attempts come first")] = "",
     tools: Annotated[Sequence[str], Field(description="names of yours; code that needs others comes last")] = (),
     scope: Annotated[dict[str, str] | None, Field(description='only these, such as {"project": "shop"}')] = None,
 ) -> str:
