@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 
 import httpx
@@ -28,7 +29,18 @@ from tests.support.serving import serving
 
 TASK = "rotate the logs of the crawler before the disk is full"
 READING = {"recall", "search", "read", "history"}
-TOOLS = {*READING, "store_attempt", "note", "add_strategy", "record_use", "mark", "edit", "forget", "undo"}
+TOOLS = {
+    *READING,
+    "store_attempt",
+    "note",
+    "add_strategy",
+    "record_use",
+    "report_outcomes",
+    "mark",
+    "edit",
+    "forget",
+    "undo",
+}
 MODEL = "all-MiniLM-L6-v2"
 CHARACTERS_PER_TOKEN = 4
 """A little below the 4.4 that the tools have in the encoding cl100k_base."""
@@ -225,6 +237,23 @@ def test_an_agent_edits_and_forgets_its_own_records_only(memory):
         Connection("auto", address=address, key=keys["baker"]).run(work)
     assert memory.experience.get(others).feedback != "better"
     assert (memory.strategies.count(), memory.journal.count()) == (1, 0)
+
+
+def test_outcomes_learned_later_are_set_in_bulk_and_undone_as_one(memory):
+    ids = memory.experience.store_many([replace(each, outcome=atlas.Outcome(None)) for each in attempts(4)])
+
+    async def work(client):
+        outcomes = {ids[0][:8]: True, ids[1]: False, ids[2]: True, ids[3]: None}
+        told = await said(client, "report_outcomes", outcomes=outcomes, reason="the tests of the night")
+        assert told.startswith("Set 3 of 4 outcomes.")
+        assert [each.outcome.success for each in memory.experience.get_many(ids)] == [True, False, True, None]
+        assert "no record has an id" in await refused(client, "report_outcomes", outcomes={ids[0]: False, "none": True})
+        wrong = await refused(client, "report_outcomes", outcomes={ids[0]: "perhaps"})
+        assert "`outcomes` should be an object of" in wrong
+        await said(client, "undo", operation_id=undo_in(told))
+
+    talk(memory, work)
+    assert {each.outcome.success for each in memory.experience.get_many(ids)} == {None}
 
 
 def test_an_edit_names_the_fields_that_can_be_changed(memory):

@@ -77,6 +77,7 @@ WRITES: dict[str, Call] = {
     "experience.apply_outcomes": lambda memory, ids: memory.experience.apply_outcomes(
         memory.experience.plan_outcomes([ids["experience"]], None)
     ),
+    "experience.report_outcomes": lambda memory, ids: memory.experience.report_outcomes({ids["experience"]: None}),
     "experience.prune": lambda memory, _: memory.experience.prune({"min_success_rate": 0.5}),
     "experience.apply_prune": lambda memory, _: memory.experience.apply_prune(
         memory.experience.plan_prune({"min_success_rate": 0.5})

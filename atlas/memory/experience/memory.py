@@ -17,7 +17,7 @@ from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.llm.budget import operation
 from atlas.memory.base.edits import Editable, check_changes
-from atlas.memory.base.memory import Memory, Row, Weights
+from atlas.memory.base.memory import Memory, Row, Weights, not_found
 from atlas.memory.base.merging import check_groups
 from atlas.memory.base.records import Entry, columns, first_vectors, retried, unknown
 from atlas.memory.experience import extraction
@@ -192,6 +192,28 @@ class ChromaExperienceMemory(Memory[Experience]):
         return apply_outcomes(self._store if self.operation_id else self._store.within("outcome", plan.reason), plan)
 
     aapply_outcomes = twin(apply_outcomes)
+
+    def report_outcomes(self, outcomes: Mapping[str, bool | None], *, reason: str = "") -> int:
+        """Set the outcomes of experiences by id, as one operation, and return the number of changed ones.
+
+        Args:
+            outcomes: True for a success, False for a failure, None for unknown, by id of the experience.
+            reason: Shown in the history.
+
+        Raises:
+            NotFound: One of them does not exist; the store was not changed.
+        """
+        present = self._store.present(list(outcomes))
+        for experience_id in outcomes:
+            if experience_id not in present:
+                raise not_found(self.noun, experience_id)
+        scoped = self if self.operation_id else self.within("outcome", reason)
+        ids = {
+            success: [each for each, value in outcomes.items() if value is success] for success in (True, False, None)
+        }
+        return sum(scoped.apply_outcomes(scoped.plan_outcomes(ids[success], success)) for success in ids)
+
+    areport_outcomes = twin(report_outcomes)
 
     def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
         """Edit an experience, or raise `PlanOutdated` if it changes concurrently.

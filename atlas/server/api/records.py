@@ -27,6 +27,7 @@ from atlas.server.api.shapes import (
     EntryResponse,
     Id,
     MarksRequest,
+    OutcomesInput,
     Page,
     RecordResponse,
     SearchRequest,
@@ -80,6 +81,13 @@ def mark_many(memory: MemoryName, changes: MarksRequest, served: Served, answer:
     """Change the marks of records as one operation. Return how many changed."""
     with counting_secrets_of(answer):
         return memory_named(served, memory).change_marks(**changes.model_dump())
+
+
+@router.post("/experience/outcomes")
+def report_outcomes(report: OutcomesInput, served: Served, answer: Response) -> int:
+    """Set the outcomes of experiences as one operation. Return how many changed."""
+    with counting_secrets_of(answer):
+        return served.experience.report_outcomes(report.outcomes, reason=report.reason)
 
 
 @router.post("/strategies", status_code=201)

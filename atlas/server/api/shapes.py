@@ -181,6 +181,16 @@ class MarksRequest(MarksInput):
     ids: Annotated[list[Id], Field(min_length=1, max_length=1_000)]
 
 
+class OutcomesInput(RequestBody):
+    """Outcomes of experiences, set as one operation."""
+
+    outcomes: Annotated[dict[Id, bool | None], Field(min_length=1, max_length=1_000)]
+    """True for a success, false for a failure, null for unknown, by id of the experience."""
+
+    reason: Text = ""
+    """Shown in the history."""
+
+
 class EditInput(MarksInput):
     """Changes of the fields and marks of a record. Omitted fields are not changed."""
 

@@ -46,6 +46,7 @@ TOOLS: tuple[tuple[Callable[..., str], ToolAnnotations], ...] = (
     (writing.note, ADDS),
     (writing.add_strategy, ADDS),
     (writing.record_use, ADDS),
+    (writing.report_outcomes, ADDS),
     (writing.mark, ADDS),
     (writing.edit, CHANGES),
     (writing.forget, CHANGES),

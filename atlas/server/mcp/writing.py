@@ -136,6 +136,20 @@ def record_use(
     return f"Counted a {'success' if success else 'failure'} for {place.name} {shown_id(place.id)}."
 
 
+def report_outcomes(
+    memory: MemorySystem,
+    outcomes: Annotated[
+        dict[str, bool | None], Field(description="by id of an attempt: true succeeded, false failed, null unknown")
+    ],
+    reason: Reason = "",
+) -> str:
+    """Call when you learn later how attempts ended, such as from tests or from the user."""
+    ids = {place_of(memory, each, "experience").id: success for each, success in outcomes.items()}
+    scoped = memory.experience.within("outcome", reason)
+    n_changed = scoped.report_outcomes(ids)
+    return f"Set {n_changed} of {len(outcomes)} outcomes.{_undo(scoped.operation_id) if n_changed else ''}"
+
+
 def mark(
     memory: MemorySystem,
     ids: Annotated[list[str], Field(description="of records")],

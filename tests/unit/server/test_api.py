@@ -104,6 +104,15 @@ def test_a_key_of_another_task_is_refused_and_stores_nothing(api, memory):
     assert memory.experience.count() == 31
 
 
+def test_outcomes_are_set_in_bulk_as_one_operation(api, memory):
+    first, second, third = memory.experience.ids()[:3]
+    body = {"outcomes": {first: True, second: False, third: None}, "reason": "the tests of the night"}
+    assert api.post("/experience/outcomes", json=body).json() == sum(
+        each.outcome.success is not body["outcomes"][each.id]
+        for each in memory.experience.get_many([first, second, third])
+    )
+
+
 def test_a_viewer_reads_everything_and_writes_through_no_door(api, memory):
     headers = key(memory, Role.VIEWER)
     one = memory.experience.ids()[0]
@@ -115,6 +124,7 @@ def test_a_viewer_reads_everything_and_writes_through_no_door(api, memory):
         "/traces": {"resourceSpans": []},
         "/{memory}/{record_id}/uses": {"success": True},
         "/{memory}/marks": {"ids": [one], "pinned": True},
+        "/experience/outcomes": {"outcomes": {one: None}},
         "/strategies": {"situation": "a page is slow", "suggestion": "cache it"},
         "/concepts": {"name": "cache", "description": "Keeps a value", "code": "def cache(x):\n    return x"},
         "/journal": {"entry_type": "reflection", "content": "caching pages made them fast"},
