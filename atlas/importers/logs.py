@@ -1,4 +1,4 @@
-"""Preparation of personal logs: secrets are removed, outcomes are decided by the success rule, and ids are stable.
+"""Preparation of personal logs: secrets are removed, outcomes are decided by rules, and ids are stable.
 
 All log formats use this module, and so do attempts from other sources.
 """
@@ -18,6 +18,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import JournalEntry, Trajectory
+from atlas.importers.evidence import decided
 from atlas.importers.rows import Item
 from atlas.infra.secrets import scrub_record
 from atlas.memory.experience.extraction import to_experience
@@ -102,7 +103,7 @@ def prepare(item: Item, options: LogOptions, secrets: Counter[str]) -> list[Item
         return [item]
     clean = scrub_record(item, secrets)
     assert isinstance(clean, Trajectory)
-    judged = options.success.judged(clean) if options.success else clean
+    judged = decided(options.success.judged(clean) if options.success else clean)
     return [as_exported(judged), *(_crashes(judged) if options.crashes else ())]
 
 

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from atlas.core.errors import ImportFailed
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings
 from atlas.core.types import Experience, Trajectory
+from atlas.importers.evidence import RULES, decided
 from atlas.importers.files import NothingToImport
 from atlas.importers.logs import LogOptions, prepare
 from atlas.importers.registry import Format, all_formats, detect
@@ -288,7 +289,10 @@ class _Run:
         if source != self._source:
             self.flush()
             self._source = source
-        items = prepare(item, self._options, self._scrubbed) if all_formats()[source].is_log else [item]
+        if all_formats()[source].is_log:
+            items = prepare(item, self._options, self._scrubbed)
+        else:
+            items = [decided(item) if isinstance(item, Trajectory) else item]
         self._unknown[all_formats()[source].why_unknown] += sum(map(_is_unknown, items))
         if rule := self._rule(item, items[0], source):
             self._judged[rule] += 1
@@ -299,12 +303,13 @@ class _Run:
             self.flush()
 
     def _rule(self, original: Item, prepared_item: Item, source: str) -> str:
-        """Return the score that decided an attempt's outcome, with its threshold, or an empty string."""
-        if self._options.success and _is_unknown(original):
-            return "" if _is_unknown(prepared_item) else str(self._options.success)
+        """Return the rule that decided an attempt's outcome, such as `reward ≥ 1`, or an empty string."""
         if isinstance(original, Trajectory) and not _is_unknown(original):
             return all_formats()[source].judged_by(original)
-        return ""
+        if not _is_unknown(original) or _is_unknown(prepared_item):
+            return ""
+        rule = _attempt(prepared_item).outcome.verification_details["rule"]
+        return rule if rule in RULES else str(self._options.success)
 
     def _reject(self, rejection: Rejection) -> None:
         self._n_rejected += 1
@@ -323,8 +328,13 @@ class _Run:
 
 def _is_unknown(item: Item) -> bool:
     """Return whether an item is an attempt whose outcome is unknown."""
-    attempt = item.experience if isinstance(item, ExportedExperience) else item
+    attempt = _attempt(item)
     return isinstance(attempt, Trajectory | Experience) and attempt.outcome.success is None
+
+
+def _attempt(item: Item) -> Any:
+    """Return the attempt or experience that an item contains, or the item itself."""
+    return item.experience if isinstance(item, ExportedExperience) else item
 
 
 def _rows(file: SourceFile, chosen_format: Format | None, limits: Limits) -> Iterator[_SourcedRow]:

@@ -1,0 +1,110 @@
+"""Rules that decide an unknown outcome by what the log itself contains, such as the expected answer.
+
+A rule has to be right in 95 of 100 attempts whose outcome is known but hidden from it. The figures by source are in
+`docs/how-to/import-logs.md`. Plausible rules that are right less often stay out: on τ-bench, thanks of the user mean a
+success in 39 of 100 attempts, a complaint a failure in 47, a failed tool call in 75, and a transfer to a person in 27.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from atlas.core.types import Outcome, Step, Trajectory
+
+SHORT_WORDS = 3
+"""Maximum number of words of an answer that is wrong if it differs from the expected one."""
+
+_CALL = re.compile(r"^([A-Za-z_]\w*)\((?=\{)", re.MULTILINE)
+_READING = re.compile(r"(?:get|find|search|list)_|calculate$|think$|transfer_")
+"""Tools of τ-bench that change nothing."""
+
+_SUBMITTED = re.compile(r"submit\s+\S")
+"""A submission with an answer, as of a capture-the-flag challenge. That of an issue has none."""
+
+
+def decided(attempt: Trajectory) -> Trajectory:
+    """Return the attempt with the outcome that its log gives evidence for, or unchanged if it gives none.
+
+    The details of the outcome name the rule. Nothing is decided of an attempt that crashed, or that the log itself
+    scores, even if the scores decide nothing.
+    """
+    if attempt.outcome != Outcome(None):
+        return attempt
+    for name, rule in RULES.items():
+        if (success := rule(attempt)) is not None:
+            return replace(attempt, outcome=Outcome(success, verification_details={"rule": name}))
+    return attempt
+
+
+def by_changes(attempt: Trajectory) -> bool | None:
+    """Return whether an agent of τ-bench made exactly the expected changes, and gave the expected answers."""
+    expected = attempt.task.verification.parameters.get("actions")
+    if attempt.task.verification.method != "reward" or not isinstance(expected, list):
+        return None
+    changes = [
+        json.dumps([action["name"], action["kwargs"]], sort_keys=True) for action in expected if _changes(action)
+    ]
+    spoken = " ".join(step.action for step in attempt.steps).replace(",", "").casefold()
+    answers = attempt.task.verification.parameters.get("outputs") or []
+    return sorted(changes) == sorted(_accepted_changes(attempt)) and all(
+        str(answer).replace(",", "").casefold() in spoken for answer in answers
+    )
+
+
+def _changes(action: Mapping[str, Any]) -> bool:
+    return not _READING.match(action["name"])
+
+
+def _accepted_changes(attempt: Trajectory) -> Iterator[str]:
+    """Yield the tool calls that changed something, as JSON."""
+    for step in attempt.steps:
+        if not step.observation.startswith("Error"):
+            yield from (json.dumps(call, sort_keys=True) for call in _calls(step) if not _READING.match(call[0]))
+
+
+def _calls(step: Step) -> Iterator[list[Any]]:
+    """Yield the name and the arguments of each tool call of a step."""
+    for match in _CALL.finditer(step.action):
+        try:
+            arguments, _ = json.JSONDecoder().raw_decode(step.action, match.end())
+        except ValueError:  # no call, or one whose arguments were cut
+            continue
+        yield [match[1], arguments]
+
+
+def by_answer(attempt: Trajectory) -> bool | None:
+    """Return whether the final answer is the expected one, or None if either is long and they differ."""
+    target, answer = attempt.task.verification.parameters.get("target"), attempt.metadata.get("solution")
+    targets = [_words(text) for text in (target if isinstance(target, list) else [target]) if isinstance(text, str)]
+    given = _words(answer) if isinstance(answer, str) else []
+    if not given or not all(targets) or not targets:
+        return None
+    if given in targets:
+        return True
+    return False if max(map(len, [given, *targets])) <= SHORT_WORDS else None
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
+
+
+def by_submission(attempt: Trajectory) -> bool | None:
+    """Return True if a challenge accepted the submitted flag. It refuses a wrong one, and the run goes on.
+
+    Given runs have no label to measure this on. It is the challenge's own check.
+    """
+    if attempt.metadata.get("exit_status") != "submitted" or not attempt.steps:
+        return None
+    return True if _SUBMITTED.match(attempt.steps[-1].action) else None
+
+
+RULES: Mapping[str, Callable[[Trajectory], bool | None]] = {
+    "the expected changes": by_changes,
+    "the expected answer": by_answer,
+    "an accepted flag": by_submission,
+}
+"""Rules by their name in the details of an outcome."""
