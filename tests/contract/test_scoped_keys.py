@@ -142,6 +142,7 @@ def read_others(agent: Agent, other: Agent, n: int) -> None:
 def change_others(agent: Agent, other: Agent, n: int) -> None:
     for name in MEMORIES:
         for record_id in other.ids[name][-2:]:
+            before = other.ask("GET", f"/{name}/{record_id}").json()  # a problem where its own agent deleted it
             assert agent.ask("PATCH", f"/{name}/{record_id}", {"pinned": True}).status_code == 404
             assert agent.ask("PATCH", f"/{name}/{record_id}", {"fields": {"metadata": {}}}).status_code == 404
             assert agent.ask("POST", f"/{name}/{record_id}/uses", {"success": True}).status_code == 404
@@ -149,6 +150,11 @@ def change_others(agent: Agent, other: Agent, n: int) -> None:
             agent.ask("POST", f"/verbs/{name}/delete", {"ids": [record_id]})
             agent.use("mark", ids=[record_id], add_tags=["mine"])
             agent.use("record_use", id=record_id, success=False)
+            agent.use("edit", id=record_id, changes={"metadata": {}})
+            agent.use("forget", ids=[record_id])
+            agent.use("report_outcomes", outcomes={record_id: True})
+            assert agent.ask("POST", f"/verbs/{name}/forget", {"ids": [record_id]}).status_code == 404
+            assert other.ask("GET", f"/{name}/{record_id}").json() == before
     for operation in other.ask("GET", "/operations").json()["operations"][:3]:
         assert agent.ask("POST", f"/operations/{operation['id']}/undo").status_code == 404
 
