@@ -46,6 +46,14 @@ def test_a_graph_learns_from_its_failure(tmp_path):
     ]
 
 
+def test_a_graph_finds_what_an_earlier_conversation_put(tmp_path):
+    assert run(tmp_path, script("langgraph_store")).splitlines()[3:] == [
+        "ann What would I like to drink? -> I like green tea.",
+        "eve What would I like to drink? -> unknown",
+        "[('preferences', 'ann'), ('preferences', 'bob')] ['journal']",
+    ]
+
+
 def test_an_mcp_client_recalls_what_it_stored(tmp_path):
     printed = run(tmp_path, script("mcp_client"))
     assert printed.startswith("tools: add_strategy history mark note read recall")

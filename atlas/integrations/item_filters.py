@@ -1,0 +1,44 @@
+"""Filters of a key-value store: by the values of an item, and by the path of its namespace."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+
+_COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "$eq": operator.eq,
+    "$ne": operator.ne,
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
+
+
+def passes(value: Any, wanted: Any) -> bool:
+    """Return whether a value passes a filter of LangGraph: values by name, comparisons such as `$gt`, or a value."""
+    if not isinstance(wanted, Mapping):
+        return bool(value == wanted)
+    if unknown := [name for name in wanted if name.startswith("$") and name not in _COMPARISONS]:
+        raise InvalidInput(f"a comparison should be one of {', '.join(_COMPARISONS)}, but is {unknown[0]!r}")
+    if any(name in _COMPARISONS for name in wanted):
+        return all(_compares(value, name, operand) for name, operand in wanted.items())
+    return isinstance(value, Mapping) and all(passes(value.get(name), part) for name, part in wanted.items())
+
+
+def _compares(value: Any, name: str, operand: Any) -> bool:
+    """Return whether a comparison holds. Values without an order between them pass `$ne` only."""
+    try:
+        return bool(_COMPARISONS[name](value, operand))
+    except TypeError:
+        return False
+
+
+def has_path(namespace: Sequence[str], path: Sequence[str], end: str) -> bool:
+    """Return whether a namespace begins (`prefix`) or ends (`suffix`) with a path, whose `*` is any label."""
+    n = len(path)
+    part = namespace[:n] if end == "prefix" else namespace[max(len(namespace) - n, 0) :]
+    return len(part) == n and all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))

@@ -1,0 +1,148 @@
+"""A LangGraph store whose items are journal entries, so that they are found by meaning, curated and undone.
+
+graph = builder.compile(store=AtlasStore(memory))
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from threading import RLock
+from typing import Any
+
+from langgraph.store import base
+
+from atlas.core.filters import METADATA, SCOPE, scope_metadata
+from atlas.core.types import JournalEntry
+from atlas.infra.bridge import in_thread
+from atlas.infra.clock import SystemClock
+from atlas.integrations.item_filters import has_path, passes
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import Clock, Where
+from atlas.remote.system import RemoteMemory
+
+ENTRY_TYPE = "item"
+NAMESPACE, VALUE, UPDATED_AT, IS_INDEXED = "item_namespace", "item_value", "updated_at", "is_indexed"
+"""Metadata keys of an entry. The namespace is JSON, to match it as a whole. Its labels are the entry's scope too."""
+
+KEY = "item"
+"""Scope of one item. So it is neither indexed with the items before it, nor summarised with others."""
+
+
+class AtlasStore(base.BaseStore):
+    """A key-value store in the journal of a memory. A search with a query ranks by meaning and words."""
+
+    def __init__(
+        self,
+        memory: MemorySystem | RemoteMemory,
+        *,
+        levels: Sequence[str] = (),
+        fields: Sequence[str] = ("$",),
+        threshold: float | None = 0.0,
+        clock: Clock = SystemClock(),
+    ) -> None:
+        """Open the store.
+
+        Args:
+            levels: Names of a scope for the first labels of a namespace, such as `["project", "user"]`. The next label
+                has the name `level_3`.
+            fields: Paths of the values that `put` makes searchable by default. `$` is the whole value.
+            threshold: Least relevance of a result of `search` with a query, in [0, 1], or None for the journal's level.
+        """
+        self._journal, self._levels, self._fields = memory.journal, tuple(levels), tuple(fields)
+        self._threshold, self._clock, self._writing = threshold, clock, RLock()
+
+    def batch(self, ops: Iterable[base.Op]) -> list[base.Result]:
+        """Run operations: first all that read, then the writes. The last write of an item wins."""
+        listed = list(ops)
+        results = [self._read(op) for op in listed]
+        for put in {(op.namespace, op.key): op for op in listed if isinstance(op, base.PutOp)}.values():
+            self._put(put)
+        return results
+
+    async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
+        """Run `batch` in a thread."""
+        return await in_thread(self.batch, list(ops))
+
+    def _read(self, op: base.Op) -> base.Result:
+        if isinstance(op, base.GetOp):
+            entries = self._journal.get_many(self._ids(op.namespace, op.key)[-1:])
+            return base.Item(**_fields(entries[0])) if entries else None
+        if isinstance(op, base.ListNamespacesOp):
+            return self._namespaces(op)
+        return self._search(op) if isinstance(op, base.SearchOp) else None
+
+    def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
+        where: Where = {"entry_type": ENTRY_TYPE, **self._scope(op.namespace_prefix)}
+        scored = self._scored(op, where) if op.query else [(entry, None) for entry in self._entries(where, op.filter)]
+        page = scored[op.offset : op.offset + op.limit]
+        return [base.SearchItem(**_fields(entry), score=score) for entry, score in page]
+
+    def _scored(self, op: base.SearchOp, where: Where) -> list[tuple[JournalEntry, float | None]]:
+        """Return the entries nearest to a query, best first, each with its relevance."""
+        among: Where = {**where, f"{METADATA}{IS_INDEXED}": True}
+        if op.filter:
+            among = {"id": {"$in": [entry.id for entry in self._entries(among, op.filter)]}}
+        found = self._journal.retrieve(op.query or "", op.offset + op.limit, where=among, threshold=self._threshold)
+        return [(hit.item, hit.relevance) for hit in found.hits]
+
+    def _put(self, op: base.PutOp) -> None:
+        with self._writing:
+            stored = self._ids(op.namespace, op.key)
+            if gone := stored if op.value is None else stored[:-1]:  # two programs may have added the same key
+                self._journal.delete(gone)
+            if op.value is not None:
+                self._write(stored[-1:], self._content(op), self._metadata(op))
+
+    def _write(self, stored: Sequence[str], content: str, metadata: dict[str, Any]) -> None:
+        for entry_id in stored:
+            self._journal.edit(entry_id, content=content, metadata=metadata)
+        if not stored:
+            entry = JournalEntry(entry_type=ENTRY_TYPE, content=content, generation=0, metadata=metadata)
+            self._journal.add_entries([entry])
+
+    def _content(self, op: base.PutOp) -> str:
+        """Return the text that a search finds the item by."""
+        paths = self._fields if op.index is None else op.index or ()
+        texts = [text for path in paths for text in base.get_text_at_path(op.value, path)]
+        return "\n".join(texts) if any(map(str.strip, texts)) else op.key
+
+    def _metadata(self, op: base.PutOp) -> dict[str, Any]:
+        return {
+            **self._scope(op.namespace),
+            **scope_metadata({KEY: op.key}),
+            NAMESPACE: json.dumps(op.namespace),
+            VALUE: dict(op.value or {}),
+            UPDATED_AT: self._clock.now().isoformat(),
+            IS_INDEXED: op.index is not False,
+        }
+
+    def _scope(self, namespace: tuple[str, ...]) -> dict[str, str]:
+        further = (f"level_{n}" for n in range(len(self._levels) + 1, len(namespace) + 1))
+        return scope_metadata(dict(zip((*self._levels, *further), namespace, strict=False)))
+
+    def _ids(self, namespace: tuple[str, ...], key: str) -> list[str]:
+        exact = {f"{METADATA}{NAMESPACE}": json.dumps(namespace), **scope_metadata({KEY: key})}
+        return self._journal.ids({"entry_type": ENTRY_TYPE, **exact})
+
+    def _entries(self, where: Where, wanted: Mapping[str, Any] | None = None) -> list[JournalEntry]:
+        entries = self._journal.get_many(self._journal.ids(where))
+        return [entry for entry in entries if passes(entry.metadata[VALUE], wanted or {})]
+
+    def _namespaces(self, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
+        texts = self._journal.values(f"{METADATA}{NAMESPACE}", {"entry_type": ENTRY_TYPE})
+        namespaces = [tuple(json.loads(text)) for text in texts]
+        for condition in op.match_conditions or ():
+            namespaces = [found for found in namespaces if has_path(found, condition.path, condition.match_type)]
+        return sorted({labels[: op.max_depth] for labels in namespaces})[op.offset : op.offset + op.limit]
+
+
+def _fields(entry: JournalEntry) -> dict[str, Any]:
+    """Return the arguments of an item."""
+    return {
+        "namespace": tuple(json.loads(entry.metadata[NAMESPACE])),
+        "key": entry.metadata[f"{SCOPE}{KEY}"],
+        "value": dict(entry.metadata[VALUE]),
+        "created_at": entry.created_at,
+        "updated_at": entry.metadata[UPDATED_AT],
+    }
