@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import Serve, run_atlas
 from tests.support.browser.tables import click_row
+from tests.support.browser.tabs import WINDOW
 from tests.support.repository import REPOSITORY
 from tests.support.stores import opened_store
 
@@ -50,7 +52,15 @@ def test_a_strategy_says_how_often_it_worked_and_leads_to_the_attempts_behind_th
     page: Page, serve: Serve, told: Path
 ):
     page.goto(f"{serve(told)}/strategies")
-    click_row(page, "Hold back an input that has shrunk")
+    row = page.get_by_role("row").filter(has_text="Run a failed job up to three times")
+    expect(row).to_contain_text(re.compile(r"1 of 7 tries.*too few tries.*3–53 %"))
+    expect(page.get_by_role("row").filter(has_text="not tried yet")).not_to_contain_text("%")
+    shoot(page, "story-strategies", themes=True)
+    page.set_viewport_size({"width": 1024, "height": 768})
+    widths = page.get_by_role("table", name="Strategies").evaluate("(one) => [one.scrollWidth, one.clientWidth]")
+    assert widths[0] <= widths[1]
+    page.set_viewport_size(WINDOW)
+    page.get_by_role("button", name="Hold back an input that has shrunk").click()
     expect(page.get_by_text("4 of 5 tries succeeded.")).to_be_visible()
     page.get_by_role("tab", name="Does it work").click()
     expect(page.get_by_text("Newest first; click one to open what is remembered of it.")).to_be_visible()
@@ -65,7 +75,7 @@ def test_a_strategy_says_how_often_it_worked_and_leads_to_the_attempts_behind_th
 
 def test_a_strategy_that_hurts_is_retired_and_brought_back(page: Page, serve: Serve, told: Path):
     page.goto(f"{serve(told)}/strategies")
-    click_row(page, "Run a failed job up to three times")
+    page.get_by_role("button", name="Run a failed job up to three times").click()
     expect(page.get_by_text("1 of 7 tries succeeded.")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Retire …", exact=True).click()

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-import atlas
 from tests.support.browser.page import settle, shoot
 from tests.support.browser.server import Serve, run_atlas
 from tests.support.browser.tables import HEADER_PIXELS, ROW_PIXELS, click_row, rows
 from tests.support.records import attempt
 from tests.support.repository import REPOSITORY
-from tests.support.stores import make_store, opened_store
+from tests.support.stores import make_store
 
 LINE_PIXELS, BORDER_PIXELS = 14, 3
 """Height of the letters of a line."""
@@ -42,18 +41,15 @@ LONG = (
 
 @pytest.fixture
 def long_texts(tmp_path: Path, serve: Serve) -> str:
-    """A dashboard on strategies whose texts are far longer than a cell."""
-    make_store(tmp_path / "long")
-    with opened_store(tmp_path / "long") as memory:
-        for number, text in enumerate(LONG):
-            memory.strategies.add(atlas.Strategy(situation=f"{number}", suggestion=text, title=text))
+    """A dashboard on experiences whose texts are far longer than a cell."""
+    make_store(tmp_path / "long", [attempt(text, task_id=f"{number}") for number, text in enumerate(LONG)])
     return serve(tmp_path / "long")
 
 
 def test_no_line_of_a_cell_is_cut_through_the_middle(new_page: Callable[[], Page], long_texts: str):
     page = new_page()
     page.add_init_script(DRAWN)
-    page.goto(f"{long_texts}/strategies")
+    page.goto(f"{long_texts}/experiences")
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
     settle(page)
     shoot(page, "long-cells")

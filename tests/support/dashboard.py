@@ -134,12 +134,17 @@ def counted_on(app: AppTest) -> int:
 
 def cards(app: AppTest) -> list[dict[str, Any]]:
     """What the cards of a page show, from the top."""
+    return drawn_by(app, "hit_card")
+
+
+def drawn_by(app: AppTest, component: str) -> list[dict[str, Any]]:
+    """What each use of a browser component is given to show, from the top."""
     drawn: list[dict[str, Any]] = []
 
     def look(node: Node) -> None:
         for child in getattr(node, "children", {}).values():
             look(child)
-        if getattr(node, "type", "") == "bidi_component" and node.proto.component_name.endswith("hit_card"):
+        if getattr(node, "type", "") == "bidi_component" and node.proto.component_name.endswith(component):
             drawn.append(json.loads(node.proto.json))
 
     look(app._tree)

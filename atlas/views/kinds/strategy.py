@@ -7,7 +7,7 @@ from typing import Any
 
 from atlas.memory.base.success_rates import lower_bound
 from atlas.memory.strategies.memory import ChromaStrategyBank
-from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, WHY, Column, Tables
+from atlas.views.kinds.columns import RELEVANCE, Column, Tables
 from atlas.views.kinds.fields import Field
 from atlas.views.kinds.filters import TAGS, Choices, OneOf
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
@@ -19,7 +19,6 @@ ALL, READ, RETIRED = "All", "Read by agents", "Retired"
 STATES = (ALL, READ, RETIRED)
 
 TITLE = Column("title", "Strategy", 300)
-SUGGESTION = Column("suggestion", "What to do", 330)
 SUCCEEDED = Column(
     "succeeded",
     "Tries that succeeded",
@@ -28,29 +27,12 @@ SUCCEEDED = Column(
 )
 BAR = Column(
     "bar",
-    "0 – 50 – 100 %",
+    "Rate, 0 to 100 %",
     120,
     "picture",
     "How often it works: the stroke is the share of its tries, the band is where its true rate lies (95 %)",
     is_optional=True,
 )
-TREND = Column(
-    "trend",
-    "Trend",
-    105,
-    help_text="Earlier tries compared with the latest. An arrow up or down means a change that is unlikely to be "
-    "chance",
-    is_optional=True,
-)
-LEARNED_FROM = Column(
-    "learned_from",
-    "Learned from",
-    185,
-    help_text="Attempts at the tasks that it comes from, made without it. They are no tries of it",
-    is_optional=True,
-)
-RETIREMENT = Column("retired", "Retired", 110, help_text="Kept and shown, but not given to agents", is_optional=True)
-WRITTEN_BY = Column("written_by", "Written by", 90)
 
 
 def _in_state(bank: ChromaStrategyBank, state: str) -> Any:
@@ -87,23 +69,7 @@ STRATEGY = Kind(
     "Strategies that were not tried come last",
     question="What is the task?",
     similar_caption="The nearest situations; click one to open it.",
-    tables=Tables(
-        listed=(
-            TITLE,
-            SUCCEEDED,
-            BAR,
-            LEARNED_FROM,
-            SUGGESTION,
-            TREND,
-            RETIREMENT,
-            WRITTEN_BY,
-            MARKS,
-            CREATED_AT,
-        ),
-        found=(TITLE, RELEVANCE, SUCCEEDED, BAR, LEARNED_FROM, SUGGESTION, WHY, RETIREMENT, WRITTEN_BY, MARKS),
-        beside=(TITLE, RELEVANCE, SUCCEEDED, BAR, RETIREMENT, MARKS),
-        similar=(TITLE, RELEVANCE, SUCCEEDED, BAR),
-    ),
+    tables=Tables(similar=(TITLE, RELEVANCE, SUCCEEDED, BAR)),
     fields=(
         Field(name="title", label="Title. If it is empty, the first line of the situation is used"),
         Field(name="situation", label="When to apply it", height=100),

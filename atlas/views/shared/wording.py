@@ -68,6 +68,15 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
+def word_shortened(text: str, most: int) -> str:
+    """Return a string of at most `most` characters, with a final ` …` after a whole word if it is truncated."""
+    if len(text) <= most:
+        return text
+    beginning = text[: most - 2]
+    end = max(beginning.rfind(blank) for blank in " \n")
+    return f"{(beginning[:end] if end > most // 2 else beginning).rstrip(' ,.:;')} …"
+
+
 def with_replaced(sentence: str, found: Mapping[str, int]) -> str:
     """Return a sentence without its full stop, followed by which secrets were replaced, if any were."""
     return f"{sentence}. {describe_counts(found)}" if found else sentence

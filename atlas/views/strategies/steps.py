@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import groupby
 
 MAX_STEPS = 40
 """Largest number of steps that are drawn one by one. A longer suggestion is shown as one text."""
 
 _NUMBERED = re.compile(r"(?:\d{1,3}[.)]|[-*•])\s+(?=\S)")
-_CALL = re.compile(r"Call `(?P<name>\w+)|(?:\w+ = )?(?P<code>\w+)\(|(?P<word>\w+):")
+_SENTENCE_END = re.compile(r"(?P<word>\S*\w)[.!?]\s+(?=[A-Z])")
+_ABBREVIATIONS = {"approx", "cf", "dr", "e.g", "etc", "fig", "i.e", "mr", "mrs", "ms", "no", "prof", "st", "vs"}
+_QUOTES = '`“"('
+"""Characters that may enclose several sentences. A text with one of them is not split."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,29 +25,34 @@ class Steps:
     steps: tuple[str, ...]
     """Without their numbers. The introduction and the steps together are the whole suggestion."""
 
-    @property
-    def summary(self) -> str:
-        """`ask → get_user_details → say` if each step is a call or begins with a word and a colon, else the text."""
-        calls = [_CALL.match(step) for step in self.steps]
-        if self.introduction or not all(calls):
-            return " ".join((self.introduction, *self.steps)).strip()
-        return " → ".join(name for name, _ in groupby(map(_call_name, filter(None, calls))))
-
 
 def steps_of(suggestion: str) -> Steps:
-    """Return the steps of a suggestion: its numbered lines, each with the indented ones below it, or else its lines."""
+    """Return the steps of a suggestion: its numbered lines, else its lines, else the sentences of its only line.
+
+    Indented lines belong to the step above them.
+    """
     lines = [line.rstrip() for line in suggestion.splitlines() if line.strip()]
     first = next((place for place, line in enumerate(lines) if _NUMBERED.match(line)), None)
     if first is None:
-        return Steps(introduction="", steps=tuple(lines))
+        steps = _sentences(lines[0]) if len(lines) == 1 else _joined(lines, is_numbered=False)
+        return Steps(introduction="", steps=tuple(steps))
+    return Steps(introduction="\n".join(lines[:first]), steps=tuple(_joined(lines[first:], is_numbered=True)))
+
+
+def _joined(lines: list[str], *, is_numbered: bool) -> list[str]:
+    """Return the lines that begin a step, each with those that continue it."""
     steps: list[str] = []
-    for line in lines[first:]:
-        if match := _NUMBERED.match(line):
-            steps.append(line[match.end() :])
-        else:  # a step of several lines
+    for line in lines:
+        match = _NUMBERED.match(line)
+        if match or not steps or not (is_numbered or line[0].isspace()):
+            steps.append(line[match.end() :] if match else line)
+        else:
             steps[-1] += f"\n{line}"
-    return Steps(introduction="\n".join(lines[:first]), steps=tuple(steps))
+    return steps
 
 
-def _call_name(call: re.Match[str]) -> str:
-    return call["name"] or call["code"] or call["word"].lower()
+def _sentences(line: str) -> list[str]:
+    if any(quote in line for quote in _QUOTES):
+        return [line]
+    ends = [match.end() for match in _SENTENCE_END.finditer(line) if match["word"].lower() not in _ABBREVIATIONS]
+    return [line[start:end].strip() for start, end in zip([0, *ends], [*ends, len(line)], strict=True)]

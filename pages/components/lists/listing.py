@@ -48,6 +48,10 @@ class Answer:
     """Cache key for changes that the store's revision does not reflect."""
 
 
+DrawRows = Callable[[Kind, Answer, Sequence[Any], bool], None]
+"""Function that draws the rows of a page of a list, given whether a record is open beside it."""
+
+
 def ask(memory: MemorySystem, kind: Kind) -> Query:
     """Draw the widgets above a list and return the query. A new query starts at the first page.
 
@@ -109,12 +113,14 @@ def draw_list(
     is_beside: bool,
     bar: DeltaGenerator | None = None,
     finish: Finish = lambda memory, rows: rows,
+    draw_rows: DrawRows | None = None,
 ) -> None:
     """Draw the caption, a page of rows, and the pagination.
 
     Args:
         is_beside: Whether a record is open beside the list.
         bar: Where controls of the whole list are added; beside the caption without it.
+        draw_rows: Draws the rows; by default they are a table.
     """
     above, key = st.container(), f"{views.kind.page}_page"
     listing = _read(views, memory, answer, int(st.session_state.get(key) or 1))
@@ -136,7 +142,7 @@ def draw_list(
             cards = cards_of(views, memory, answer, [row.id for row in listing.rows])
             draw_cards(cards, revision=answer.store.revision, kind=views.kind)
         elif listing.rows:
-            _draw_table(views.kind, answer, finish(memory, listing.rows), is_beside)
+            (draw_rows or _draw_table)(views.kind, answer, finish(memory, listing.rows), is_beside)
 
 
 def split(opened: str | None, widths: tuple[int, int] = (1, 1)) -> tuple[DeltaGenerator, DeltaGenerator | None]:

@@ -19,6 +19,7 @@ from pages.components.lists.empty import draw_empty as draw_empty_store
 from pages.components.lists.heading import draw_heading
 from pages.components.lists.listing import (
     Answer,
+    DrawRows,
     Finish,
     ask,
     cards_of,
@@ -58,6 +59,9 @@ class Room:
     """Draws the filters of a list and returns the query."""
 
     finish: Finish = lambda memory, rows: rows
+    draw_rows: DrawRows | None = None
+    """Draws the rows of the list instead of a table."""
+
     widths: tuple[int, int] = (1, 1)
     """Relative widths of the list and of the open record."""
 
@@ -113,7 +117,10 @@ def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
                 room.draw_above(memory, query)
         answer = find(room.views, memory, query)
         if not kind.is_scoped or not draw_awaited(memory):
-            draw_list(room.views, memory, answer, is_beside=bool(opened), bar=bar, finish=room.finish)
+            draw_list(
+                room.views, memory, answer, is_beside=bool(opened), bar=bar, finish=room.finish,
+                draw_rows=room.draw_rows,
+            )  # fmt: skip
         if not opened:
             room.draw_below(memory)
     if opened and panel is not None:

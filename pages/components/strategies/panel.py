@@ -50,8 +50,15 @@ EFFECT_COLUMNS = {
     "what": st.column_config.TextColumn("Attempts", width=170),
     "succeeded": st.column_config.TextColumn("Succeeded", width=120),
     "n": st.column_config.NumberColumn("n", format="localized", width=50),
-    "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=140),
+    "bar": st.column_config.ImageColumn("Rate, 0 to 100 %", width=140),
 }
+
+
+def draw_how_counted(*, key: str) -> None:
+    """Draw what the figures of strategies mean, behind a button."""
+    with st.popover("How is this counted?", icon=":material/help:", type="tertiary", key=key):
+        for sentence in HOW_COUNTED:
+            st.text(sentence)
 
 
 def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
@@ -104,9 +111,7 @@ def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) 
     _draw_tries(memory, detail)
     if not detail.attempts:
         return
-    with st.popover("How is this counted?", icon=":material/help:", type="tertiary", key=f"strategy_how_{detail.id}"):
-        for sentence in HOW_COUNTED:
-            st.text(sentence)
+    draw_how_counted(key=f"strategy_how_{detail.id}")
     if is_open:  # the first search for similar tasks takes seconds
         st.caption("With it and without it")
         _draw_effect(memory, detail)

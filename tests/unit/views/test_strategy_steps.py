@@ -1,4 +1,4 @@
-"""The steps of a suggestion, and their summary in a list."""
+"""The steps of a suggestion."""
 
 from __future__ import annotations
 
@@ -14,9 +14,23 @@ def test_numbered_lines_are_steps_and_the_text_above_them_introduces_them():
     )
 
 
-def test_prose_is_split_at_its_lines():
-    text = "Cut it up, e.g. by Dr. Smith's rule.\nfor part in parts:\n    commit(part)"
-    assert steps_of(text).steps == tuple(text.splitlines())
+def test_lines_are_steps_and_indented_ones_belong_to_the_line_above_them():
+    text = "It failed before.\nWhat worked:\n    for part in parts:\n        commit(part)"
+    assert steps_of(text).steps == ("It failed before.", "What worked:\n    for part in parts:\n        commit(part)")
+
+
+def test_the_sentences_of_one_line_are_steps():
+    text = "Cut it up, e.g. by Dr. Smith's rule, into 2.5 MB. Commit each part! Publish only what is whole."
+    assert steps_of(text).steps == (
+        "Cut it up, e.g. by Dr. Smith's rule, into 2.5 MB.",
+        "Commit each part!",
+        "Publish only what is whole.",
+    )
+
+
+@pytest.mark.parametrize("text", ["Say: “It is done. You may go.”", "Call `f(x). Then` twice.", "Stop (at once. Now)."])
+def test_sentences_that_may_be_quoted_stay_together(text):
+    assert steps_of(text).steps == (text,)
 
 
 def test_indented_bullets_belong_to_their_step():
@@ -27,12 +41,3 @@ def test_indented_bullets_belong_to_their_step():
 @pytest.mark.parametrize("text", ["", " \n\t", "- ", "1."])
 def test_text_without_a_step_is_not_lost(text):
     assert " ".join(steps_of(text).steps) == text.strip()
-
-
-def test_calls_are_summarised_by_name_unless_a_step_says_more():
-    steps = steps_of("1. Ask: “Who?”\n2. Call `find(id)`.\n3. Call `find(id)`.\n4. Say: “Done.”")
-    assert steps.summary == "ask → find → say"
-    assert steps_of("1. found = find(id=id)\n2. cancel(id=found)").summary == "find → cancel"
-    advice = "1. Call `find` with the id.\n2. Never refund an old order."
-    assert steps_of(advice).summary == "Call `find` with the id. Never refund an old order."
-    assert steps_of("Stop sending. Wait.").summary == "Stop sending. Wait."

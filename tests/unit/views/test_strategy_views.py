@@ -74,7 +74,7 @@ def test_a_row_says_how_sure_its_rate_is_and_that_nobody_tried(memory):
     sure, untried = memory.strategies.add(strategy(title="sure")), memory.strategies.add(strategy("a", title="untried"))
     tried(memory, sure, 3, 4)
     rows = {row.id: row for row in listed_page(memory, STRATEGIES, Query()).rows}
-    assert (rows[sure].succeeded, rows[sure].rate, rows[sure].n) == ("3 of 4", 75.0, 4)
+    assert (rows[sure].succeeded, rows[sure].rate, rows[sure].n) == ("3 of 4", 0.75, 4)
     assert (rows[untried].succeeded, rows[untried].rate, rows[untried].bar) == ("not tried yet", None, "")
     assert rows[sure].bar.startswith("data:image/svg+xml;base64,")
 
@@ -85,7 +85,7 @@ def test_a_strategy_that_was_not_tried_has_no_rate_from_the_attempts_that_it_was
     one = memory.strategies.add(strategy(title="one", sources=tuple(source.id for source in sources)))
     [row] = listed_page(memory, STRATEGIES, Query()).rows
     assert (row.succeeded, row.rate, row.bar) == ("not tried yet", None, "")
-    assert row.learned_from == "4 of 4 attempts succeeded"
+    assert row.learned_from == "4 attempts, 4 succeeded"
     found = strategy_detail(memory, one)
     assert (found.headline, found.bar) == ("It has not been tried yet.", "")
     assert memory.strategies.rate(one).rate is None
@@ -225,9 +225,6 @@ def test_a_bar_is_where_the_interval_is():
     svg = base64.b64decode(interval_bar(Interval(0.25, 0.75), 0.5).partition(",")[2]).decode()
     assert '<rect x="32.5" y="8" width="55.0"' in svg
     assert '<line x1="60.0" x2="60.0" y1="4"' in svg
-    tall = base64.b64decode(interval_bar(Interval(0.25, 0.75), 0.5, height=72).partition(",")[2]).decode()
-    assert 'height="72" viewBox="0 -22 120 72"' in tall, "the bar is as wide, in the middle"
-    assert '<rect x="32.5" y="8" width="55.0"' in tall
 
 
 @pytest.mark.parametrize(
@@ -306,7 +303,7 @@ def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_
     assert proposal.done_sentence == "Wrote 1 strategy"
     assert propose_writing(memory).view.button == ""
     [row] = listed_page(memory, STRATEGIES, Query()).rows
-    assert (row.succeeded, row.learned_from) == ("not tried yet", "2 of 3 attempts succeeded")
+    assert (row.succeeded, row.learned_from) == ("not tried yet", "3 attempts, 2 succeeded")
     memory.undo(operation_id)
     assert memory.strategies.count() == 0
 
