@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from pages.components.ask.comparison import draw_comparison
 from pages.components.evaluation.judged import draw_judged
 from pages.components.evaluation.own import draw_own
@@ -18,7 +16,7 @@ from pages.components.shared.tabs import choose_part
 OWN, STRICTNESS, JUDGED, COMPARE, TRIALS = "This store", "Strictness", "Judged queries", "Compare profiles", "Trials"
 
 memory = page_memory()
-draw_heading("Evaluation", "How well searches find the right memories, compared with simpler search methods.")
+draw_heading("Evaluation", "Does search find the right memories?")
 part = choose_part([OWN, STRICTNESS, JUDGED, COMPARE, TRIALS], key="evaluation_tab")
 if part == TRIALS:  # a report needs no experiences
     draw_trials()
@@ -32,5 +30,3 @@ elif part == JUDGED:
     draw_judged(memory)
 else:
     draw_own(memory)
-    st.caption("On runs whose answers are known from their source, or on queries that people judged:")
-    st.code("atlas evaluate PATH", language=None)

@@ -11,11 +11,12 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import traceback
 import weakref
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -42,6 +43,9 @@ class JobStatus:
 
     message: str = ""
     """Current step, or the reason of a failure."""
+
+    started: float = field(default=0.0, compare=False)
+    """Value of the monotonic clock in seconds when the job was sent to the child, or 0 before that."""
 
 
 class Worker:
@@ -134,7 +138,8 @@ class Worker:
             self._end_child()
             self._start_next()
             return
-        states[key], self._may_retry = JobStatus(state="running", message="starting"), was_there
+        states[key] = JobStatus(state="running", message="starting", started=time.monotonic())
+        self._may_retry = was_there
 
     def _start_child(self) -> subprocess.Popen[str]:
         command, pipe = module_command("atlas.jobs.worker"), subprocess.PIPE

@@ -53,14 +53,17 @@ def in_use(store: Path) -> atlas.RankingWeights:
 def test_the_store_is_measured_while_the_page_is_left(page: Page, serve: Serve, store: Path):
     page.goto(serve(store))
     page.get_by_role("link", name="Evaluation").click()
-    expect(page.get_by_text(re.compile(r"attempts at \d+ tasks that were tried more than once"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"attempts at \d+ tasks that were tried more than once")).first).to_be_visible()
     page.get_by_role("button", name="Measure").click()
     expect(page.get_by_text("You can leave this page.")).to_be_visible()
     page.get_by_role("link", name="History").click()
     page.get_by_role("link", name="Evaluation").click()
     expect(page.get_by_text("Measured 20")).to_be_visible(timeout=PATIENCE_MILLISECONDS)
-    expect(page.get_by_text("As an agent gets it (default)")).to_be_visible()
-    shoot(page, "evaluation-measured")
+    expect(page.get_by_role("heading", name=re.compile("^Search (finds|often|hides|cannot)"))).to_be_visible()
+    expect(page.get_by_test_id("stMetric").filter(has_text="First hit is right")).to_contain_text("of 100")
+    expect(page.get_by_text("As an agent gets it (default)").first).to_be_visible()
+    expect(page.get_by_role("button", name="Measure again")).to_be_enabled()
+    shoot(page, "evaluation-measured", themes=True)
 
 
 def test_weights_are_tried_saved_used_by_all_and_taken_back(page: Page, serve: Serve, store: Path):

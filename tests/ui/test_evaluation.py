@@ -63,13 +63,15 @@ def texts(app: AppTest) -> str:
 
 
 def chart_of(app: AppTest) -> dict:
-    (chart,) = app.get("plotly_chart")
+    *_, chart = app.get("plotly_chart")
     return json.loads(chart.proto.spec)
 
 
 def test_it_says_what_can_be_measured_and_offers_it(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, repeated(6))
     app = dashboard(tmp_path, "evaluation")
+    assert [heading.value for heading in app.subheader] == ["Not measured yet."]
+    assert [metric.value for metric in app.metric] == ["–"] * 3
     assert "12 attempts at 6 tasks that were tried more than once, and 12 known outcomes." in texts(app)
     assert app.button(key="evaluation_run").label == "Measure"
     assert "atlas evaluate PATH" in [code.value for code in app.code]
@@ -109,6 +111,11 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     save(tmp_path, HOSTILE, success=100)
     measure(tmp_path)
     app = dashboard(tmp_path, "evaluation")
+    assert app.subheader[0].value.startswith("Search finds the right memories")
+    assert [(metric.label, metric.value, metric.delta) for metric in app.metric][:2] == [
+        ("First hit is right", "100 of 100", "likely 100 to 100"),
+        ("Nothing found", "0 of 100", "likely 0 to 0"),
+    ]
     assert "Measured 20" in texts(app)
     assert "On 12 attempts at 6 tasks, with 95 % intervals over tasks. Dotted: a random order (0.091)." in texts(app)
     left, right = chart_of(app)["data"]
@@ -165,7 +172,7 @@ def test_the_button_measures_in_another_process_also_where_the_store_is_read_onl
     make_store(tmp_path, repeated(6))
     app = dashboard(tmp_path, "evaluation", read_only=True)
     app.button(key="evaluation_run").click().run()
-    run_until(app, lambda: any("Measured 20" in element.value for element in app.text))
+    run_until(app, lambda: "Measured 20" in texts(app))
     assert len(app.dataframe) == 1
     assert not (tmp_path / CACHE / "atlas_experiences.evaluation.npz").exists()
     assert_no_problem(app)

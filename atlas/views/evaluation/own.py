@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from atlas.core.statistics import MIN_GROUPS, Estimate
@@ -23,9 +23,6 @@ from atlas.views.shared.wording import counted, moment, percent
 OUTCOME = "outcome predicted"
 MEASURES = (*(name for name in METRICS if name != "recall@10"), OUTCOME)
 """Measures to look at: how well other attempts are found, and how well they predict the outcome."""
-
-IN_ALL_FIGURES = ("hit@5", "nDCG@10")
-"""Measures that are shown only in the full table, because they are redundant."""
 
 MEANINGS: Mapping[str, str] = {
     "hit@1": "How often the first hit is another attempt at the same task.",
@@ -116,6 +113,9 @@ class Prospects:
     """The attempts that a store can be measured on."""
 
     sentence: str
+    hint: str = ""
+    """What a person can do to measure on more, or empty."""
+
     can_run: bool = True
 
 
@@ -127,9 +127,8 @@ def prospects(memory: MemorySystem) -> Prospects:
     n_known = outcomes.get("succeeded", 0) + outcomes.get("failed", 0)
     n_judged = _n_judged(memory)
     return Prospects(
-        sentence=" ".join(
-            filter(None, [_attempts_sentence(n_of, n_known, n_judged), _judged_sentence(memory, n_judged)])
-        ),
+        sentence=" ".join(filter(None, [_attempts_sentence(n_of, n_known, n_judged), _judged_sentence(n_judged)])),
+        hint="" if memory.storage.judgements.state() else UNJUDGED,
         can_run=bool(n_of or n_known or n_judged),
     )
 
@@ -142,10 +141,8 @@ def _n_judged(memory: MemorySystem) -> int:
     return len(task.queries) if task else 0
 
 
-def _judged_sentence(memory: MemorySystem, n_judged: int) -> str:
-    if n_judged:
-        return f"{counted(n_judged, 'judged query')} with an experience that was judged right."
-    return "" if memory.storage.judgements.state() else UNJUDGED
+def _judged_sentence(n_judged: int) -> str:
+    return f"{counted(n_judged, 'judged query')} with an experience that was judged right." if n_judged else ""
 
 
 def _attempts_sentence(n_of: Mapping[str, int], n_known: int, n_judged: int) -> str:
@@ -177,6 +174,15 @@ def measured(found: OwnEvaluation, measure: str, on: str = OWN_TASK) -> MeasureR
     if measure == OUTCOME:
         return _prediction_row(found) if on == OWN_TASK else None
     return _found(found, measure, on)
+
+
+def simpler_searches(found: OwnEvaluation) -> MeasureRow | None:
+    """Return how often the first hit is right, of the search for agents and of words and meaning alone."""
+    of = measured(found, "hit@1")
+    if of is None:
+        return None
+    rows = tuple(row for row in of.rows if row.setting.startswith(NOW) or row.setting in SETTINGS.values())
+    return replace(of, rows=rows)
 
 
 def measures_on(found: OwnEvaluation, on: str) -> list[str]:

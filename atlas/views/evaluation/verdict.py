@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from atlas.core.statistics import Estimate
 from atlas.evaluation.foreign import SHIPPED
 from atlas.evaluation.leave_one_out import OWN_TASK
 from atlas.evaluation.metrics import FOUND_NOTHING
@@ -16,45 +17,107 @@ MANY_ANSWERED = 0.1
 MUCH_HIDDEN = 0.2
 """Share of attempts with empty results above which searches should be less strict."""
 
-STRICTER, LESS_STRICT = "Make it stricter.", "Make it less strict."
+MANY_FOUND = 0.8
+"""Share of attempts whose first hit is right, from which searches find the right memories."""
+
+STRICTER, LESS_STRICT, OTHER_WEIGHTS = "Make it stricter.", "Make it less strict.", "Compare other weights."
+STRICTNESS, PROFILES = "Strictness", "Compare profiles"
+"""Parts of the page where the advice can be followed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """How well a store is searched, in words of our own."""
 
+    headline: str
     sentence: str
     advice: str = ""
     """Empty if no change is advised."""
 
+    part: str = ""
+    """The part of the page where the advice can be followed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One figure of a measurement, with its interval."""
+
+    label: str
+    value: str = "–"
+    interval: str = ""
+    help_text: str = ""
+
 
 def verdict(found: OwnEvaluation) -> Verdict | None:
     """Return the verdict of a measurement, or None if neither attempts nor foreign questions could be measured."""
-    first, nothing = _own_rate(found, "hit@1"), _own_rate(found, FOUND_NOTHING)
-    foreign = next((result for result in found.report.foreign if result.source == SHIPPED), None)
-    answered = foreign.told_something.get(AGENT) if foreign is not None else None
+    first, nothing, answered = _own_rate(found, "hit@1"), _own_rate(found, FOUND_NOTHING), _foreign_rate(found)
     parts = []
     if first is not None:
-        parts.append(f"finds another attempt at the same task first in {100 * first:.0f} of 100")
+        parts.append(f"finds another attempt at the same task first in {100 * first.mean:.0f} of 100")
     if answered is not None:
         parts.append(f"answers {100 * answered.mean:.0f} of 100 questions about what it does not hold")
     if not parts:
         return None
     sentence = " and ".join(parts)
-    return Verdict(
-        f"{sentence[:1].upper()}{sentence[1:]}.", _advice(answered.mean if answered else 0.0, nothing or 0.0)
+    headline, advice, part = _judgement(_mean(first, 1.0), _mean(nothing, 0.0), _mean(answered, 0.0))
+    return Verdict(headline=headline, sentence=f"{sentence[:1].upper()}{sentence[1:]}.", advice=advice, part=part)
+
+
+def figures(found: OwnEvaluation | None) -> list[Figure]:
+    """Return the figures behind the verdict, without values before a measurement."""
+    rates = (
+        ("First hit is right", "hit@1", "How often the first hit is another attempt at the same task. More is better."),
+        ("Nothing found", FOUND_NOTHING, "How often a search comes back empty although it should not. Less is better."),
+    )
+    own = [_figure(label, _own_rate(found, measure) if found else None, text) for label, measure, text in rates]
+    foreign = (
+        "How often a question about another subject gets an answer, where the right answer is nothing. Less is better."
+    )
+    return [*own, _figure("Foreign questions answered", _foreign_rate(found) if found else None, foreign)]
+
+
+def _figure(label: str, rate: Estimate | None, help_text: str) -> Figure:
+    if rate is None:
+        return Figure(label=label, help_text=help_text)
+    interval = rate.interval
+    return Figure(
+        label=label,
+        value=f"{100 * rate.mean:.0f} of 100",
+        interval=f"likely {100 * interval.low:.0f} to {100 * interval.high:.0f}" if interval else "",
+        help_text=help_text,
     )
 
 
-def _advice(answered: float, nothing: float) -> str:
-    """Return the advice. Where both are bad, no strictness mends it."""
-    if answered > MANY_ANSWERED and nothing <= MUCH_HIDDEN:
-        return STRICTER
-    return LESS_STRICT if nothing > MUCH_HIDDEN and answered <= MANY_ANSWERED else ""
+def _judgement(first: float, nothing: float, answered: float) -> tuple[str, str, str]:
+    """Return the headline, the advice and where to follow it. Where both ends are bad, no strictness mends it."""
+    if answered > MANY_ANSWERED and nothing > MUCH_HIDDEN:
+        return "Search cannot tell well what this store holds from what it does not.", "", ""
+    if nothing > MUCH_HIDDEN:
+        return "Search hides too much of what this store holds.", LESS_STRICT, STRICTNESS
+    finds = "Search finds the right memories" if first >= MANY_FOUND else "Search often misses the right memory"
+    if answered > MANY_ANSWERED:
+        return (
+            f"{finds}, {'but' if first >= MANY_FOUND else 'and'} answers too many foreign questions.",
+            STRICTER,
+            STRICTNESS,
+        )
+    if first < MANY_FOUND:
+        return f"{finds}.", OTHER_WEIGHTS, PROFILES
+    return f"{finds}. Nothing needs to change.", "", ""
 
 
-def _own_rate(found: OwnEvaluation, measure: str) -> float | None:
+def _mean(rate: Estimate | None, absent: float) -> float:
+    return absent if rate is None else rate.mean
+
+
+def _own_rate(found: OwnEvaluation, measure: str) -> Estimate | None:
     """Return a measure of the search for agents, on the store's own attempts."""
     task = next((task for task in found.report.tasks if task.name == OWN_TASK), None)
     row = next((row for row in task.rows if row.name == AGENT), None) if task is not None else None
-    return row.estimates[measure].mean if row is not None else None
+    return row.estimates[measure] if row is not None else None
+
+
+def _foreign_rate(found: OwnEvaluation) -> Estimate | None:
+    """Return the share of foreign questions that the search for agents answers."""
+    foreign = next((result for result in found.report.foreign if result.source == SHIPPED), None)
+    return foreign.told_something.get(AGENT) if foreign is not None else None

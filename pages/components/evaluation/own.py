@@ -7,7 +7,6 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.evaluation.charts import measured_chart
 from atlas.views.evaluation.own import (
-    IN_ALL_FIGURES,
     QUERIES,
     LiveEvaluation,
     OwnEvaluation,
@@ -19,10 +18,11 @@ from atlas.views.evaluation.own import (
     measured_caption,
     measures_on,
     prospects,
+    simpler_searches,
     staleness,
     table_rows,
 )
-from atlas.views.evaluation.verdict import verdict
+from atlas.views.evaluation.verdict import Verdict, figures, verdict
 from atlas.views.shared.state import StoreState
 from pages.components.overview.parts import CHART
 from pages.components.shared.jobs import draw_job, is_running, live_result
@@ -35,73 +35,123 @@ ABOUT = (
     "No labels are needed. Each attempt at a task that was tried more than once is held out, and a search for its task"
     " should find the others. The outcomes of the hits are then used to predict the outcome of that attempt."
 )
+INTERVALS = (
+    "Each figure is measured on a sample. The range behind “likely” has the true figure with a probability of 95 %."
+)
 
 
 def draw_own(memory: MemorySystem) -> None:
-    """Draw the available measurements, a button that starts them, and the last results."""
+    """Draw the verdict and its figures, a button that measures again or its progress, and all figures."""
     ahead = _prospects(store_state(memory), memory.storage.judgements.state(), _memory=memory)
     live = live_result(memory, LiveEvaluation)
-    st.caption(ABOUT)
-    if not ahead.can_run:
-        st.info(ahead.sentence, icon=":material/info:")
-    else:
+    if ahead.can_run:
         live.keep_up()
-        st.text(ahead.sentence)
-        draw_run(memory)
+    else:
+        st.info(f"{ahead.sentence} {ahead.hint}", icon=":material/info:")
     found = live.current()
-    if (live.saved().written_at and found is None) or (found is not None and is_unreadable(found)):
+    is_lost = (live.saved().written_at and found is None) or (found is not None and is_unreadable(found))
+    if is_lost:
         st.warning("What was measured here before cannot be read. Measure again.", icon=":material/error:")
-    elif found is not None:
-        draw_found(memory, found)
+        found = None
+    if found is not None or ahead.can_run:
+        draw_head(memory, ahead, found)
+    if ahead.can_run:
+        draw_run(memory)
+    if found is not None:
+        draw_found(found)
+    if found is not None or ahead.can_run:
+        draw_how_counted(ahead, found)
+
+
+def draw_head(memory: MemorySystem, ahead: Prospects, found: OwnEvaluation | None) -> None:
+    """Draw the verdict with what to do, its figures, and when they were measured."""
+    judged = verdict(found) if found is not None else None
+    if judged is not None:
+        st.subheader(judged.headline, anchor=False)
+        if judged.advice:
+            draw_advice(judged)
+    elif found is None:
+        is_first = is_running(live_result(memory, LiveEvaluation))
+        st.subheader("Search is measured for the first time." if is_first else "Not measured yet.", anchor=False)
+        st.text(ahead.sentence)
+    if judged is not None or found is None:
+        with st.container(horizontal=True):
+            for figure in figures(found):
+                st.metric(figure.label, figure.value, figure.interval or None, delta_color="off", delta_arrow="off",
+                          border=True, help=figure.help_text)  # fmt: skip
+    if found is not None:
+        st.caption(" ".join(filter(None, [measured_caption(found), staleness(memory, found)])))
+
+
+def draw_advice(judged: Verdict) -> None:
+    """Draw a link to the part of the page where the advice of a verdict can be followed."""
+    label, part = judged.advice.rstrip("."), {"evaluation_tab": judged.part}
+    st.page_link("pages/evaluation.py", label=label, icon=":material/arrow_forward:", query_params=part)
 
 
 def draw_run(memory: MemorySystem) -> None:
     """Draw the button that starts a measurement, or its progress."""
     live = live_result(memory, LiveEvaluation)
-    if draw_job(memory, LiveEvaluation, "Measuring", key="evaluation"):
+    is_first = live.current() is None
+    if draw_job(
+        memory, LiveEvaluation, "Measuring" if is_first else "Measuring again", key="evaluation", is_timed=True
+    ):
         return
     st.button(
-        "Measure" if live.current() is None else "Measure again",
+        "Measure" if is_first else "Measure again",
         key="evaluation_run",
         icon=":material/play_arrow:",
-        type="primary" if live.current() is None else "secondary",
+        type="primary" if is_first else "secondary",
         on_click=live.ask,
         help="Runs in the background for seconds to minutes. It does not count as a retrieval.",
     )
 
 
-def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
-    """Draw the verdict, the measured data, and the state of the store."""
-    if judged := verdict(found):
-        st.markdown(f"**{judged.sentence}** {judged.advice}")
-    st.text(measured_caption(found))
-    if changed := staleness(memory, found):
-        st.warning(changed, icon=":material/history:")
+def draw_found(found: OwnEvaluation) -> None:
+    """Draw the comparison with simpler searches, and all figures."""
+    compared = simpler_searches(found)
+    if compared is not None:
+        st.markdown("**How often the first hit is right, compared with simpler searches**")
+        st.plotly_chart(
+            measured_chart(compared), key="evaluation_simpler", config=CHART, alt="First hit by search method"
+        )
+    with st.expander("All figures", key="evaluation_figures"):
+        draw_figures(found)
+
+
+def draw_figures(found: OwnEvaluation) -> None:
+    """Draw every measure of every search method, one of them as a chart."""
     on = draw_queries(found)
     measures = measures_on(found, on)
-    foremost = [measure for measure in measures if measure not in IN_ALL_FIGURES]
     measure = st.segmented_control(
-        "Measure", foremost, default=foremost[0], required=True, key=f"evaluation_measure{_OF[on]}"
+        "Measure", measures, default=measures[0], required=True, key=f"evaluation_measure{_OF[on]}"
     )
-    of = measured(found, measure or foremost[0], on)
+    of = measured(found, measure or measures[0], on)
     if of is not None:
-        st.caption(f"{meaning(measure or foremost[0], on)} {of.caption}")
+        st.caption(f"{meaning(measure or measures[0], on)} {of.caption}")
         st.plotly_chart(measured_chart(of), key="evaluation_chart", config=CHART, alt=f"{measure} by search method")
-    if foreign := foreign_sentence(found):
-        st.text(foreign)
-    with st.expander("All figures", key="evaluation_figures"):
-        columns = {
-            "setting": st.column_config.TextColumn("", width="medium", pinned=True),
-            **{name: st.column_config.TextColumn(name, width=150, help=meaning(name, on)) for name in measures},
-        }
-        st.dataframe(
-            table_rows(found, on),
-            column_config=columns,
-            column_order=list(columns),
-            hide_index=True,
-            key=f"evaluation_table{_OF[on]}_{found.measured_at}",
-            alt="Every measure of every search method",
-        )
+    columns = {
+        "setting": st.column_config.TextColumn("", width="medium", pinned=True),
+        **{name: st.column_config.TextColumn(name, width=150, help=meaning(name, on)) for name in measures},
+    }
+    st.dataframe(
+        table_rows(found, on),
+        column_config=columns,
+        column_order=list(columns),
+        hide_index=True,
+        key=f"evaluation_table{_OF[on]}_{found.measured_at}",
+        alt="Every measure of every search method",
+    )
+
+
+def draw_how_counted(ahead: Prospects, found: OwnEvaluation | None) -> None:
+    """Draw what the figures mean, behind a button."""
+    foreign = foreign_sentence(found) if found is not None else ""
+    with st.popover("How is this counted?", icon=":material/help:", type="tertiary", key="evaluation_how"):
+        for sentence in filter(None, (ABOUT, ahead.sentence, foreign, INTERVALS, ahead.hint)):
+            st.text(sentence)
+        st.text("On runs whose answers are known from their source, or on queries that people judged:")
+        st.code("atlas evaluate PATH", language=None)
 
 
 def draw_queries(found: OwnEvaluation) -> str:
@@ -131,9 +181,10 @@ def draw_verdict(memory: MemorySystem) -> None:
     if judged is not None:
         st.subheader("Does search find the right memories?", anchor=False)
         st.markdown(judged.sentence)
-        part = {"evaluation_tab": "Strictness"} if judged.advice else {}
-        label = judged.advice.rstrip(".") or "How it was measured"
-        st.page_link("pages/evaluation.py", label=label, icon=":material/query_stats:", query_params=part)
+        if judged.advice:
+            draw_advice(judged)
+        else:
+            st.page_link("pages/evaluation.py", label="How it was measured", icon=":material/query_stats:")
     elif is_running(live):
         st.caption("How well searches work is being measured in the background.")
 

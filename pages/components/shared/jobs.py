@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar, cast
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.shared.results import JobStatus, LiveResult, Worker
+from atlas.views.shared.results import JobStatus, LiveResult, Worker, time_left
 from atlas.views.shared.state import Role, check_role, may
 from pages.components.shared.undo_toast import announcing_problems
 
@@ -40,25 +41,31 @@ def is_running(job: RunningJob) -> bool:
     return status is not None and status.state in RUNNING
 
 
-def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, key: str) -> bool:
+def draw_job(
+    memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, key: str, is_timed: bool = False
+) -> bool:
     """Draw the progress or the failure of a job, and return whether it runs.
 
     Args:
         kind: Kind of the job.
         doing: Label of the activity: `Measuring`.
+        is_timed: Whether the time left is estimated, which needs a progress of the whole job and not of its steps.
     """
-    return draw_progress(live_result(memory, kind), doing, key=key)
+    return draw_progress(live_result(memory, kind), doing, key=key, is_timed=is_timed)
 
 
-def draw_progress(job: RunningJob, doing: str, *, key: str, cancelled_by: Role = Role.WRITER) -> bool:
+def draw_progress(
+    job: RunningJob, doing: str, *, key: str, cancelled_by: Role = Role.WRITER, is_timed: bool = False
+) -> bool:
     """Draw the progress or the failure of a job, and return whether it runs.
 
     Args:
         cancelled_by: The lowest role that may stop it.
+        is_timed: Whether the time left is estimated.
     """
     status = job.status()
     if status is not None and status.state in RUNNING:
-        _draw_progress(job, doing, key, cancelled_by)
+        _draw_progress(job, doing, key, cancelled_by, is_timed)
         return True
     if status is not None and status.state == "failed":
         st.warning(f"{doing} failed. Nothing in the memory changed.", icon=":material/error:")
@@ -88,12 +95,13 @@ def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) ->
 
 
 @st.fragment(run_every=0.7)
-def _draw_progress(job: RunningJob, doing: str, key: str, cancelled_by: Role) -> None:
+def _draw_progress(job: RunningJob, doing: str, key: str, cancelled_by: Role, is_timed: bool) -> None:
     status = job.status()
     if status is None or status.state not in RUNNING:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
-        words = f"{doing}: {status.message or 'waiting'}. You can leave this page."
+        left = time_left(status, time.monotonic()) if is_timed else ""
+        words = " ".join(filter(None, [f"{doing}: {status.message or 'waiting'}.", left, "You can leave this page."]))
         st.progress(min(1.0, status.done / status.total) if status.total else 0.0, text=words)
         draw_cancel(job, key=f"{key}_cancel", by=cancelled_by)
 

@@ -22,6 +22,7 @@ from atlas.views.evaluation.own import (
     staleness,
     table_rows,
 )
+from atlas.views.shared.results import JobStatus, time_left
 from tests.support.records import attempt
 
 OTHERS = (None, "text", "\ud800", -1, 10**400, float("nan"), True, [], {}, [[]], {"mean": 0.5})
@@ -73,6 +74,28 @@ def test_whatever_a_file_says_is_shown_or_unreadable(memory, tmp_path):
             show(memory, read)
         container[name] = held
     assert n_unreadable > len(every) // 2
+
+
+def test_progress_is_that_of_the_whole_measurement(memory):
+    progress: list[tuple[int, int]] = []
+    evaluate_now(memory, seed=0, on_progress=lambda done, total, what: progress.append((done, total)))
+    shares = [done for done, _ in progress]
+    assert {total for _, total in progress} == {100}
+    assert shares == sorted(shares)
+    assert (shares[0] < 20, shares[-1]) == (True, 100)
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (JobStatus(state="running", done=40, total=100, started=100.0), "40 % done, about 3 minutes left."),
+        (JobStatus(state="running", done=80, total=100, started=100.0), "80 % done, about 30 s left."),
+        (JobStatus(state="running", done=5, total=100, started=100.0), "Begun 120 s ago."),
+        (JobStatus(state="queued"), ""),
+    ],
+)
+def test_the_time_left_is_estimated_from_the_progress(status, text):
+    assert time_left(status, 220.0) == text
 
 
 @pytest.mark.parametrize("measured_at", ["yesterday", "2026-01-01", "2026-01-01T00:00:00"])

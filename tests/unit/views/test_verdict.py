@@ -17,7 +17,7 @@ from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT
 from atlas.testing import HashEmbedder
 from atlas.views.charts.trend import Week, trend_caption, trend_chart
-from atlas.views.evaluation.verdict import LESS_STRICT, STRICTER, verdict
+from atlas.views.evaluation.verdict import LESS_STRICT, STRICTER, figures, verdict
 from atlas.views.overview.effect import effect_view
 from tests.support.records import START, attempt
 
@@ -50,16 +50,30 @@ def with_rates(found: OwnEvaluation, *, first: float, nothing: float, foreign: f
 
 
 @pytest.mark.parametrize(
-    ("nothing", "foreign", "advice"),
-    [(0.0, 0.64, STRICTER), (0.5, 0.02, LESS_STRICT), (0.1, 0.05, ""), (0.5, 0.64, "")],
+    ("nothing", "foreign", "headline", "advice"),
+    [
+        (0.0, 0.64, "Search finds the right memories, but answers too many foreign questions.", STRICTER),
+        (0.5, 0.02, "Search hides too much of what this store holds.", LESS_STRICT),
+        (0.1, 0.05, "Search finds the right memories. Nothing needs to change.", ""),
+        (0.5, 0.64, "Search cannot tell well what this store holds from what it does not.", ""),
+    ],
 )
-def test_the_verdict_is_one_sentence_with_what_to_do(measured, nothing, foreign, advice):
+def test_the_verdict_is_one_sentence_with_what_to_do(measured, nothing, foreign, headline, advice):
     judged = verdict(with_rates(measured, first=0.98, nothing=nothing, foreign=foreign))
     assert judged.sentence == (
         "Finds another attempt at the same task first in 98 of 100 and answers "
         f"{100 * foreign:.0f} of 100 questions about what it does not hold."
     )
-    assert judged.advice == advice
+    assert (judged.headline, judged.advice) == (headline, advice)
+    assert bool(judged.part) == bool(advice)
+
+
+def test_a_search_that_misses_much_is_to_be_compared_with_other_weights(measured):
+    found = with_rates(measured, first=0.4, nothing=0.0, foreign=0.0)
+    judged = verdict(found)
+    assert (judged.headline, judged.part) == ("Search often misses the right memory.", "Compare profiles")
+    assert [figure.value for figure in figures(found)] == ["40 of 100", "0 of 100", "0 of 100"]
+    assert [figure.value for figure in figures(None)] == ["–"] * 3
 
 
 def test_what_was_not_measured_is_not_judged(measured):
