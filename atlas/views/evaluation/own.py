@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from atlas.core.statistics import MIN_GROUPS, Estimate
 from atlas.evaluation.foreign import SHIPPED, ForeignResult
@@ -176,13 +177,17 @@ def measured(found: OwnEvaluation, measure: str, on: str = OWN_TASK) -> MeasureR
     return _found(found, measure, on)
 
 
-def simpler_searches(found: OwnEvaluation) -> MeasureRow | None:
-    """Return how often the first hit is right, of the search for agents and of words and meaning alone."""
+def simpler_searches(found: OwnEvaluation) -> list[dict[str, Any]]:
+    """Return how often of 100 the first hit is right, for agents, for simpler searches and by chance.
+
+    Empty if that was not measured.
+    """
     of = measured(found, "hit@1")
     if of is None:
-        return None
-    rows = tuple(row for row in of.rows if row.setting.startswith(NOW) or row.setting in SETTINGS.values())
-    return replace(of, rows=rows)
+        return []
+    rows = [row for row in of.rows if row.setting.startswith(NOW) or row.setting in SETTINGS.values()]
+    rates = [*((row.setting, row.value.mean) for row in rows), ("By chance", of.chance)]
+    return [{"search": search, "first": 100 * rate} for search, rate in rates]
 
 
 def measures_on(found: OwnEvaluation, on: str) -> list[str]:

@@ -73,17 +73,17 @@ def figures(found: OwnEvaluation | None) -> list[Figure]:
     foreign = (
         "How often a question about another subject gets an answer, where the right answer is nothing. Less is better."
     )
-    return [*own, _figure("Foreign questions answered", _foreign_rate(found) if found else None, foreign)]
+    return [*own, _figure("Off-topic questions answered", _foreign_rate(found) if found else None, foreign)]
 
 
 def _figure(label: str, rate: Estimate | None, help_text: str) -> Figure:
     if rate is None:
         return Figure(label=label, help_text=help_text)
-    interval = rate.interval
+    ends = [f"{100 * end:.0f}" for end in (rate.interval.low, rate.interval.high)] if rate.interval else []
     return Figure(
         label=label,
         value=f"{100 * rate.mean:.0f} of 100",
-        interval=f"likely {100 * interval.low:.0f} to {100 * interval.high:.0f}" if interval else "",
+        interval=f"likely {' to '.join(ends)}" if len({*ends}) > 1 else "",
         help_text=help_text,
     )
 
@@ -97,7 +97,7 @@ def _judgement(first: float, nothing: float, answered: float) -> tuple[str, str,
     finds = "Search finds the right memories" if first >= MANY_FOUND else "Search often misses the right memory"
     if answered > MANY_ANSWERED:
         return (
-            f"{finds}, {'but' if first >= MANY_FOUND else 'and'} answers too many foreign questions.",
+            f"{finds}, {'but' if first >= MANY_FOUND else 'and'} answers too many off-topic questions.",
             STRICTER,
             STRICTNESS,
         )

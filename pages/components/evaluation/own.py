@@ -35,6 +35,10 @@ ABOUT = (
     "No labels are needed. Each attempt at a task that was tried more than once is held out, and a search for its task"
     " should find the others. The outcomes of the hits are then used to predict the outcome of that attempt."
 )
+COMPARED = {
+    "search": st.column_config.TextColumn("Search", width=260),
+    "first": st.column_config.ProgressColumn("First hit is right", format="%.0f of 100", min_value=0, max_value=100),
+}
 INTERVALS = (
     "Each figure is measured on a sample. The range behind “likely” has the true figure with a probability of 95 %."
 )
@@ -109,12 +113,9 @@ def draw_run(memory: MemorySystem) -> None:
 
 def draw_found(found: OwnEvaluation) -> None:
     """Draw the comparison with simpler searches, and all figures."""
-    compared = simpler_searches(found)
-    if compared is not None:
-        st.markdown("**How often the first hit is right, compared with simpler searches**")
-        st.plotly_chart(
-            measured_chart(compared), key="evaluation_simpler", config=CHART, alt="First hit by search method"
-        )
+    if compared := simpler_searches(found):
+        st.markdown("**Compared with simpler searches**")
+        st.dataframe(compared, column_config=COMPARED, hide_index=True, alt="First hit by search method")
     with st.expander("All figures", key="evaluation_figures"):
         draw_figures(found)
 

@@ -52,7 +52,7 @@ def with_rates(found: OwnEvaluation, *, first: float, nothing: float, foreign: f
 @pytest.mark.parametrize(
     ("nothing", "foreign", "headline", "advice"),
     [
-        (0.0, 0.64, "Search finds the right memories, but answers too many foreign questions.", STRICTER),
+        (0.0, 0.64, "Search finds the right memories, but answers too many off-topic questions.", STRICTER),
         (0.5, 0.02, "Search hides too much of what this store holds.", LESS_STRICT),
         (0.1, 0.05, "Search finds the right memories. Nothing needs to change.", ""),
         (0.5, 0.64, "Search cannot tell well what this store holds from what it does not.", ""),
