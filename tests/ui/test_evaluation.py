@@ -130,7 +130,7 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     table = app.dataframe[-1].value.set_index("setting")
     assert table.loc["As an agent gets it (default)", "hit@1"] == "1.000 (1.00–1.00)"
     assert table.loc["As an agent gets it (default)", "found nothing"] == "0.000 (0.00–0.00)"
-    assert "Foreign queries: 200 queries on many other subjects" in texts(app)
+    assert "Off-topic questions: 200 queries on many other subjects" in texts(app)
     assert table.loc["Chance", "hit@1"] == f"{1 / 11:.3f}"
     assert table.loc[f"Profile {HOSTILE}", "hit@1"] == "0.500 (0.50–0.50)"
     assert "since this was measured" not in texts(app)

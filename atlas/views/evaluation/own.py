@@ -230,8 +230,8 @@ def foreign_sentence(found: OwnEvaluation) -> str:
     rate = shipped.told_something[AGENT]
     between = f" ({rate.interval.low:.0%}–{rate.interval.high:.0%})" if rate.interval else ""
     return (
-        f"Foreign queries: {counted(shipped.n_queries, 'query')} on many other subjects, to which the right answer is "
-        f"nothing. {rate.mean:.0%} of them found something anyway{between}."
+        f"Off-topic questions: {counted(shipped.n_queries, 'query')} on many other subjects, to which the right answer "
+        f"is nothing. {rate.mean:.0%} of them found something anyway{between}."
     )
 
 

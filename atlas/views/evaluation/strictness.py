@@ -23,9 +23,8 @@ MOST, STEP = 3.0, 0.05
 QUERY_CHARACTERS = 100
 
 ABOUT = (
-    "A search shows nothing where even its best hit is less relevant than the level. ATLAS measures the level on this "
-    "store. Strictness multiplies it, for every agent and every page: 1 is as measured, more shows less, 0 hides "
-    "nothing."
+    "A stricter search hides more weak hits, for every agent and on every page. 1 is the level that ATLAS measured on "
+    "this store, and 0 hides nothing."
 )
 
 UNMEASURED = (

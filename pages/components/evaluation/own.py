@@ -82,7 +82,7 @@ def draw_head(memory: MemorySystem, ahead: Prospects, found: OwnEvaluation | Non
         with st.container(horizontal=True):
             for figure in figures(found):
                 st.metric(figure.label, figure.value, figure.interval or None, delta_color="off", delta_arrow="off",
-                          border=True, help=figure.help_text)  # fmt: skip
+                          border=True, height="stretch", help=figure.help_text)  # fmt: skip
     if found is not None:
         st.caption(" ".join(filter(None, [measured_caption(found), staleness(memory, found)])))
 

@@ -101,9 +101,7 @@ def _draw_steps(detail: StrategyDetail) -> None:
     if detail.steps.introduction:
         draw_prose(Text(detail.steps.introduction), key=f"strategy_introduction_{detail.id}")
     for number, step in enumerate(detail.steps.steps, start=1):
-        with st.container(horizontal=True, gap="small"):
-            st.text(f"{number}.", width=22)
-            draw_prose(Text(step), key=f"strategy_step_{number}_{detail.id}")
+        draw_prose(Text(f"{number}. {step}"), key=f"strategy_step_{number}_{detail.id}")
 
 
 def _draw_evidence(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
