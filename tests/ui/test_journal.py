@@ -60,10 +60,10 @@ def test_the_list_is_filtered_sorted_and_paged_by_the_store(dashboard: Dashboard
 
 def test_a_link_brings_its_filters_along(dashboard: Dashboard, tmp_path, memory):
     memory.journal.add_entries([entry(n) for n in range(30)])
-    app = dashboard(tmp_path, "journal", journal_since="3", journal_until="7", journal_types="task")
-    assert generations(app) == [7, 3]
+    app = dashboard(tmp_path, "journal", journal_since="3", journal_until="7", journal_types="crash")
+    assert generations(app) == [5]
     app.button(key="journal_all_generations").click().run()
-    assert caption(app) == "7 of 30 entries"
+    assert caption(app) == "8 of 30 entries"
 
 
 def test_words_are_found_literally_and_any_text_is_a_question(dashboard: Dashboard, tmp_path, memory):
@@ -76,8 +76,8 @@ def test_words_are_found_literally_and_any_text_is_a_question(dashboard: Dashboa
 def test_an_opened_entry_is_shown_in_full_and_linked_both_ways(dashboard: Dashboard, tmp_path, memory):
     crash, fix = memory.journal.add_entries([entry(1, content=SAID, metadata={"file": "解析.py"}), entry(2)])
     memory.journal.link(crash, fix, "fixed_by")
-    app = on_tab(dashboard(tmp_path, "journal", id=fix), "Links")
-    assert "↳ fix of" in [element.value for element in app.caption]
+    app = dashboard(tmp_path, "journal", id=fix)
+    assert "round 2 · fixed it" in [element.value for element in app.caption]
     app.button(key="entry_thread_0").click().run()
     assert app.query_params["id"] == crash
     app = dashboard(tmp_path, "journal", id=crash)
@@ -237,7 +237,9 @@ def test_a_cap_is_previewed_with_what_goes_applied_and_undone(dashboard: Dashboa
     run_until(app, lambda: "journal_preview" in keys(app))
     app.button(key="journal_preview").click().run()
     assert any("19 would be deleted, 1 summary would be written." in element.value for element in app.markdown)
-    assert [why.split(":")[0] for why in app.dataframe[0].value["why"]] == ["hot → deleted"] * 19 + ["hot → cold"]
+    assert [why.split(":")[0] for why in app.dataframe[0].value["why"]] == ["active → deleted"] * 19 + [
+        "active → search only"
+    ]
     app.text_input(key="plan_count").set_value("20").run()
     app.button(key="plan_apply").click().run()
     assert memory.journal.count() == 12
@@ -404,7 +406,7 @@ def test_contexts_are_previewed_within_a_token_budget(dashboard: Dashboard, tmp_
     assert any(element.value.startswith("**10 entries, about") for element in app.markdown)
     app.number_input(key="journal_budget").set_value(40).run()
     assert any(element.value.endswith("of 40 tokens, the most urgent first**") for element in app.markdown)
-    app.segmented_control(key="journal_context").set_value("Task").run()
+    app.segmented_control(key="journal_context").set_value("Do a task").run()
     assert [element.value for element in app.info] == ["Enter what the agent was asked to see what it would be told."]
     assert_no_problem(app)
 

@@ -59,7 +59,7 @@ KIND_MEANINGS = {
     "link": "Journal entries were linked",
     "unlink": "A link between journal entries was removed",
     "refuse a link": "A suggested link was refused",
-    "compact": "Journal entries moved to colder tiers",
+    "compact": "Journal entries were moved towards the archive",
 }
 """Meanings of operations on only one kind of memory other than experiences."""
 

@@ -9,10 +9,11 @@ from atlas.core.types import JournalEntry
 from atlas.memory.journal.contexts import EVOLUTION, TASK, TASK_GENERATION, Quotas, tokens_of
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.list import EntryRow, entry_rows
+from atlas.views.kinds.journal_words import type_word
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted
 
-FOR_EVOLUTION, FOR_TASK, FOR_GENERATION = "Evolution", "Task", "Task generation"
+FOR_EVOLUTION, FOR_TASK, FOR_GENERATION = "Improve itself", "Do a task", "Choose a task"
 
 QUOTAS: Mapping[str, Quotas] = {FOR_EVOLUTION: EVOLUTION, FOR_TASK: TASK, FOR_GENERATION: TASK_GENERATION}
 """Numbers of entries of each type that a context begins with, by its purpose."""
@@ -57,7 +58,7 @@ class ContextView:
 
 def quota_sentence(purpose: str) -> str:
     """Return `It begins with 1 directive, 2 crash logs …`."""
-    named = [counted(n, name.replace("_", " ")) for name, n in QUOTAS[purpose].items()]
+    named = [counted(n, type_word(name)) for name, n in QUOTAS[purpose].items()]
     first = "what is about the task" if purpose == FOR_TASK else "the latest"
     return f"It begins with {first}: up to {', '.join(named)}; where there is room, the entries of most value follow."
 

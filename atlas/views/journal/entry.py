@@ -19,6 +19,7 @@ from atlas.memory.journal.records import instant
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.list import EntryRow, light_rows
 from atlas.views.journal.promotion import PromotionEnd, became, why_not_promoted
+from atlas.views.kinds.journal_words import state_word, type_word
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact
 from atlas.views.shared.texts import Text, as_json
@@ -71,6 +72,9 @@ class EntryDetail:
     id: str
     content: Text
     facts: tuple[Fact, ...]
+    usage: tuple[Fact, ...]
+    """Its importance, its length, and how often it was retrieved and used."""
+
     worth: tuple[str, ...]
     """Sentences on its importance and its current worth. They contain no text of an entry."""
 
@@ -83,7 +87,6 @@ class EntryDetail:
     after: tuple[EntryRow, ...]
     """The entries written just after it, oldest first."""
 
-    n_links: int
     why_not_promoted: str
     """The reason why it cannot be promoted, as trusted text, or empty if it can."""
 
@@ -100,14 +103,14 @@ def entry_detail(memory: MemorySystem, entry_id: str) -> EntryDetail | None:
     return EntryDetail(
         id=entry.id,
         content=Text(entry.content),
-        facts=_facts(entry, usage),
+        facts=_facts(entry),
+        usage=_usage(entry, usage),
         worth=tuple(_worth(entry, usage, memory.journal.types)),
         metadata=as_json(entry.metadata),
         marks=memory.journal.marks([entry_id]).get(entry_id, NO_MARKS),
         editable=EditableEntry.of(entry),
         before=_around(memory, entry, is_before=True),
         after=_around(memory, entry, is_before=False),
-        n_links=len(entry.links),
         why_not_promoted=why_not_promoted(memory, entry),
         became=became(memory, entry),
     )
@@ -133,17 +136,22 @@ def metadata_text(metadata: Mapping[str, Any]) -> str:
     return json.dumps(dict(metadata), indent=2, ensure_ascii=False) if metadata else ""
 
 
-def _facts(entry: JournalEntry, usage: Usage) -> tuple[Fact, ...]:
+def _facts(entry: JournalEntry) -> tuple[Fact, ...]:
+    return (
+        Fact("Type", type_word(entry.entry_type)),
+        Fact("Round", f"{entry.generation:,}"),
+        Fact("Written", moment(entry.created_at) if entry.created_at else "not known"),
+        Fact("State", state_word(entry.tier)),
+    )
+
+
+def _usage(entry: JournalEntry, usage: Usage) -> tuple[Fact, ...]:
     retrieved = f"{usage.n_retrieved:,}×"
     if usage.last_retrieved_at:
         retrieved += f", last {moment(usage.last_retrieved_at)}"
     used = f"{usage.n_uses:,}×, {usage.n_successes:,} succeeded" if usage.n_uses else "never"
     return (
-        Fact("Type", entry.entry_type),
-        Fact("Generation", f"{entry.generation:,}"),
-        Fact("Written", moment(entry.created_at) if entry.created_at else "not known"),
         Fact("Importance", f"{entry.importance:.2f}"),
-        Fact("Heat", entry.tier),
         Fact("Length", f"about {counted(tokens_of(entry.content), 'token')}"),
         Fact("Retrieved", retrieved if usage.n_retrieved else "never"),
         Fact("Used", used),

@@ -10,13 +10,14 @@ from atlas.views.journal.entry import EditableEntry, entry_detail
 from atlas.views.journal.list import entry_rows, light_rows
 from atlas.views.journal.proposals import delete_view
 from atlas.views.kinds.journal import JOURNAL
+from atlas.views.kinds.journal_words import type_word
 from atlas.views.lists.hits import CardText
 from atlas.views.lists.kind_views import KindViews, deleting
 from atlas.views.shared.removals import DeleteRequest
 
 
 def _card(memory: MemorySystem, entry: JournalEntry, text: str) -> CardText:
-    outcome = f"{entry.entry_type}, generation {entry.generation:,}"
+    outcome = f"{type_word(entry.entry_type)}, round {entry.generation:,}"
     return CardText(title=entry.content, outcome=outcome, sources={"Entry": entry.content})
 
 

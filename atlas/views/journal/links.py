@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from atlas.memory.journal import Edge, LinkGraph, LinkSuggestion
@@ -28,8 +28,25 @@ WORDS = {
 }
 """Words for an entry at either end of a link, by the link's type."""
 
-EARLIER_SOURCE = ("fixed_by", "related")
-"""Types of links to a later entry. The others point to a cause or an earlier entry."""
+COLOURS = {
+    "crash": "orange",
+    "reflection": "green",
+    "finding": "green",
+    "task": "blue",
+    "observation": "gray",
+    "directive": "violet",
+    "summary": "yellow",
+}
+"""Colours of our own types in a thread, by their words, close to those of the timeline."""
+
+THREAD_WORDS = {
+    "caused_by": "followed from it",
+    "fixed_by": "fixed it",
+    "related": "is related to it",
+    "summarises": "sums it up",
+    "refers_to": "refers to it",
+}
+"""Relation of an entry to the one above it in a thread, by the link's type."""
 
 PHRASES = {
     phrase: (link_type, bool(number))
@@ -63,6 +80,9 @@ class ThreadLine:
     words: str
     """Its relation to the entry above it, as trusted text, or empty for the first entry of a thread."""
 
+    colour: str
+    """Colour of a type that is ours, and whose word is trusted text. Empty for other types."""
+
     is_open: bool
     """True for the entry whose links are shown."""
 
@@ -87,6 +107,9 @@ class SuggestedLink:
     """A suggested link. Both texts are untrusted."""
 
     suggestion: LinkSuggestion
+    reason: str
+    """Contains no text of entries."""
+
     source: EntryRow
     source_text: Text
     target: EntryRow
@@ -119,6 +142,7 @@ def suggested_links(memory: MemorySystem) -> tuple[SuggestedLink, ...]:
     return tuple(
         SuggestedLink(
             suggestion=suggestion,
+            reason=suggestion.reason.replace("generation", "round"),
             source=rows[suggestion.source_id],
             source_text=Text(entries[suggestion.source_id].content),
             target=rows[suggestion.target_id],
@@ -161,20 +185,21 @@ def _direct(edge: Edge, entry_id: str, rows: dict[str, EntryRow]) -> DirectLink:
 
 def _thread(rows: Mapping[str, EntryRow], graph: LinkGraph, entry_id: str) -> Iterator[ThreadLine]:
     """Return entries below those that they follow from. One that follows from several is repeated below each."""
+    by_time = sorted(rows, key=lambda i: (rows[i].generation, str(rows[i].created_at or ""), i))
     following: dict[str, dict[str, str]] = defaultdict(dict)
     for edge in graph.edges:
-        earlier, later, words = _in_order(edge)
-        if earlier in rows and later in rows:
-            following[earlier].setdefault(later, words)
-    by_time = sorted(rows, key=lambda i: (rows[i].generation, str(rows[i].created_at or ""), i))
+        if edge.source_id in rows and edge.target_id in rows:
+            earlier, later = _in_order(edge, by_time)
+            following[earlier].setdefault(later, THREAD_WORDS[edge.type])
     followers = {later for of in following.values() for later in of}
     begun: set[str] = set()
 
     def branch(branch_id: str, depth: int, words: str) -> Iterator[ThreadLine]:
         is_repeated = branch_id in begun
         begun.add(branch_id)
-        yield ThreadLine(row=rows[branch_id], depth=depth, words=words, is_open=branch_id == entry_id,
-                         is_repeated=is_repeated)  # fmt: skip
+        row = rows[branch_id]
+        yield ThreadLine(row=row, depth=depth, words=words, colour=COLOURS.get(row.entry_type, ""),
+                         is_open=branch_id == entry_id, is_repeated=is_repeated)  # fmt: skip
         if not is_repeated:
             for later in sorted(following[branch_id], key=by_time.index):
                 yield from branch(later, depth + 1, following[branch_id][later])
@@ -184,8 +209,10 @@ def _thread(rows: Mapping[str, EntryRow], graph: LinkGraph, entry_id: str) -> It
             yield from branch(first, 0, "")
 
 
-def _in_order(edge: Edge) -> tuple[str, str, str]:
-    """Return the earlier end of a link, the later one, and the words for the later one."""
-    if edge.type in EARLIER_SOURCE:
-        return edge.source_id, edge.target_id, WORDS[edge.type][1]
-    return edge.target_id, edge.source_id, WORDS[edge.type][0]
+def _in_order(edge: Edge, by_time: Sequence[str]) -> tuple[str, str]:
+    """Return the ends of a link as a thread orders them: the cause, the crash, or of related entries the older one."""
+    ends = (edge.source_id, edge.target_id)
+    if edge.type == "related":
+        earlier, later = sorted(ends, key=by_time.index)
+        return earlier, later
+    return ends if edge.type == "fixed_by" else ends[::-1]

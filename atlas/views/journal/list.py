@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,11 +12,21 @@ from atlas.core.hits import Hit
 from atlas.core.journal_codec import LINK_TYPES
 from atlas.core.operations import NO_MARKS
 from atlas.core.types import JournalEntry
+from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
+from atlas.views.kinds.journal_words import state_word, type_word
 from atlas.views.lists.queries import Row, marks_text, ranking
 
 CONTENT_CHARACTERS = 400
+
+LINKED = {
+    "caused_by": "has a cause",
+    "summarises": "sums up {:,}",
+    "refers_to": "refers to {:,}",
+    "related": "{:,} related",
+}
+"""Words for an entry's links to others, by their type. A fix comes before them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +34,8 @@ class EntryRow(Row):
     """One line of a list of entries. Texts from the store are untrusted."""
 
     entry_type: str
+    """Its type in plain words."""
+
     generation: int
     content: str
     """The beginning of its text, on one line."""
@@ -31,8 +44,10 @@ class EntryRow(Row):
     """Value in [0, 1]."""
 
     tier: str
-    n_links: int
-    """Links that it has to others."""
+    """Its tier in plain words."""
+
+    links: str
+    """Its links to others, as `fixed · 2 related`."""
 
     created_at: datetime | None
     """Time in UTC."""
@@ -52,12 +67,12 @@ def entry_rows(
     return tuple(
         EntryRow(
             id=entry.id,
-            entry_type=entry.entry_type,
+            entry_type=type_word(entry.entry_type),
             generation=entry.generation,
             content=beginning(entry.content),
             importance=entry.importance,
-            tier=entry.tier,
-            n_links=len(entry.links),
+            tier=state_word(entry.tier),
+            links=links_text(entry.entry_type, Counter(link.type for link in entry.links)),
             created_at=entry.created_at.astimezone(UTC) if entry.created_at else None,
             marks=marks_text(marks.get(entry.id, NO_MARKS)),
             **ranking(hits or {}, entry.id),
@@ -72,16 +87,26 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
     return tuple(
         EntryRow(
             id=row["id"],
-            entry_type=row["metadata"]["entry_type"],
+            entry_type=type_word(row["metadata"]["entry_type"]),
             generation=row["metadata"]["generation"],
             content=row["metadata"]["title"],
             importance=row["metadata"]["importance"],
-            tier=row["metadata"]["tier"],
-            n_links=sum(len(row["metadata"].get(name, ())) for name in LINK_TYPES),
+            tier=state_word(row["metadata"]["tier"]),
+            links=links_text(
+                row["metadata"]["entry_type"], {name: len(row["metadata"].get(name, ())) for name in LINK_TYPES}
+            ),
             created_at=stored_instant(row["metadata"]),
             marks=marks_text(marks.get(row["id"], NO_MARKS)),
         )
         for row in rows
+    )
+
+
+def links_text(entry_type: str, n_by_type: Mapping[str, int]) -> str:
+    """Return the links of an entry in words, the fix of a crash first."""
+    fix = "fixed" if n_by_type.get("fixed_by") else "no fix" if entry_type == CRASH else ""
+    return " · ".join(
+        filter(None, [fix, *(words.format(n) for name, words in LINKED.items() if (n := n_by_type.get(name)))])
     )
 
 

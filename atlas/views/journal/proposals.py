@@ -11,6 +11,7 @@ from atlas.memory.journal.summaries import EXTRACTION
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.list import EntryRow, light_rows
 from atlas.views.kinds.journal import JOURNAL
+from atlas.views.kinds.journal_words import state_word
 from atlas.views.shared.plans import Figure, PlanRow, PlanView, deleting_view, gone_notes
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted
@@ -120,7 +121,7 @@ def _compact_view(plan: CompactPlan, before: Mapping[str, int]) -> PlanView:
         button=_compact_words(plan, "move", "delete", "write"),
         notes=(
             *filter(None, [plan.cap_problem]),
-            "Cold entries no longer go into prompts, but searches find them. Archived ones are found only on request.",
+            "Entries that are search only no longer go into prompts. Archived ones are found only on request.",
             *(f"A summary was not written by the model: {problem}" for problem in plan.problems),
         ),
         rows=(*map(_evicted_row, plan.evictions), *map(_row, plan.moves)),
@@ -151,7 +152,7 @@ def _tier_figures(plan: CompactPlan, before: Mapping[str, int]) -> tuple[Figure,
     for eviction in plan.evictions:
         after[eviction.tier] -= 1
     after[TIERS[0]] += len(plan.summaries)
-    return tuple(Figure(tier.capitalize(), f"{after[tier]:,}", f"from {before[tier]:,}") for tier in TIERS)
+    return tuple(Figure(state_word(tier).capitalize(), f"{after[tier]:,}", f"from {before[tier]:,}") for tier in TIERS)
 
 
 def compact_headline(plan: CompactPlan) -> str:
@@ -179,7 +180,7 @@ def kept_sentences(plan: CompactPlan) -> tuple[tuple[str, int], ...]:
 
 
 def _evicted_row(eviction: Eviction) -> PlanRow:
-    why = f"{eviction.tier} → deleted: {eviction.reason}"
+    why = f"{state_word(eviction.tier)} → deleted: {eviction.reason}"
     return PlanRow(id=eviction.id, title=eviction.title, goes=True, why=why)
 
 
@@ -188,14 +189,14 @@ def _row(move: Move) -> PlanRow:
         id=move.id,
         title=move.title,
         goes=True,
-        why=f"{move.from_tier} → {move.to_tier}: {move.reason}",
+        why=f"{state_word(move.from_tier)} → {state_word(move.to_tier)}: {move.reason}",
     )
 
 
 def _summary_view(draft: SummaryDraft, titles: Mapping[str, str]) -> SummaryView:
     return SummaryView(
         headline=(
-            f"Generations {draft.first_generation:,} to {draft.last_generation:,}: "
+            f"Rounds {draft.first_generation:,} to {draft.last_generation:,}: "
             f"one summary of {counted(len(draft.source_ids), 'entry')}"
         ),
         origin=PICKED if draft.written_by == EXTRACTION else f"Written by {draft.written_by}",

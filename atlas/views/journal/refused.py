@@ -8,6 +8,7 @@ from datetime import datetime
 from atlas.memory.journal import ACCEPTED, Gate
 from atlas.memory.journal.importance import MIN_WORDS, NOISE, REPEATED, Refusal
 from atlas.memory.system import MemorySystem
+from atlas.views.kinds.journal_words import type_word
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment
 
@@ -113,7 +114,7 @@ def refused_listing(memory: MemorySystem, limit: int = SHOWN) -> RefusedListing:
         entries=tuple(
             RefusedView(
                 id=refused.id,
-                entry_type=refused.entry_type,
+                entry_type=type_word(refused.entry_type),
                 generation=refused.generation,
                 when=moment(datetime.fromisoformat(refused.refused_at)),
                 text=Text(refused.content),

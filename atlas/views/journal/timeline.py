@@ -12,8 +12,9 @@ from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import GREY, PALETTE, Chart
 from atlas.views.kinds.filters import where_of
 from atlas.views.kinds.journal import JOURNAL
+from atlas.views.kinds.journal_words import type_word
 from atlas.views.lists.queries import Query
-from atlas.views.shared.wording import counted
+from atlas.views.shared.wording import counted, shortened
 
 MAX_BARS = 120
 """Maximum number of bars in a strip. With more generations, they are binned."""
@@ -26,7 +27,7 @@ OTHERS = "other types"
 HEIGHT = 0.85
 """Height of the highest bar."""
 
-LANE_PIXELS = 26
+LANE_PIXELS = 18
 
 COLOURS = {
     CRASH: PALETTE[1],
@@ -119,10 +120,9 @@ def timeline_caption(timeline: Timeline) -> str:
     """Return the alternative text of the chart, in one line without text of entries."""
     n = sum(lane.n for lane in timeline.lanes)
     crashes = sum(lane.n for lane in timeline.lanes if lane.name == CRASH)
-    span = f"{counted(n, 'entry')} of generations {timeline.first:,} to {timeline.last:,}"
+    span = f"{counted(n, 'entry')} of rounds {timeline.first:,} to {timeline.last:,}"
     crash_text = f", {crashes:,} of them {'crash' if crashes == 1 else 'crashes'}" if crashes else ""
-    bar = "" if timeline.width == 1 else f" A bar stands for {timeline.width:,} generations."
-    return f"{span}{crash_text}.{bar} Drag across the chart to narrow the list."
+    return f"{span}{crash_text}. {_hint(timeline)}."
 
 
 def brushed(selection: Mapping[str, Any], timeline: Timeline) -> tuple[int, int] | None:
@@ -148,7 +148,7 @@ def _bars(timeline: Timeline, lane: Lane, base: int) -> Chart:
     highest = max(counts.values())
     return {
         "type": "bar",
-        "name": html.escape(lane.name),
+        "name": html.escape(type_word(lane.name)),
         "x": [starts[number] + (timeline.width - 1) / 2 for number in counts],
         "y": [HEIGHT * n / highest for n in counts.values()],
         "base": base,
@@ -171,22 +171,24 @@ def _shade(timeline: Timeline, since: int | None, until: int | None) -> list[Cha
 
 def _span(start: int, timeline: Timeline) -> str:
     end = min(start + timeline.width - 1, timeline.last)
-    return f"generation {start:,}" if start == end else f"generations {start:,} to {end:,}"
+    return f"round {start:,}" if start == end else f"rounds {start:,} to {end:,}"
 
 
 def _layout(timeline: Timeline) -> Chart:
     n, margin = len(timeline.lanes), timeline.width / 2
     return {
         "barmode": "overlay",
-        "height": LANE_PIXELS * n + 60,
-        "margin": {"l": 10, "r": 10, "t": 10, "b": 40},
+        "height": LANE_PIXELS * n + 52,
+        "margin": {"l": 0, "r": 0, "t": 4, "b": 44},
         "showlegend": False,
         "hovermode": "closest",
         "dragmode": "select",
         "selectdirection": "h",
         "uirevision": "timeline",
         "xaxis": {
-            "title": {"text": "generation"},
+            "title": {"text": _hint(timeline), "standoff": 4, "font": {"size": 12}},
+            "tickprefix": "round ",
+            "showtickprefix": "first",
             "range": [timeline.first - margin, timeline.last + margin],
             "showgrid": False,
             "zeroline": False,
@@ -203,8 +205,13 @@ def _layout(timeline: Timeline) -> Chart:
     }
 
 
+def _hint(timeline: Timeline) -> str:
+    bar = "" if timeline.width == 1 else f". A bar stands for {timeline.width:,} rounds"
+    return f"Drag across the bars to narrow the list to some rounds{bar}"
+
+
 def _short(name: str) -> str:
-    return name if len(name) <= 24 else f"{name[:23]}…"
+    return shortened(type_word(name), 24)
 
 
 def _plain(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -26,6 +26,8 @@ class ChoiceField(Field):
     """One of a few values."""
 
     values: tuple[str, ...]
+    word: Callable[[str], str] = str
+    """Function that returns the word shown for a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,6 +90,9 @@ class Choices(Filter):
     order: tuple[Any, ...] = ()
     """Order of the options from the store, or None for the most frequent first."""
 
+    word: Callable[[Any], str] | None = None
+    """Function that returns the word shown for a value, or None for the value itself."""
+
     def options(self, records: Records) -> Options:
         """Return the values that records have."""
         if self.values:

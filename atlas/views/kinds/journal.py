@@ -8,15 +8,19 @@ from atlas.core.journal_codec import TIERS
 from atlas.views.kinds.columns import CREATED_AT, MARKS, RELEVANCE, WHY, Column, Tables
 from atlas.views.kinds.fields import ChoiceField, Field, NumberField
 from atlas.views.kinds.filters import TAGS, Choices, Number, Pairs
+from atlas.views.kinds.journal_words import ROUND, state_word, type_word
 from atlas.views.kinds.kind import BY_TIME, Kind, Order
 from atlas.views.kinds.metadata import pair_filter, shared_pairs
 
-ENTRY_TYPE = Column("entry_type", "Type", 115)
-GENERATION = Column("generation", "Generation", 85, "number", "Generation of the agent")
-CONTENT = Column("content", "What it says", 420)
-IMPORTANCE = Column("importance", "Importance", 85, "decimal", "From 0 to 1")
-TIER = Column("tier", "Heat", 70, help_text="Hot entries come into contexts first, cold ones last")
-N_LINKS = Column("n_links", "Links", 50, "number", "Links to other entries")
+STATE = (
+    "Active entries go into prompts, fading ones with less weight. Searches find the others too, archived ones if asked"
+)
+
+ENTRY_TYPE = Column("entry_type", "Type", 100)
+GENERATION = Column("generation", "Round", 60, "number", ROUND)
+CONTENT = Column("content", "What it says", 480)
+TIER = Column("tier", "State", 95, help_text=STATE)
+LINKS = Column("links", "Links", 150)
 
 AROUND = (GENERATION, ENTRY_TYPE, CONTENT, CREATED_AT)
 """Entries just before another one, or just after it."""
@@ -32,10 +36,10 @@ JOURNAL = Kind(
     records=attrgetter("journal"),
     when_pinned="Pinned entries are never pruned.",
     filters=(
-        Choices(name="types", label="Type", key="entry_type", is_foremost=True),
-        Number(name="since", label="From generation", key="generation", operator="$gte", width=120),
-        Number(name="until", label="To generation", key="generation", operator="$lte", width=120),
-        Choices(name="tiers", label="Heat", key="tier", order=TIERS),
+        Choices(name="types", label="Type", key="entry_type", is_foremost=True, word=type_word),
+        Number(name="since", label="From round", key="generation", operator="$gte", width=120),
+        Number(name="until", label="To round", key="generation", operator="$lte", width=120),
+        Choices(name="tiers", label="State", key="tier", order=TIERS, word=state_word, help_text=STATE),
         Choices(name="tags", label="Tag", key=TAGS),
         Pairs(
             name="meta",
@@ -49,22 +53,22 @@ JOURNAL = Kind(
     ),
     orders={
         **BY_TIME,
-        "Latest generation first": Order("generation", is_descending=True),
+        "Latest round first": Order("generation", is_descending=True),
         "Most important first": Order("importance", is_descending=True),
     },
     question="What happened?",
     can_search_words=True,
     tables=Tables(
-        listed=(GENERATION, ENTRY_TYPE, CONTENT, IMPORTANCE, TIER, N_LINKS, MARKS, CREATED_AT),
+        listed=(GENERATION, ENTRY_TYPE, CONTENT, LINKS, TIER, MARKS, CREATED_AT),
         found=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT, WHY, TIER, MARKS),
         beside=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT, MARKS),
         similar=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT),
     ),
     fields=(
         Field(name="content", label="What it says", height=180),
-        NumberField(name="generation", label="Generation", width=130),
+        NumberField(name="generation", label="Round", width=130),
         NumberField(name="importance", label="Importance", least=0.0, most=1.0, step=0.05, width=130),
-        ChoiceField(name="tier", label="Heat", values=TIERS, width=130),
+        ChoiceField(name="tier", label="State", values=TIERS, word=state_word, width=130),
         Field(name="metadata", label="Metadata, as JSON", height=120),
     ),
 )

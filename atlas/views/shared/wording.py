@@ -37,7 +37,9 @@ def counted(n: int, noun: str) -> str:
 
 
 def plural(noun: str) -> str:
-    """Return `strategies` of `strategy`, `tries` of `try`. An `s` after every other noun that the pages use."""
+    """Return `strategies` of `strategy`, `tries` of `try`, `crashes` of `crash`, and `tasks` of `task`."""
+    if noun.endswith(("s", "sh", "ch", "x")):
+        return f"{noun}es"
     is_ies = noun.endswith("y") and noun[-2:-1] not in "aeiou"
     return f"{noun[:-1]}ies" if is_ies else f"{noun}s"
 

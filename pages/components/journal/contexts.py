@@ -58,7 +58,7 @@ def _ask() -> ContextQuery:
 def _draw_entry(entry: ContextEntry) -> None:
     with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.text(f"{entry.row.entry_type}, generation {entry.row.generation:,}, about {entry.n_tokens:,} tokens")
+            st.text(f"{entry.row.entry_type}, round {entry.row.generation:,}, about {entry.n_tokens:,} tokens")
             st.page_link("pages/journal.py", label="Open", icon=":material/open_in_new:",
                          query_params={"id": entry.row.id})  # fmt: skip
         draw_code(entry.text, key=f"journal_told_{entry.row.id}")

@@ -16,6 +16,7 @@ from atlas.views.journal.forgetting import (
     writers,
 )
 from atlas.views.journal.proposals import CompactRequest, compact_headline, tier_sizes
+from atlas.views.kinds.journal_words import state_word, type_word
 from atlas.views.shared.state import StoreState
 from pages.components.journal.room import ROOM
 from pages.components.journal.summaries import draw_kept, draw_summaries
@@ -28,7 +29,7 @@ from pages.components.shared.snapshot import store_state
 MEANINGS = {
     "hot": "goes into prompts",
     "warm": "goes into prompts, with less weight",
-    "cold": "found by searches only",
+    "cold": "found, but not in prompts",
     "archived": "found only when asked for",
 }
 
@@ -45,10 +46,12 @@ def draw_forgetting(memory: MemorySystem) -> None:
         draw_records(ROOM, memory)
         return
     for column, (tier, n) in zip(st.columns(len(sizes)), sizes.items(), strict=True):
-        column.metric(tier.capitalize(), f"{n:,}", MEANINGS[tier], delta_color="off", delta_arrow="off", border=True)
+        column.metric(
+            state_word(tier).capitalize(), f"{n:,}", MEANINGS[tier], delta_color="off", delta_arrow="off", border=True
+        )
     st.subheader("Compact", anchor=False)
     st.text(
-        "An entry's worth is importance × recency × use × links. Entries of little worth move to a colder tier. Old "
+        "An entry's worth is importance × recency × use × links. Entries of little worth move towards the archive. Old "
         "entries of one type and period are summarised, and the summary names them. Pinned entries, directives and "
         "tasks stay."
     )
@@ -77,14 +80,14 @@ def _ask_policy(memory: MemorySystem) -> RetentionPolicy:
 def _ask_types(memory: MemorySystem) -> dict[str, int]:
     """Draw the boxes for types whose latest entries are protected, and return their numbers by type."""
     types = list(memory.journal.values("entry_type"))
-    chosen = st.multiselect("Of these types keep the latest as well", types, key="journal_keep_types",
-                            placeholder="None", width=500)  # fmt: skip
+    chosen = st.multiselect("Of these types keep the latest as well", types, format_func=type_word,
+                            key="journal_keep_types", placeholder="None", width=500)  # fmt: skip
     keep_types = {}
     with st.container(horizontal=True):
         for name in chosen:
             number = types.index(name)
             with st.container(width=160, gap=None):
-                st.text(name)
+                st.text(type_word(name))
                 keep_types[name] = int(st.number_input("How many", 0, None, 50, 10, key=f"journal_keep_{number}"))
     return keep_types
 

@@ -8,6 +8,7 @@ from atlas import MemorySystem
 from atlas.views.journal.links import (
     PHRASES,
     DirectLink,
+    EntryLinks,
     SuggestedLink,
     ThreadLine,
     candidates,
@@ -29,17 +30,28 @@ MAX_LINKS = 3
 """Links from the open entry to the farthest in its thread."""
 
 LINE_CHARACTERS = 200
-INDENT_PIXELS, MAX_INDENTS = 28, 6
+INDENT_PIXELS, MAX_INDENTS = 22, 6
+
+MAX_LINES, THREAD_PIXELS = 5, 380
+"""Lines of a thread that are shown in full height, and the height in which a longer one scrolls."""
+
+
+def draw_thread(links: EntryLinks) -> None:
+    """Draw the entries that one is linked with, each indented below the one that it follows from."""
+    if not links.thread:
+        return
+    st.caption("What led to it, and what followed")
+    with st.container(height=THREAD_PIXELS if len(links.thread) > MAX_LINES else "content", border=False):
+        for number, line in enumerate(links.thread):
+            _draw_line(line, number)
+        if links.n_hidden:
+            st.caption(f"and {links.n_hidden:,} more that are linked with it")
 
 
 def draw_links(memory: MemorySystem, entry_id: str) -> None:
-    """Draw the entries that one is linked with, and the boxes that add and remove its links."""
-    links = entry_links(memory, entry_id, MAX_LINKS)
-    for number, line in enumerate(links.thread):
-        _draw_line(line, number)
-    if links.n_hidden:
-        st.caption(f"and {links.n_hidden:,} more that are linked with it")
-    if not links.thread:
+    """Draw the boxes that remove and add links of an entry."""
+    links = entry_links(memory, entry_id)
+    if not links.direct:
         st.caption("It has no links to other entries.")
     if links.direct:
         with st.expander("Remove a link", icon=":material/link_off:", key="entry_unlinking"):
@@ -67,23 +79,26 @@ def draw_suggestions(memory: MemorySystem) -> None:
 
 
 def _draw_line(line: ThreadLine, number: int) -> None:
-    """Draw an entry of a thread, indented below the one that it follows from."""
     with st.container(horizontal=True, gap=None):
         if line.depth:
             st.space(INDENT_PIXELS * min(line.depth, MAX_INDENTS))
-        with st.container(gap=None):
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(gap=None, key=f"entry_line_{number}"):
+            with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
                 if line.words:
-                    st.caption(f"↳ {line.words}", width="content")
-                st.text(f"{line.row.entry_type}, generation {line.row.generation:,}", width="content")
+                    st.caption("↳", width="content")
+                if line.colour:
+                    st.badge(line.row.entry_type, color=line.colour)  # type: ignore[arg-type]
+                else:
+                    st.text(line.row.entry_type, width="content")
+                st.caption(" · ".join(filter(None, [f"round {line.row.generation:,}", line.words])), width="content")
                 if line.is_open:
-                    st.badge("this entry")
+                    st.badge("this entry", icon=":material/arrow_back:")
                 elif not line.is_repeated:
                     st.button("Open", key=f"entry_thread_{number}", type="tertiary", icon=":material/open_in_new:",
                               on_click=open_experience, args=(line.row.id,))  # fmt: skip
             if line.is_repeated:
                 st.caption("It stands further above, with what followed from it.")
-            else:
+            elif not line.is_open:  # its text stands above the thread
                 st.text(shortened(line.row.content, LINE_CHARACTERS))
 
 
@@ -94,7 +109,7 @@ def _draw_direct(memory: MemorySystem, link: DirectLink, number: int) -> None:
                   on_click=_unlink, args=(memory, link), help=READ_ONLY if disabled else "It can be undone.",
                   )  # fmt: skip
         st.caption(link.words)
-        st.text(f"generation {link.other.generation:,}: {link.other.content[:120]}")
+        st.text(f"round {link.other.generation:,}: {link.other.content[:120]}")
 
 
 def _draw_linking(memory: MemorySystem, entry_id: str) -> None:
@@ -117,7 +132,7 @@ def _draw_candidate(memory: MemorySystem, entry_id: str, phrase: str, row: Entry
         st.button("Link", key=f"entry_link_{number}", icon=":material/add_link:", disabled=disabled, on_click=_link,
                   args=(memory, entry_id, phrase, row.id),
                   help=READ_ONLY if disabled else "It can be undone.")  # fmt: skip
-        st.text(f"generation {row.generation:,}, {row.entry_type}: {row.content[:120]}")
+        st.text(f"round {row.generation:,}, {row.entry_type}: {row.content[:120]}")
 
 
 def _draw_suggestion(memory: MemorySystem, suggestion: SuggestedLink, number: int) -> None:
@@ -131,14 +146,14 @@ def _draw_suggestion(memory: MemorySystem, suggestion: SuggestedLink, number: in
                       on_click=_accept, args=(memory, suggestion), help=help_text)  # fmt: skip
             st.button("Refuse", key=f"journal_refuse_{number}", icon=":material/close:", disabled=disabled,
                       on_click=_refuse, args=(memory, suggestion), help=help_text)  # fmt: skip
-            st.caption(suggestion.suggestion.reason)
+            st.caption(suggestion.reason)
 
 
 def _draw_end(column: st.delta_generator.DeltaGenerator, row: EntryRow, text: Text, key: str) -> None:
     with column:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.page_link("pages/journal.py", label="Open", icon=":material/open_in_new:", query_params={"id": row.id})
-            st.text(f"{row.entry_type}, generation {row.generation:,}")
+            st.text(f"{row.entry_type}, round {row.generation:,}")
         draw_prose(text, key=key)
 
 

@@ -6,9 +6,10 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.journal.entry import EntryDetail
+from atlas.views.journal.links import entry_links
 from atlas.views.journal.promotion import PromoteRequest
 from atlas.views.kinds.journal import AROUND, JOURNAL
-from pages.components.journal.links import draw_links
+from pages.components.journal.links import MAX_LINKS, draw_links, draw_thread
 from pages.components.journal.promotion import draw_becoming, draw_ends
 from pages.components.lists.facts import draw_facts
 from pages.components.lists.panel import Panel
@@ -29,6 +30,7 @@ def _draw_head(memory: MemorySystem, detail: EntryDetail) -> None:
     draw_code(detail.content, key=f"entry_content_{detail.id}")
     draw_facts(detail.facts, key=f"entry_{detail.id}")
     draw_ends(detail.became, "Promoted to")
+    draw_thread(entry_links(memory, detail.id, MAX_LINKS))
 
 
 def _draw_links(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> None:
@@ -46,6 +48,7 @@ def _draw_around(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> No
 
 
 def _draw_worth(memory: MemorySystem, detail: EntryDetail, is_open: bool) -> None:
+    draw_facts(detail.usage, key=f"entry_usage_{detail.id}")
     for sentence in detail.worth:
         st.text(sentence)
     st.caption("Metadata")

@@ -70,11 +70,11 @@ def _draw_refused(memory: MemorySystem, refused: RefusedView) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button("Accept it", key=f"journal_accept_{refused.id}", icon=":material/check:", disabled=disabled,
                       on_click=_accept, args=(memory, refused.id),
-                      help=READ_ONLY if disabled else "Writes it into the journal, in its generation.")  # fmt: skip
+                      help=READ_ONLY if disabled else "Writes it into the journal, in its round.")  # fmt: skip
             if refused.like_id:
                 st.page_link("pages/journal.py", label="Open the entry that it repeats", icon=":material/open_in_new:",
                              query_params={"id": refused.like_id})  # fmt: skip
-            st.text(f"{refused.entry_type}, generation {refused.generation:,}, {refused.when}: {refused.reason}")
+            st.text(f"{refused.entry_type}, round {refused.generation:,}, {refused.when}: {refused.reason}")
 
 
 def _accept(memory: MemorySystem, refused_id: str) -> None:

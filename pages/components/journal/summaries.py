@@ -22,7 +22,7 @@ def draw_summaries(proposal: CompactProposal) -> None:
     """Draw the proposed summaries, and the entries that stay unchanged."""
     if proposal.summaries:
         written = f"{counted(len(proposal.summaries), 'summary')} would be written."
-        st.caption(f"{written} Their sources leave the hot tier unless they are among the latest.")
+        st.caption(f"{written} Their sources become search only unless they are among the latest.")
     for number, summary in enumerate(proposal.summaries):
         _draw_summary(summary, key=f"plan_summary_{number}")
     draw_kept(proposal.plan)

@@ -24,15 +24,13 @@ def draw_timeline(memory: MemorySystem, query: Query) -> None:
     if not timeline.lanes:
         return
     key = f"journal_timeline_{filter_digest}_{hash(state)}"
-    caption = timeline_caption(timeline)
     since, until = query.values.get("since"), query.values.get("until")
     chart = timeline_chart(timeline, since, until)
     st.plotly_chart(chart, key=key, on_select=partial(_narrow, key, timeline), selection_mode="box", config=CONFIG,
-                    alt=caption)  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(caption)
+                    alt=timeline_caption(timeline))  # fmt: skip
+    with st.container():  # a container, so that the widgets below keep their identity
         if since is not None or until is not None:
-            st.button("All generations", key="journal_all_generations", icon=":material/close:", type="tertiary",
+            st.button("All rounds", key="journal_all_generations", icon=":material/close:", type="tertiary",
                       on_click=_widen)  # fmt: skip
 
 

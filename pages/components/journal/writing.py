@@ -6,6 +6,7 @@ import streamlit as st
 
 from atlas import MemorySystem, counting_secrets
 from atlas.views.journal.entry import metadata_in
+from atlas.views.kinds.journal_words import ROUND, type_word
 from atlas.views.shared.wording import with_replaced
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.undo_toast import announce, announcing_problems, set_problem
@@ -19,9 +20,9 @@ def draw_write(memory: MemorySystem) -> None:
     disabled, types = memory.storage.read_only, [kind.name for kind in memory.journal.types]
     with st.expander("Write an entry", icon=":material/edit_note:", key="journal_write"):
         with st.container(horizontal=True):
-            st.selectbox("Type", types, key="journal_new_type", disabled=disabled, width=190)
-            st.number_input("Generation", value=_latest_generation(memory), key="journal_new_generation",
-                            disabled=disabled, width=130)  # fmt: skip
+            st.selectbox("Type", types, format_func=type_word, key="journal_new_type", disabled=disabled, width=190)
+            st.number_input("Round", value=_latest_generation(memory), key="journal_new_generation",
+                            disabled=disabled, width=130, help=ROUND)  # fmt: skip
             st.number_input("Importance", 0.0, 1.0, None, 0.05, key="journal_new_importance", disabled=disabled,
                             placeholder="by type and text", width=170)  # fmt: skip
         st.text_area("What it says", key="journal_new_content", height=100, disabled=disabled)

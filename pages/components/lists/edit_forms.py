@@ -40,7 +40,7 @@ def _draw_box(box: Field, value: Any, **shared: Any) -> None:
             form: Any = {"default": value, "required": True, "format_func": _with_sign}
             st.segmented_control(box.label, values, **form, **shared)
         case ChoiceField():
-            st.selectbox(box.label, box.values, box.values.index(value), width=width, **shared)
+            st.selectbox(box.label, box.values, box.values.index(value), box.word, width=width, **shared)
         case NumberField():
             st.number_input(box.label, box.least, box.most, value, box.step, width=width, **shared)
         case Field(height=None):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -19,9 +20,10 @@ from atlas.views.kinds.filters import (
     Options,
     Pairs,
     Switch,
-    known_values,
+    address_text,
 )
 from atlas.views.shared.scope import offered
+from atlas.views.shared.wording import plural
 
 URL: Literal["query-params"] = "query-params"
 
@@ -35,6 +37,7 @@ def draw_filter(
     key: str,
     first: Any = None,
     is_in_address: bool = False,
+    is_labelled: bool = True,
     width: Width = "stretch",
 ) -> Any:
     """Draw the widget of a filter and return its value, or None if it is not set.
@@ -45,12 +48,14 @@ def draw_filter(
         options: The available values.
         first: Initial value of the widget if it is not bound to the URL.
         is_in_address: Whether Streamlit keeps the value in the URL, under the key.
+        is_labelled: Whether its label is visible. Without it, the placeholder names what is chosen.
         width: In pixels.
     """
     shared: dict[str, Any] = {"key": key, "help": filter.help_text, "bind": URL if is_in_address else None}
+    shared["label_visibility"] = "visible" if is_labelled else "collapsed"
     match filter:
         case Choices():
-            linked = known_values(st.query_params.get_all(key), options) if is_in_address and options else ()
+            linked = _linked(filter, key, options) if is_in_address and options else ()
             choices = offered(options, [*(first or ()), *st.session_state.get(key, ()), *linked])
             return _draw_choices(filter, choices, first, width, shared)
         case Pairs():
@@ -79,7 +84,26 @@ def _draw_choices(filter: Choices, choices: Sequence[Any], first: Any, width: Wi
         return tuple(st.pills(filter.label, filter.values, selection_mode="multi", default=first, **shared))
     if not choices:
         return ()
-    return tuple(st.multiselect(filter.label, choices, first, placeholder="All", width=width, **shared))
+    words = _words(filter, choices)
+    placeholder = "All" if shared["label_visibility"] == "visible" else f"All {plural(filter.label.lower())}"
+    return tuple(
+        st.multiselect(
+            filter.label, choices, first, format_func=words.__getitem__, placeholder=placeholder, width=width, **shared
+        )
+    )
+
+
+def _linked(filter: Choices, key: str, options: Options) -> tuple[Any, ...]:
+    """Return the values whose words are in the URL."""
+    texts, words = st.query_params.get_all(key), _words(filter, list(options))
+    return tuple(value for value in options if address_text(words[value]) in texts)
+
+
+def _words(filter: Choices, choices: Sequence[Any]) -> dict[Any, Any]:
+    """Return the word of each choice. Choices of one word are shown as they are stored, to tell them apart."""
+    words = {choice: filter.word(choice) if filter.word else choice for choice in choices}
+    frequencies = Counter(words.values())
+    return {choice: word if frequencies[word] == 1 else choice for choice, word in words.items()}
 
 
 def _draw_number(filter: Number, first: int | None, width: Width, shared: dict[str, Any]) -> Any:

@@ -50,7 +50,7 @@ class Room:
     panel: Panel
     draw_empty: Callable[[MemorySystem, Kind], None] = draw_nothing_yet
     draw_above: Callable[[MemorySystem, Query], None] | None = None
-    """Draws the part above the filters and the list."""
+    """Draws the part between the filters and the list."""
 
     draw_below: Callable[[MemorySystem], None] = lambda memory: None
     """Draws the part below the list, unless a record is open beside it."""
@@ -108,13 +108,11 @@ def _draw_list_and_panel(room: Room, memory: MemorySystem) -> None:
     query = room.ask(memory, kind) if is_apart else None
     beside, panel = split(opened, room.widths)
     with beside:
-        above = st.container() if room.draw_above is not None else None
         bar = st.container(horizontal=True, vertical_alignment="center") if kind.is_scoped else None
         with bar or st.container():
             query = query or room.ask(memory, kind)
-        if above is not None and room.draw_above is not None:
-            with above:
-                room.draw_above(memory, query)
+        if room.draw_above is not None:
+            room.draw_above(memory, query)
         answer = find(room.views, memory, query)
         if not kind.is_scoped or not draw_awaited(memory):
             draw_list(

@@ -11,7 +11,7 @@ from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.types import Link
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.history.operations import operation_detail, operation_diffs, operation_page
-from atlas.views.journal.contexts import FOR_TASK, ContextQuery, context_view, quota_sentence
+from atlas.views.journal.contexts import FOR_EVOLUTION, FOR_TASK, ContextQuery, context_view, quota_sentence
 from atlas.views.journal.conversations import conversation_view, found_turns
 from atlas.views.journal.entry import EditableEntry, entry_detail, metadata_in
 from atlas.views.journal.kind import ENTRIES
@@ -21,6 +21,7 @@ from atlas.views.journal.refused import gate_views, refused_listing
 from atlas.views.journal.timeline import MAX_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
 from atlas.views.kinds.filters import options_of
 from atlas.views.kinds.journal import JOURNAL
+from atlas.views.kinds.journal_words import state_word
 from atlas.views.lists.listing import found_page, listed_page
 from atlas.views.lists.queries import Query, query_of, search
 from tests.support.records import START, entry
@@ -94,7 +95,7 @@ def test_the_timeline_counts_every_entry_once_crashes_first(memory):
     shown = timeline(memory, asked(memory, since=3))
     assert [(lane.name, lane.n) for lane in shown.lanes] == [("crash_log", 4), ("task", 16)]
     assert (shown.first, shown.last, shown.width) == (1, 20, 1)
-    assert "20 entries of generations 1 to 20, 4 of them crashes" in timeline_caption(shown)
+    assert "20 entries of rounds 1 to 20, 4 of them crashes" in timeline_caption(shown)
     [only] = timeline(memory, asked(memory, types=("crash_log",))).lanes
     assert dict(only.counts) == {5: 1, 10: 1, 15: 1, 20: 1}
 
@@ -105,7 +106,7 @@ def test_of_many_generations_a_bar_stands_for_several_and_none_is_lost(memory):
     [bars] = timeline_chart(shown)["data"]
     assert len(bars["x"]) <= MAX_BARS
     assert sum(n for _, n in bars["customdata"]) == 501
-    assert bars["customdata"][0] == ["generations 1 to 9", 5]
+    assert bars["customdata"][0] == ["rounds 1 to 9", 5]
 
 
 def test_the_timeline_shows_hostile_names_as_text_and_rare_types_together(memory):
@@ -173,11 +174,17 @@ def test_linked_entries_are_a_thread_from_the_crash_to_its_fix(memory):
     crash, reflection, fix, alone = memory.journal.add_entries([entry(n) for n in (1, 2, 3, 4)])
     memory.journal.link(reflection, crash, "caused_by")
     memory.journal.link(reflection, fix, "fixed_by")
-    whole = [(0, "", crash), (1, "caused by", reflection), (2, "fix of", fix)]
+    whole = [(0, "", crash), (1, "followed from it", reflection), (2, "fixed it", fix)]
     assert threaded(memory, crash) == threaded(memory, fix) == whole
     assert [line.is_open for line in entry_links(memory, fix, 3).thread] == [False, False, True]
-    assert threaded(memory, fix, depth=1) == [(0, "", reflection), (1, "fix of", fix)]
+    assert threaded(memory, fix, depth=1) == [(0, "", reflection), (1, "fixed it", fix)]
     assert threaded(memory, alone) == []
+
+
+def test_related_entries_are_a_thread_in_the_order_of_time(memory):
+    earlier, later = memory.journal.add_entries([entry(1), entry(2)])
+    memory.journal.link(later, earlier, "related")
+    assert threaded(memory, later) == [(0, "", earlier), (1, "is related to it", later)]
 
 
 def test_an_entry_that_follows_from_several_is_repeated_below_each_but_not_what_follows_from_it(memory):
@@ -194,7 +201,7 @@ def test_a_circle_of_links_begins_with_its_earliest_entry(memory):
     one, two = memory.journal.add_entries([entry(1), entry(2)])
     memory.journal.link(one, two, "caused_by")
     memory.journal.link(two, one, "caused_by")
-    assert threaded(memory, two) == [(0, "", one), (1, "caused by", two), (2, "caused by", one)]
+    assert threaded(memory, two) == [(0, "", one), (1, "followed from it", two), (2, "followed from it", one)]
 
 
 def test_only_the_nearest_of_many_linked_entries_are_shown(memory):
@@ -226,7 +233,7 @@ def test_a_suggested_link_shows_both_ends(memory):
         [entry(1, entry_type="crash_log", content=said), entry(2, entry_type="reflection", content=f"{said}, always")]
     )
     [one] = suggested_links(memory)
-    assert (one.source.entry_type, one.target.entry_type) == ("crash_log", "reflection")
+    assert (one.source.entry_type, one.target.entry_type) == ("crash", "reflection")
     memory.journal.refuse_link(one.suggestion)
     assert suggested_links(memory) == ()
 
@@ -239,17 +246,17 @@ def test_compacting_is_proposed_as_it_is_applied_and_taken_back(memory, clock):
     assert proposal.view.is_large
     assert proposal.view.n_going == 25
     [summary] = proposal.summaries
-    assert summary.headline == "Generations 0 to 24: one summary of 25 entries"
+    assert summary.headline == "Rounds 0 to 24: one summary of 25 entries"
     assert len(summary.sources) == 25
     assert summary.origin == "Sentences picked from its entries"
     assert proposal.view.button == "Move 25 entries, write 1 summary"
     operation_id = proposal.apply(memory)
     assert proposal.going == ()
     assert proposal.done_sentence == "Moved 25 entries, wrote 1 summary"
-    assert {tier.capitalize(): f"{n:,}" for tier, n in tier_sizes(memory).items()} == {
+    assert {state_word(tier).capitalize(): f"{n:,}" for tier, n in tier_sizes(memory).items()} == {
         figure.name: figure.value for figure in proposal.view.figures
     }
-    assert operation_detail(memory, operation_id).meaning == "Journal entries moved to colder tiers"
+    assert operation_detail(memory, operation_id).meaning == "Journal entries were moved towards the archive"
     memory.undo(operation_id)
     assert tier_sizes(memory) == before
 
@@ -282,12 +289,12 @@ def test_deleting_says_what_links_to_what_goes(memory):
 def test_a_context_is_what_an_agent_would_be_told_and_looking_counts_as_no_retrieval(memory):
     ids = memory.journal.add_entries([entry(n) for n in range(20)])
     view = context_view(memory, ContextQuery(limit=4))
-    assert [told.row.entry_type for told in view.entries][:2] == ["crash_log", "crash_log"]
+    assert [told.row.entry_type for told in view.entries][:2] == ["crash", "crash"]
     assert view.caption == f"4 entries, about {view.n_tokens} tokens, the most urgent first"
     assert context_view(memory, ContextQuery(limit=None, token_budget=40)).n_tokens <= 40
     assert context_view(memory, ContextQuery(purpose=FOR_TASK, task="the worker of customer 3")).entries
     assert all(used.n_retrieved == 0 for used in memory.journal.usage(ids).values())
-    assert "2 crash logs" in quota_sentence("Evolution")
+    assert "2 crashes" in quota_sentence(FOR_EVOLUTION)
 
 
 def test_a_conversation_marks_what_an_agent_is_reminded_of(memory, clock):
@@ -340,10 +347,17 @@ def test_the_history_tells_of_entries(memory):
     assert counts == ["3 entries added", "entry The parser should be told of empty lists added"]
 
 
-def test_links_of_an_entry_are_counted_in_its_row(memory):
-    first, second = memory.journal.add_entries([entry(1), entry(2)])
-    memory.journal.add_entries([entry(3, links=(Link("related", first), Link("caused_by", second)))])
-    assert [row.n_links for row in listed_page(memory, ENTRIES, Query()).rows] == [2, 0, 0]
+def test_links_of_an_entry_are_named_in_its_row(memory):
+    first, second = memory.journal.add_entries([entry(1, entry_type="task"), entry(2, entry_type="crash_log")])
+    memory.journal.add_entries([entry(3, entry_type="task", links=(Link("related", first), Link("caused_by", second)))])
+    assert links_shown(memory) == ["has a cause · 1 related", "no fix", ""]
+    memory.journal.link(second, first, "fixed_by")
+    assert links_shown(memory) == ["has a cause · 1 related", "fixed", ""]
+
+
+def links_shown(memory: atlas.MemorySystem) -> list[str]:
+    """The links of each entry in the list."""
+    return [row.links for row in listed_page(memory, ENTRIES, Query()).rows]
 
 
 def test_letting_in_what_a_gate_kept_out_is_told_as_a_change_of_the_journal(memory):
