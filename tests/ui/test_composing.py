@@ -99,14 +99,19 @@ def loaders(app: AppTest) -> dict[str, str]:
     return {button.label: str(button.key) for button in app.button if str(button.key).startswith("concepts_load_")}
 
 
+def added(n: int, domain: str) -> str:
+    """The label of the button that adds functions."""
+    return f"Add {n} ready-made functions for {domain}"
+
+
 def test_primitives_are_offered_loaded_run_and_taken_back(dashboard: Dashboard, tmp_path):
     make_store(tmp_path)
     app = dashboard(tmp_path, "concepts")
     n_arc, n_swe = len(ARCPrimitiveLoader().load()), len(SWEPrimitiveLoader().load())
-    assert list(loaders(app)) == [f"Load {n_arc} primitives of arc", f"Load {n_swe} primitives of swe"]
-    app.button(key=loaders(app)[f"Load {n_arc} primitives of arc"]).click().run()
-    assert f"Loaded {n_arc} primitives" in said(app)
-    assert list(loaders(app)) == [f"Load {n_swe} primitives of swe"]
+    assert list(loaders(app)) == [added(n_arc, "ARC grid puzzles"), added(n_swe, "software engineering")]
+    app.button(key=loaders(app)[added(n_arc, "ARC grid puzzles")]).click().run()
+    assert f"Added {n_arc} ready-made functions" in said(app)
+    assert list(loaders(app)) == [added(n_swe, "software engineering")]
     assert "rotate_90" in names(tmp_path)
     detail = dashboard(tmp_path, "concepts", id="arc_rotate_90")
     detail.button(key="concept_run_arc_rotate_90").click().run()
@@ -143,9 +148,9 @@ def test_a_primitive_that_came_newer_is_offered_brought_in_and_taken_back(dashbo
     make_library(tmp_path, shipped(concept(id="arc_rotate_90", name="rotate_90", code=code, source="primitive")))
     app = dashboard(tmp_path, "concepts")
     (offer,) = (button for button in app.button if str(button.key).startswith("concepts_update_"))
-    assert offer.label == "Update 1 primitive of arc"
+    assert offer.label == "Update 1 ready-made function for ARC grid puzzles"
     offer.click().run()
-    assert "Updated 1 primitive" in said(app)
+    assert "Updated 1 ready-made function" in said(app)
     assert names(tmp_path) == {"rotate_90"}
     with opened_store(tmp_path) as memory:
         assert memory.concepts.get("arc_rotate_90").code != code

@@ -41,7 +41,7 @@ def test_the_list_is_sorted_filtered_and_paged_by_the_store(dashboard: Dashboard
     assert table(app)["succeeded"][1] == "not used yet"
     app.multiselect(key="concepts_source").select("primitive").run()
     assert caption(app) == "10 of 30 concepts"
-    assert set(table(app)["source"]) == {"primitive"}
+    assert set(table(app)["source"]) == {"ready-made"}
     assert_no_problem(app)
 
 

@@ -18,6 +18,8 @@ from atlas.memory.system import MemorySystem
 from atlas.views.concepts.grids import Grid, grid_in, grids_in_call
 from atlas.views.concepts.lineage import Lineage, lineage_of
 from atlas.views.concepts.purpose import purpose_of
+from atlas.views.concepts.saving import story_of
+from atlas.views.kinds.concept import source_word
 from atlas.views.lists.editable import EditableFields
 from atlas.views.lists.facts import Fact, plain_facts
 from atlas.views.shared.texts import LANGUAGES, Text, as_json, text_of
@@ -146,7 +148,7 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         steps=_steps(concept),
         marks=memory.concepts.marks([concept_id]).get(concept_id, NO_MARKS),
         editable=EditableConcept.of(concept),
-        story=_story(concept, usage),
+        story=story_of(memory, concept, usage),
         facts=_facts(concept, usage),
         background=tuple(plain_facts({name: v for name, v in concept.metadata.items() if name not in SHOWN_ELSEWHERE})),
         is_primitive=concept.source == "primitive",
@@ -190,33 +192,10 @@ def _code(text: str, language: str) -> Text:
     return Text(text, language.lower() if language.lower() in LANGUAGES else None)
 
 
-def _story(concept: CodeConcept, usage: Usage) -> str:
-    """Return `Found in 12 programs of 5 tasks. It makes them 340 tokens shorter, itself counted. …`."""
-    n_sources, n_tasks = len(concept.found_in), concept.metadata.get("n_tasks")
-    places = [
-        *([counted(n_sources, "attempt" if is_workflow(concept) else "program")] if n_sources else []),
-        *([counted(n_tasks, "task")] if isinstance(n_tasks, int) else []),
-    ]
-    found, saved, saving = (f"Found in {' of '.join(places)}" if places else ""), "", concept.metadata.get("saving")
-    if found and isinstance(saving, int) and saving > 0 and not is_workflow(concept):
-        saved = f"It makes them {counted(saving, 'token')} shorter, itself counted"
-    return " ".join(f"{sentence}." for sentence in (found, saved, _uses_sentence(usage)) if sentence)
-
-
-def _uses_sentence(usage: Usage) -> str:
-    if not usage.n_uses:
-        return "Not used for a task yet"
-    used = f"Used for {counted(usage.n_uses, 'task')}"
-    if usage.n_uses == 1:
-        return f"{used}, which {'succeeded' if usage.n_successes else 'failed'}"
-    amount = {usage.n_uses: "all", 0: "none"}.get(usage.n_successes, f"{usage.n_successes:,}")
-    return f"{used}, of which {amount} succeeded"
-
-
 def _facts(concept: CodeConcept, usage: Usage) -> tuple[Fact, ...]:
     n_retrieved, named_by = usage.n_retrieved, str(concept.metadata.get("documented_by", ""))
     named = {
-        "Source": concept.source,
+        "Source": source_word(concept.source),
         "Language": concept.language,
         "Needs": f"the tools {', '.join(concept.tools)}" if concept.tools else "",
         "Proven": _proven(concept),

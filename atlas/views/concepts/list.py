@@ -12,6 +12,8 @@ from atlas.core.statistics import SuccessRate
 from atlas.core.types import CodeConcept
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.purpose import purpose_of
+from atlas.views.concepts.saving import saving_text
+from atlas.views.kinds.concept import source_word
 from atlas.views.lists.queries import Row, marks_text, ranking
 
 DESCRIPTION_CHARACTERS = 400
@@ -28,6 +30,9 @@ class ConceptRow(Row):
     n_uses: int
     succeeded: str
     """`3 of 4` tasks that it was used for, or `not used yet`."""
+
+    saves: str
+    """`12 programs, 340 tokens less`, or empty."""
 
     created_at: datetime | None
     """Time in UTC."""
@@ -54,10 +59,11 @@ def concept_rows(
             id=concept.id,
             name=concept.name,
             description=" ".join(purpose_of(concept.description)[0][:DESCRIPTION_CHARACTERS].split()),
-            source=concept.source,
+            source=source_word(concept.source),
             language=concept.language,
             n_uses=usage[concept.id].n_uses,
             succeeded=uses_text(usage[concept.id]),
+            saves=saving_text(concept),
             created_at=concept.created_at.astimezone(UTC) if concept.created_at else None,
             marks=marks_text(marks.get(concept.id, NO_MARKS)),
             **ranking(hits, concept.id),

@@ -28,6 +28,14 @@ NEW, NEWER, LOADED = "new", "update available", "loaded"
 """The states of a primitive here: missing, older and not edited by anybody, or as it should be."""
 
 
+_TITLES = {"arc": "ARC grid puzzles", "swe": "software engineering"}
+
+
+def loader_title(name: str) -> str:
+    """Return what the functions of a loader are for, which is the name of a plug-in's loader."""
+    return _TITLES.get(name, name)
+
+
 def loader_names() -> tuple[str, ...]:
     """Return the names of the installed loaders, such as `arc`."""
     return tuple(discover())
@@ -42,7 +50,9 @@ def load_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
     loader = _loader(name)
     scoped = memory.concepts.within("store", f"primitives of {name}")
     added = scoped.load_primitives(loader)
-    return CompletedAct(str(scoped.operation_id), f"Loaded {counted(len(added), 'primitive')}") if added else None
+    return (
+        CompletedAct(str(scoped.operation_id), f"Added {counted(len(added), 'ready-made function')}") if added else None
+    )
 
 
 def update_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
@@ -54,7 +64,11 @@ def update_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
     loader = _loader(name)
     scoped = memory.concepts.within("edit", f"primitives of {name}")
     updated = scoped.update_primitives(loader)
-    return CompletedAct(str(scoped.operation_id), f"Updated {counted(len(updated), 'primitive')}") if updated else None
+    return (
+        CompletedAct(str(scoped.operation_id), f"Updated {counted(len(updated), 'ready-made function')}")
+        if updated
+        else None
+    )
 
 
 def primitive_rows(memory: MemorySystem, name: str) -> tuple[PrimitiveRow, ...]:

@@ -11,10 +11,24 @@ from atlas.views.kinds.kind import BY_TIME, Kind, Order
 
 MAX_USED = "Most used first"
 
-NAME = Column("name", "Name", 180)
-DESCRIPTION = Column("description", "What it does", 290)
-LANGUAGE = Column("language", "Language", 85)
-SUCCEEDED = Column("succeeded", "Uses that succeeded", 140, help_text="Of the tasks that it was used for")
+NAME = Column("name", "Name", 150)
+DESCRIPTION = Column("description", "What it does", 345)
+SAVES = Column(
+    "saves",
+    "Found in",
+    190,
+    help_text="The programs that it was found in, and by how much they are shorter with it, itself counted",
+    is_optional=True,
+)
+SUCCEEDED = Column("succeeded", "Worked in", 100, help_text="Tasks that it was used for and that succeeded")
+
+_SOURCES = {"primitive": "ready-made"}
+
+
+def source_word(source: str) -> str:
+    """Return the word for the source of a concept: `ready-made` for `primitive`."""
+    return _SOURCES.get(source, source)
+
 
 RELATED = (HOW, NAME, DESCRIPTION)
 """Concepts that another one has to do with."""
@@ -30,7 +44,7 @@ CONCEPT = Kind(
     when_pinned="Pinned concepts are never pruned.",
     shows_uses=True,
     filters=(
-        Choices(name="source", label="Source", key="source"),
+        Choices(name="source", label="Source", key="source", word=source_word),
         Choices(name="language", label="Language", key="language"),
         Choices(name="tag", label="Tag", key=TAGS),
     ),
@@ -41,8 +55,8 @@ CONCEPT = Kind(
     },
     question="What should it do?",
     tables=Tables(
-        listed=(NAME, DESCRIPTION, SUCCEEDED, SOURCE, LANGUAGE, MARKS, CREATED_AT),
-        found=(NAME, RELEVANCE, DESCRIPTION, WHY, SUCCEEDED, SOURCE, LANGUAGE, MARKS),
+        listed=(NAME, DESCRIPTION, SAVES, SUCCEEDED, SOURCE, MARKS, CREATED_AT),
+        found=(NAME, RELEVANCE, DESCRIPTION, WHY, SAVES, SUCCEEDED, SOURCE, MARKS),
         beside=(NAME, RELEVANCE, SUCCEEDED, DESCRIPTION, SOURCE, MARKS),
         similar=(NAME, RELEVANCE, DESCRIPTION),
     ),

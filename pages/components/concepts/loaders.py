@@ -7,7 +7,14 @@ from collections.abc import Callable
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
+from atlas.views.concepts.primitives import (
+    load_primitives,
+    loader_names,
+    loader_title,
+    n_missing,
+    n_updates,
+    update_primitives,
+)
 from atlas.views.shared.done import CompletedAct
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
@@ -22,21 +29,22 @@ def draw_loaders(memory: MemorySystem) -> None:
     hint = READ_ONLY if disabled else "It can be undone."
     with st.container(horizontal=True):
         for number, (name, missing, newer) in enumerate(_offered(store_state(memory), _memory=memory)):
+            domain = loader_title(name)
             if missing:
-                st.button(f"Load {counted(missing, 'primitive')} of {name}", key=f"concepts_load_{number}",
-                          icon=":material/download:", disabled=disabled, on_click=load,
+                st.button(f"Add {counted(missing, 'ready-made function')} for {domain}",
+                          key=f"concepts_load_{number}", icon=":material/download:", disabled=disabled, on_click=load,
                           args=(memory, name, load_primitives),
-                          help=f"Functions that run, with examples. {hint}")  # fmt: skip
+                          help=f"Tested functions with examples, for agents to start with. {hint}")  # fmt: skip
             if newer:
-                st.button(f"Update {counted(newer, 'primitive')} of {name}", key=f"concepts_update_{number}",
-                          icon=":material/upgrade:", disabled=disabled, on_click=load,
+                st.button(f"Update {counted(newer, 'ready-made function')} for {domain}",
+                          key=f"concepts_update_{number}", icon=":material/upgrade:", disabled=disabled, on_click=load,
                           args=(memory, name, update_primitives),
                           help=f"This installation has newer versions than the store. {hint}")  # fmt: skip
 
 
 def load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], CompletedAct | None]) -> None:
     """Add or update primitives, and report it at the top of the next run. For a button's callback."""
-    with announcing_problems(), st.spinner("Loading and embedding the primitives …"):
+    with announcing_problems(), st.spinner("Adding the functions …"):
         done = act(memory, name)
         if done is None:
             set_problem("The library has all of them already.")

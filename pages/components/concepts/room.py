@@ -19,7 +19,7 @@ def _draw_empty(memory: MemorySystem, kind: Kind) -> None:
     """Draw how to fill a library without concepts."""
     draw_nothing_yet(memory, kind)
     if loader_names() and not memory.storage.read_only:
-        st.text("Or start with the primitives of a domain, which are tested functions:")
+        st.text("Or start with ready-made functions, which are tested:")
 
 
 def _draw_composing(memory: MemorySystem, now: SelectionSummary) -> None:

@@ -13,6 +13,7 @@ from atlas.views.concepts.primitives import (
     PrimitiveRow,
     load_primitives,
     loader_names,
+    loader_title,
     primitive_rows,
     update_primitives,
 )
@@ -33,14 +34,14 @@ COLUMNS = {
 def draw_primitives(memory: MemorySystem) -> None:
     """Draw the preview of a library of primitives, and the buttons that load it."""
     st.caption("Functions of a domain that an agent can start with, each with examples. Loading them can be undone.")
-    name = st.selectbox("Library", loader_names(), key="settings_primitives", width=260)
+    name = st.selectbox("Library", loader_names(), format_func=loader_title, key="settings_primitives", width=260)
     if name is None:
         st.info("No library of primitives is installed.", icon=":material/inbox:")
         return
     rows = _rows(store_state(memory), name, _memory=memory)
     _draw_buttons(memory, name, rows)
     st.dataframe([asdict(row) for row in rows], column_config=COLUMNS, hide_index=True,
-                 alt="Primitives of the library")  # fmt: skip
+                 alt="Functions of the library")  # fmt: skip
 
 
 def _draw_buttons(memory: MemorySystem, name: str, rows: tuple[PrimitiveRow, ...]) -> None:
@@ -49,7 +50,7 @@ def _draw_buttons(memory: MemorySystem, name: str, rows: tuple[PrimitiveRow, ...
     with st.container(horizontal=True, vertical_alignment="center"):
         if n_new:
             st.button(
-                f"Load {counted(n_new, 'primitive')}",
+                f"Add {counted(n_new, 'function')}",
                 key="settings_primitives_load",
                 type="primary",
                 icon=":material/download:",
@@ -60,7 +61,7 @@ def _draw_buttons(memory: MemorySystem, name: str, rows: tuple[PrimitiveRow, ...
             )
         if n_newer:
             st.button(
-                f"Update {counted(n_newer, 'primitive')}",
+                f"Update {counted(n_newer, 'function')}",
                 key="settings_primitives_update",
                 icon=":material/upgrade:",
                 disabled=disabled,

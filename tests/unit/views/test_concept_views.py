@@ -95,7 +95,7 @@ def test_a_learned_one_is_told_in_a_sentence_and_its_source_without_json(memory)
     detail = concept_detail(memory, memory.concepts.add(concept(description=said, metadata=metadata)))
     assert (detail.purpose.whole, detail.description.whole) == ("Tells whether `n` is prime.", "Found in 3 programs.")
     assert detail.background == ()
-    assert detail.story == "Found in 3 tasks. It makes them 12 tokens shorter, itself counted. Not used for a task yet."
+    assert detail.story == "Found in 3 tasks, 12 tokens shorter with it. Not used for a task yet."
     facts = {fact.name: fact.value for fact in detail.facts}
     assert facts["Named by"] == "rules, from its code and uses"
 
@@ -109,7 +109,7 @@ def test_a_learned_one_is_told_in_a_sentence_and_its_source_without_json(memory)
             ("a", "b"),
             {"n_tasks": 2, "saving": 340},
             (True, True, False),
-            "Found in 2 programs of 2 tasks. It makes them 340 tokens shorter, itself counted. "
+            "Found in 2 programs of 2 tasks, 340 tokens shorter with it. "
             "Used for 3 tasks, of which 2 succeeded.",
         ),
         (("a",), {"n_tasks": "many", "saving": -1}, (False, False), "Found in 1 program. "
@@ -121,6 +121,18 @@ def test_a_concept_tells_what_it_saves_and_how_its_uses_went(memory, found_in, m
     for success in outcomes:
         memory.concepts.update_stats(crop, success=success)
     assert concept_detail(memory, crop).story == story
+
+
+def test_a_saving_is_a_share_of_the_programs_that_are_all_stored(memory):
+    programs = [
+        memory.store(attempt(f"Set {name}", context={"language": "python"}, solution=f"{name} = f(1)\n"))["experience"]
+        for name in ("x", "y")
+    ]
+    crop = memory.concepts.add(concept(found_in=tuple(programs), metadata={"saving": 3}))
+    assert concept_detail(memory, crop).story == "Found in 2 programs, 25 % shorter with it. Not used for a task yet."
+    assert listed_page(memory, CONCEPTS, Query()).rows[0].saves == "2 programs, 3 tokens less"
+    memory.experience.delete(programs[:1])
+    assert concept_detail(memory, crop).story.startswith("Found in 2 programs, 3 tokens shorter with it.")
 
 
 def test_steps_of_a_workflow_are_those_of_its_code_by_now(memory):
@@ -239,14 +251,14 @@ def test_the_primitives_of_an_installed_package_are_loaded_once(memory, tmp_path
     monkeypatch.syspath_prepend(tmp_path / "site")
     assert "some" in loader_names()
     assert n_missing(memory, "some") == 1
-    assert load_primitives(memory, "some").sentence == "Loaded 1 primitive"
+    assert load_primitives(memory, "some").sentence == "Added 1 ready-made function"
     assert n_missing(memory, "some") == 0
     assert memory.concepts.ids() == ["test_crop"]
     assert load_primitives(memory, "some") is None
     assert n_updates(memory, "some") == 0
     monkeypatch.setattr(sys.modules["some_primitives"].Loader, "load", lambda self: newer())
     assert n_updates(memory, "some") == 1
-    assert update_primitives(memory, "some").sentence == "Updated 1 primitive"
+    assert update_primitives(memory, "some").sentence == "Updated 1 ready-made function"
     assert update_primitives(memory, "some") is None
     assert memory.concepts.ids() == ["test_crop"]
     assert "grid[2:]" in memory.concepts.get("test_crop").code

@@ -1,0 +1,61 @@
+"""The saving of a concept in the programs that it was found in, and the outcomes of its uses."""
+
+from __future__ import annotations
+
+from atlas.core.operations import Usage
+from atlas.core.types import CodeConcept
+from atlas.learning.extraction import programs_of
+from atlas.learning.terms.description_length import n_tokens
+from atlas.learning.workflows import is_workflow
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.wording import counted
+
+MAX_PROGRAMS = 200
+"""Most programs whose length is counted for a share. It takes about a millisecond a program."""
+
+
+def story_of(memory: MemorySystem, concept: CodeConcept, usage: Usage) -> str:
+    """Return `Found in 12 programs of 5 tasks, 25 % shorter with it. Used for 3 tasks, of which 2 succeeded.`."""
+    n_tasks = concept.metadata.get("n_tasks")
+    tasks = [counted(n_tasks, "task")] if isinstance(n_tasks, int) else []
+    places = " of ".join([*_sources(concept), *tasks])
+    saved = f", {_share(memory, concept)} shorter with it" if places and _saving(concept) else ""
+    found = f"Found in {places}{saved}" if places else ""
+    return " ".join(f"{sentence}." for sentence in (found, _uses_sentence(usage)) if sentence)
+
+
+def saving_text(concept: CodeConcept) -> str:
+    """Return `12 programs, 340 tokens less`, or an empty string for one that was not found in programs."""
+    saving = _saving(concept)
+    return ", ".join([*_sources(concept), *([f"{counted(saving, 'token')} less"] if saving else [])])
+
+
+def _sources(concept: CodeConcept) -> list[str]:
+    n = len(concept.found_in)
+    return [counted(n, "attempt" if is_workflow(concept) else "program")] if n else []
+
+
+def _saving(concept: CodeConcept) -> int:
+    """Return the tokens that a function saves, itself counted, or 0 if none are known."""
+    saving = concept.metadata.get("saving")
+    return max(0, saving) if isinstance(saving, int) and not is_workflow(concept) else 0
+
+
+def _share(memory: MemorySystem, concept: CodeConcept) -> str:
+    """Return the saving as a share of the programs' length if all are still stored, and else in tokens."""
+    if len(concept.found_in) <= MAX_PROGRAMS:
+        programs = programs_of(memory.experience.get_many(concept.found_in)).programs
+        length = sum(n_tokens(program.source) for program in programs)
+        if programs and len(programs) == len(concept.found_in) and (share := round(100 * _saving(concept) / length)):
+            return f"{share} %"
+    return counted(_saving(concept), "token")
+
+
+def _uses_sentence(usage: Usage) -> str:
+    if not usage.n_uses:
+        return "Not used for a task yet"
+    used = f"Used for {counted(usage.n_uses, 'task')}"
+    if usage.n_uses == 1:
+        return f"{used}, which {'succeeded' if usage.n_successes else 'failed'}"
+    amount = {usage.n_uses: "all", 0: "none"}.get(usage.n_successes, f"{usage.n_successes:,}")
+    return f"{used}, of which {amount} succeeded"
