@@ -1,7 +1,10 @@
-"""Prevents reruns of fragments during a page switch.
+"""Prevents reruns of fragments during a page switch, and the dialog at an address that no page has.
 
 Streamlit would run such a fragment after the switch, with the name of the previous page. The browser takes that for
 another switch, and clears the new page. Fragments that run every second make this likely.
+
+The first page stands at `/`. At another address that no page has, such as `/overview`, Streamlit draws it too, below a
+dialog. That message is left out.
 """
 
 from __future__ import annotations
@@ -72,7 +75,10 @@ class _Socket:
         content = message.get("bytes")
         if content is not None and len(content) <= MAX_BYTES:
             with suppress(DecodeError):
-                self._follow(ForwardMsg.FromString(content))
+                forwarded = ForwardMsg.FromString(content)
+                if forwarded.WhichOneof("type") == "page_not_found":  # the first page is drawn in any case
+                    return
+                self._follow(forwarded)
         await self._send(message)
 
     def _passed_on(self, content: bytes) -> bytes | None:

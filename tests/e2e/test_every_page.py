@@ -21,7 +21,7 @@ from tests.support.sample import make_sample
 
 LAPTOP, PHONE = {"width": 1024, "height": 768}, {"width": 390, "height": 844}
 PAGES = tuple(sorted(path.stem for path in (REPOSITORY / "pages").glob("[a-z]*.py")))
-PLACES = {"overview": "", "ask": "ask?ask_text=A customer cancelled and wants the money back"}
+PLACES = {"ask": "ask?ask_text=A customer cancelled and wants the money back"}
 """The addresses of pages that are not their names."""
 
 TABBED = 40

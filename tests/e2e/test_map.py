@@ -277,12 +277,12 @@ def test_a_large_store_is_sketched_at_once_and_made_better_by_the_worker(page: P
     make_store(tmp_path, topics(N_LARGE))
     open_map(page, serve(tmp_path))
     expect(
-        page.get_by_text(re.compile("Making the map")).or_(page.get_by_text("· UMAP, ATLAS's own")).first
+        page.get_by_text(re.compile("Making the map")).or_(page.get_by_text("· UMAP (built in)")).first
     ).to_be_visible()
     page.get_by_role("link", name="Experiences").click()
     expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
     page.get_by_role("link", name="Map").click()
-    expect(page.get_by_text("· UMAP, ATLAS's own")).to_be_visible(timeout=PATIENCE_MILLISECONDS)
+    expect(page.get_by_text("· UMAP (built in)")).to_be_visible(timeout=PATIENCE_MILLISECONDS)
     ready(page)
     shoot(page, "map-3000", themes=True)
 

@@ -273,7 +273,7 @@ def test_a_refit_is_suggested_once_much_was_placed(dashboard: Dashboard, tmp_pat
 def test_a_person_chooses_which_umap_draws_a_new_map(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, kinds(30))
     chosen = dashboard(tmp_path, "map").selectbox(key="map_engine")
-    assert chosen.options == ["UMAP, ATLAS's own", "UMAP by umap-learn"]
+    assert chosen.options == ["UMAP (built in)", "UMAP (umap-learn)"]
     assert chosen.value == "umap"
 
 
@@ -289,7 +289,7 @@ def test_umap_learn_draws_a_new_map_where_a_person_chooses_it(dashboard: Dashboa
     assert (made.recipe.engine, len(made.ids)) == ("umap-learn", 30)
     assert "umap-learn" in made.recipe.versions
     assert layer(app, "map_points")["xy"].tolist() != before
-    assert any("UMAP by umap-learn" in element.value for element in app.caption)
+    assert any("UMAP (umap-learn)" in element.value for element in app.caption)
     assert app.selectbox(key="map_engine").value == "umap-learn"
     assert_no_problem(app)
 

@@ -122,6 +122,12 @@ def test_a_frame_that_is_no_message_is_sent_all_the_same():
     assert shown == [b"\xff\xff"]
 
 
+def test_an_address_that_no_page_has_shows_the_first_page_without_a_dialog():
+    socket = Socket(draw(""), begun("main"), ForwardMsg(page_not_found={"page_name": "overview"}), DONE)
+    asyncio.run(PageChangeMiddleware(socket.serve)({"type": "websocket"}, socket.receive, socket.send))
+    assert socket.shown == [begun("main"), DONE]
+
+
 def test_the_page_of_an_address_is_known_by_the_navigation():
     found = ForwardMsg(navigation={"page_script_hash": "curate"})
     opened = [draw(""), begun("main"), found, DONE]

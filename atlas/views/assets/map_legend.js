@@ -8,8 +8,10 @@ function mapLegend(map, legend) {
   legend.setAttribute('role', 'group')
 
   function draw() {
-    const { colours } = map, scrolled = legend.querySelector('.entries')?.scrollLeft ?? 0
+    const { colours } = map, hasDomains = colours.entries.some((entry) => entry.label != null)
+    const scrolled = legend.querySelector('.entries')?.scrollLeft ?? 0
     legend.setAttribute('aria-label', colours.heading)
+    legend.classList.toggle('domains', hasDomains)
     const opener = makeButton(map, null, isOpen ? 'Fold the legend' : 'Show all of the legend', `${colours.heading} ${isOpen ? '▾' : '▴'}`, toggle)
     opener.className = 'title'
     opener.setAttribute('aria-expanded', String(isOpen))
@@ -17,7 +19,7 @@ function mapLegend(map, legend) {
     legend.replaceChildren(opener, list)
     colours.legend.forEach((i) => drawEntry(list, i))
     list.scrollLeft = scrolled
-    if (!colours.shapes && map.camera.pointSize() >= 5) make('span', 'shapes', list, '● succeeded  ✕ failed  ◆ unknown')
+    if (!colours.shapes && map.camera.pointSize() >= 5) make('span', 'shapes', hasDomains ? legend : list, '● succeeded  ✕ failed  ◆ unknown')
   }
 
   function toggle() {

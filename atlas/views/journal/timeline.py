@@ -206,8 +206,8 @@ def _layout(timeline: Timeline) -> Chart:
 
 
 def _hint(timeline: Timeline) -> str:
-    bar = "" if timeline.width == 1 else f". A bar stands for {timeline.width:,} rounds"
-    return f"Drag across the bars to narrow the list to some rounds{bar}"
+    bar = "" if timeline.width == 1 else f" ({timeline.width:,} rounds each)"
+    return f"Drag across the bars{bar} to narrow the list"
 
 
 def _short(name: str) -> str:

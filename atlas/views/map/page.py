@@ -47,14 +47,14 @@ MIN_EXPERIENCES = 3
 SUGGESTED = "Over 10 % of the experiences came after the map was made."
 """Reason to make a new map."""
 
-ENGINES = {"pca": "PCA, a first sketch", "umap": "UMAP, ATLAS's own", "umap-learn": "UMAP by umap-learn"}
+ENGINES = {"pca": "PCA, a first sketch", "umap": "UMAP (built in)", "umap-learn": "UMAP (umap-learn)"}
 """Engines that may have laid out a map, in words."""
 
 REFIT_ENGINES = {name: ENGINES[name] for name in ("umap", "umap-learn")}
 """Engines that a person can choose for a new map. The first is the default."""
 
 ENGINE_HELP = (
-    "Both draw the same kind of map. ATLAS's own starts at once; umap-learn compiles itself first, "
+    "Both draw the same kind of map. The built-in one starts at once; umap-learn compiles itself first, "
     "which takes up to a minute in each new process."
 )
 

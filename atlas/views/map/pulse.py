@@ -11,7 +11,7 @@ from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.views.map.packets import pack
 from atlas.views.map.points import Points
-from atlas.views.shared.wording import counted
+from atlas.views.shared.wording import counted, shortened
 
 MOST = 200
 """Maximum number of simultaneous pulses. An import stores far more experiences, which do not pulse."""
@@ -121,7 +121,7 @@ def _agent(memory: MemorySystem, operation: Operation) -> str:
 
 def _titled(memory: MemorySystem, ids: Sequence[str]) -> str:
     titles = memory.experience.titles(ids[-1:])
-    return "".join(f": {title[:TITLE_CHARACTERS]}" for title in titles.values())
+    return "".join(f": {shortened(title, TITLE_CHARACTERS)}" for title in titles.values())
 
 
 def _operations(memory: MemorySystem) -> frozenset[str]:

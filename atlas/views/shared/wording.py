@@ -66,8 +66,11 @@ def attempts_text(counts: Mapping[str, int]) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a string truncated to at most `most` characters, with a final `…`."""
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+    """Return a string truncated to at most `most` characters, with `…` after the last whole word."""
+    if len(text) <= most:
+        return text
+    word_end = text.rfind(" ", most // 2, most)  # a word of more than half the text is cut itself
+    return f"{text[: most - 1 if word_end < 0 else word_end].rstrip(' ·,;:')}…"
 
 
 def word_shortened(text: str, most: int) -> str:

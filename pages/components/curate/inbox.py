@@ -26,6 +26,7 @@ from atlas.views.curate.health import UNKNOWN, Health
 from atlas.views.curate.queues import INBOX, DuplicatesResult
 from atlas.views.experience.outcomes import OutcomeRequest
 from atlas.views.kinds.experience import EXPERIENCE
+from atlas.views.lists.fitting import fitted
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState
@@ -35,7 +36,7 @@ from pages.components.curate.review import NOT_ALLOWED
 from pages.components.experience.trace import draw_steps
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.filters import digest
-from pages.components.lists.record_table import open_experience, table_height
+from pages.components.lists.record_table import PADDING_PIXELS, open_experience, table_height
 from pages.components.shared.narrowing import go_from_click, narrow_to
 from pages.components.shared.plans import apply_now, is_planning, propose
 from pages.components.shared.snapshot import store_state
@@ -44,7 +45,7 @@ from pages.components.shared.undo_toast import Act, Turn, announce, announce_act
 
 _LATER, _WITH_ALIKE, _MOST = "curate_later", "curate_with_alike", "curate_most"
 
-MAX_NEXT = 8
+MAX_NEXT, TITLE_PIXELS = 8, 640
 ICONS: Mapping[Name, str] = {
     "succeeded": ":material/check:",
     "failed": ":material/close:",
@@ -89,7 +90,7 @@ def draw_inbox(memory: MemorySystem, cases: Sequence[Case], queue: str) -> None:
         if cases or queue == INBOX:  # the queue in the tab below shows its own message when it is empty
             _draw_end(n_later=len(cases) - len(left))
         return
-    with st.container(border=True, key="curate_case"):
+    with st.container(border=True, key="curate_case", gap="small"):
         _draw_case(memory, view, alike(view.case, left))
     if queue == INBOX:
         _draw_next(memory, [case for case in left if case is not view.case][:MAX_NEXT])
@@ -128,9 +129,10 @@ def _draw_case(memory: MemorySystem, view: CaseView, others: tuple[Case, ...]) -
     key = _key(case)
     draw_prose(view.title, key=f"curate_title_{key}")
     for number, (name, text) in enumerate(view.texts):
-        st.caption(name)
         draw = draw_prose if name in PROSE else draw_code
-        draw(text, key=f"curate_text_{number}_{key}")
+        with st.container(gap=None):
+            st.caption(name)
+            draw(text, key=f"curate_text_{number}_{key}")
     if view.steps:
         st.caption("Steps")
         draw_steps(view.steps, of=case.ids[0], key="curate_trace")
@@ -171,13 +173,13 @@ def _draw_next(memory: MemorySystem, cases: Sequence[Case]) -> None:
     st.caption("Next")
     lines = [
         {"Queue": case_title(case), "Kind": counted(len(case.ids) or 1, case.noun) if case.ids else "domain",
-         "Title": title}
+         "Title": fitted(title, TITLE_PIXELS - PADDING_PIXELS)}
         for case, title in zip(cases, preview_lines(memory, cases), strict=True)
     ]  # fmt: skip
     columns = {
         "Queue": st.column_config.TextColumn("Queue", width=150),
         "Kind": st.column_config.TextColumn("Kind", width=130),
-        "Title": st.column_config.TextColumn("Title", width="large"),
+        "Title": st.column_config.TextColumn("Title", width=TITLE_PIXELS),
     }
     st.dataframe(lines, column_config=columns, hide_index=True, height=table_height(len(lines)), alt="Next cases")
 

@@ -29,7 +29,7 @@ from pages.components.shared.texts import draw_prose
 MAX_LINKS = 3
 """Links from the open entry to the farthest in its thread."""
 
-LINE_CHARACTERS = 200
+LINE_CHARACTERS, CANDIDATE_CHARACTERS = 200, 120
 INDENT_PIXELS, MAX_INDENTS = 22, 6
 
 MAX_LINES, THREAD_PIXELS = 5, 380
@@ -109,7 +109,7 @@ def _draw_direct(memory: MemorySystem, link: DirectLink, number: int) -> None:
                   on_click=_unlink, args=(memory, link), help=READ_ONLY if disabled else "It can be undone.",
                   )  # fmt: skip
         st.caption(link.words)
-        st.text(f"round {link.other.generation:,}: {link.other.content[:120]}")
+        st.text(f"round {link.other.generation:,}: {shortened(link.other.content, CANDIDATE_CHARACTERS)}")
 
 
 def _draw_linking(memory: MemorySystem, entry_id: str) -> None:
@@ -132,7 +132,7 @@ def _draw_candidate(memory: MemorySystem, entry_id: str, phrase: str, row: Entry
         st.button("Link", key=f"entry_link_{number}", icon=":material/add_link:", disabled=disabled, on_click=_link,
                   args=(memory, entry_id, phrase, row.id),
                   help=READ_ONLY if disabled else "It can be undone.")  # fmt: skip
-        st.text(f"round {row.generation:,}, {row.entry_type}: {row.content[:120]}")
+        st.text(f"round {row.generation:,}, {row.entry_type}: {shortened(row.content, CANDIDATE_CHARACTERS)}")
 
 
 def _draw_suggestion(memory: MemorySystem, suggestion: SuggestedLink, number: int) -> None:

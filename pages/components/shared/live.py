@@ -14,7 +14,7 @@ from pages.components.shared.snapshot import store_state
 from pages.frame.address import acknowledge_address
 
 MAPPED = "New experiences were added to the map"
-HEIGHT = 56
+HEIGHT = 44
 """Fixed height of the notice in pixels, two lines, as the widgets below must not move."""
 
 _DRAWN, _REFRESHING, _MAP = "live_drawn", "live_refreshing", "live_map"

@@ -168,6 +168,6 @@ def test_a_concept_s_card_shows_what_it_does_rather_than_its_code(full):
 
 def test_an_entry_s_card_says_what_was_noted_and_when(full):
     made = card(full, ask(full), "journal")
-    assert made.outcome == "reflection, generation 4"
+    assert made.outcome == "reflection, round 4"
     assert "importance" in {segment.name for segment in made.bar.segments}
     assert "fare class" in made.passage.text

@@ -341,7 +341,7 @@ def test_what_is_drawn_takes_the_place_of_is_added_to_or_taken_from_the_selectio
 
 def test_quality_says_what_made_the_map_and_how_much_came_since():
     memory_map = make_map()
-    assert quality_text(memory_map) == "12 experiences · UMAP, ATLAS's own"
+    assert quality_text(memory_map) == "12 experiences · UMAP (built in)"
     assert quality_help(memory_map).startswith("98 % of neighbours are true, and the seed is 42.")
     memory_map.is_placed[:3] = True
     assert quality_text(memory_map).endswith("3 placed since the map was made")
