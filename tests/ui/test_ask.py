@@ -129,7 +129,7 @@ def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dash
         "✗ failed",
         "✓ succeeded",
         "python, imported, not used yet",
-        "reflection, generation 2",
+        "reflection, round 2",
     ]
     assert all(card["bar"]["segments"] and card["sentence"] for card in cards(app))
     with opened(grids, embedder) as memory:

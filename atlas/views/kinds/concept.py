@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import attrgetter
 
 from atlas.views.kinds.columns import CREATED_AT, HOW, MARKS, RELEVANCE, SOURCE, WHY, Column, Tables
@@ -13,6 +14,7 @@ MAX_USED = "Most used first"
 
 NAME = Column("name", "Name", 150)
 DESCRIPTION = Column("description", "What it does", 345)
+DESCRIPTION_BESIDE = replace(DESCRIPTION, width=255)
 SAVES = Column(
     "saves",
     "Found in",
@@ -30,7 +32,7 @@ def source_word(source: str) -> str:
     return _SOURCES.get(source, source)
 
 
-RELATED = (HOW, NAME, DESCRIPTION)
+RELATED = (HOW, NAME, DESCRIPTION_BESIDE)
 """Concepts that another one has to do with."""
 
 CONCEPT = Kind(
@@ -57,8 +59,8 @@ CONCEPT = Kind(
     tables=Tables(
         listed=(NAME, DESCRIPTION, SAVES, SUCCEEDED, SOURCE, MARKS, CREATED_AT),
         found=(NAME, RELEVANCE, DESCRIPTION, WHY, SAVES, SUCCEEDED, SOURCE, MARKS),
-        beside=(NAME, RELEVANCE, SUCCEEDED, DESCRIPTION, SOURCE, MARKS),
-        similar=(NAME, RELEVANCE, DESCRIPTION),
+        beside=(NAME, RELEVANCE, SUCCEEDED, DESCRIPTION_BESIDE, SOURCE, MARKS),
+        similar=(NAME, RELEVANCE, DESCRIPTION_BESIDE),
     ),
     fields=(
         Field(name="name", label="Name"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import attrgetter
 
 from atlas.core.journal_codec import TIERS
@@ -20,9 +21,10 @@ ENTRY_TYPE = Column("entry_type", "Type", 100)
 GENERATION = Column("generation", "Round", 60, "number", ROUND)
 CONTENT = Column("content", "What it says", 480)
 TIER = Column("tier", "State", 95, help_text=STATE)
+CONTENT_BESIDE = replace(CONTENT, width=340)
 LINKS = Column("links", "Links", 150)
 
-AROUND = (GENERATION, ENTRY_TYPE, CONTENT, CREATED_AT)
+AROUND = (GENERATION, ENTRY_TYPE, CONTENT_BESIDE, CREATED_AT)
 """Entries just before another one, or just after it."""
 
 JOURNAL = Kind(
@@ -61,8 +63,8 @@ JOURNAL = Kind(
     tables=Tables(
         listed=(GENERATION, ENTRY_TYPE, CONTENT, LINKS, TIER, MARKS, CREATED_AT),
         found=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT, WHY, TIER, MARKS),
-        beside=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT, MARKS),
-        similar=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT),
+        beside=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE, MARKS),
+        similar=(GENERATION, ENTRY_TYPE, RELEVANCE, CONTENT_BESIDE),
     ),
     fields=(
         Field(name="content", label="What it says", height=180),
