@@ -1,13 +1,13 @@
 """Learning a library of functions from programs that worked.
 
-Programs that solved different tasks often hold the same code: a test for being inside a grid, a loop that counts. This
-package finds such code, makes Python functions of it, and rewrites the programs to call them. A function is kept only
-if programs and library together get shorter, and if the programs still behave the same.
+Programs that solved different tasks often contain the same code, such as a bounds check or a counting loop. This
+package finds such code, extracts it as Python functions, and rewrites the programs to call them. A function is kept
+only if programs and library together get shorter, and if the programs still behave the same.
 
-It goes from a program to a name in six steps, each a package that imports only those before it:
+There are six steps. Each is a package that imports only the packages before it:
 
-1. `terms` parses a program, strips what only people read, and writes it as a term: a tree in which variables are
-   marked, and each node's head contains everything that is not a subtree. A term decodes into the same program again.
+1. `terms` parses a program, strips comments, docstrings and annotations, and encodes it as a term: a tree in which
+   variables are marked, and each node's head contains everything that is not a subtree. A term can be decoded again.
 2. `search` proposes candidates: patterns, which are terms with holes, that make a corpus of terms smaller. The engine
    is Stitch, a plain search by anti-unification where Stitch is not installed, or a language model.
 3. `analysis` decides which patterns are Python functions: their parameters and results, which expressions may be
@@ -15,12 +15,12 @@ It goes from a program to a name in six steps, each a package that imports only 
 4. `rewrite` puts calls into the programs, and removes every function that does not pay for itself in tokens.
 5. `sandbox` verifies the result by running it. Each program runs with its tests, before and after, in a confined
    process. A function that changes the behaviour of any program is refused.
-6. `naming` gives a function and its parameters names and a description, by its code and uses or by a language model.
+6. `naming` derives names and a description of each function from its code and uses, or asks a language model.
 
 `compress` runs steps 1 to 5 over programs, where the fifth needs a `Sandbox`. `evaluate_held_out` measures what a
-library saves on programs that it was not learned from. `extraction` reads programs out of attempts. `strategies`
-connects all of it to what a memory calls: attempts in, concepts out. `composition` builds a larger function out of
-existing ones.
+library saves on programs that it was not learned from. `extraction` finds the programs in attempts. `strategies`
+implements the compression protocol of a memory: it takes attempts and returns concepts. `composition` builds a larger
+function from existing functions.
 
 The package does not depend on a memory or a store.
 """

@@ -114,9 +114,9 @@ def fits(actual: ast.expr | None, expected: ast.expr | None) -> bool:
 
 
 def contradicts(declared: str, actual: str) -> bool:
-    """Return whether both types are builtin, and a value of the second may not be passed as the first.
+    """Return whether both types are builtin and a value of type `actual` may not be passed as `declared`.
 
-    Types of contents are not compared, and neither are types that do not parse.
+    Type arguments are not compared. Types that do not parse contradict nothing.
     """
     trees = [try_parse(text) for text in (declared, actual)]
     values = [tree.body[0].value for tree in trees if tree and tree.body and isinstance(tree.body[0], ast.Expr)]
@@ -133,7 +133,7 @@ def _contents_fit(actual: ast.expr, expected: ast.expr) -> bool:
 
 
 def _members(annotation: ast.expr) -> list[ast.expr]:
-    """Return the members of a union, or the type itself if it is none."""
+    """Return the members of a union, or the type itself if it is not a union."""
     match annotation:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             return [*_members(left), *_members(right)]

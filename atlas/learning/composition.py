@@ -1,4 +1,4 @@
-"""New concepts composed of several: a chain of functions, each of which takes the result of the one before."""
+"""Composition of concepts into a chain of functions, each of which takes the result of the previous function."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ Find = Callable[[str], CodeConcept | None]
 """Function that returns a concept by its id, or None if there is none."""
 
 MAX_REORDERED = 5
-"""Largest number of concepts of which other orders than the given one are tried."""
+"""Largest number of concepts for which all orders are tried. More concepts are only tried in the given order."""
 
 MODULE_NAMES = frozenset({"__file__", "__path__", "__cached__"})
-"""Names that a module has, besides those of Python's builtins."""
+"""Names that are defined in every module, besides Python's builtins."""
 
 
 MAX_EXAMPLES = 5
@@ -41,11 +41,11 @@ MAX_RESULT_CHARACTERS = 2_000
 
 
 def find_nothing(_: str) -> None:
-    """Return None: the default `find`, for concepts that call no others."""
+    """Return None. This is the default `find`, for concepts that call no others."""
 
 
 class PipelineCompositionStrategy:
-    """A composition without a model: each function takes the result of the one before."""
+    """A strategy without a model: each function takes the result of the previous function."""
 
     def __init__(
         self, find: Find = find_nothing, *, limits: RunLimits | None = None, path: Sequence[Path] = ()
@@ -60,11 +60,11 @@ class PipelineCompositionStrategy:
         self._path = path
 
     async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
-        """Return one function made of these, with examples that were run, or None if their types do not fit.
+        """Return one function that chains these concepts, or None if their types do not fit.
 
         The result is passed to the first parameter of the next function whose type fits. All other parameters become
-        parameters of the composition. Its examples combine those of the functions. If there are any and none runs, the
-        result is None.
+        parameters of the composition. Its examples combine the examples of the functions, and each is run. If there are
+        examples and none runs, the result is None.
         """
         if len({concept.id for concept in concepts}) < 2:
             return None
@@ -76,10 +76,10 @@ class PipelineCompositionStrategy:
         for order in itertools.islice(itertools.permutations(candidates), n_tried):
             chain = _chain(order)
             if chain is not None:
-                return await asyncio.to_thread(self._tried, chain)
+                return await asyncio.to_thread(self._with_run_examples, chain)
         return None
 
-    def _tried(self, chain: _Chain) -> CodeConcept | None:
+    def _with_run_examples(self, chain: _Chain) -> CodeConcept | None:
         calls = _example_calls(chain)
         source = sources([link.typed_concept.concept for link in chain.links], self.find) + "\n\n" + chain.code
         values = [read_result(result) for result in run_calls(source, calls, self._limits, self._path)]
@@ -88,12 +88,12 @@ class PipelineCompositionStrategy:
 
 
 def sources(concepts: Iterable[CodeConcept], find: Find) -> str:
-    """Return the code of concepts and of their transitive calls, without repeats, callees first."""
+    """Return the code of concepts and of all concepts that they call, transitively, each once and callees first."""
     return "\n\n".join(concept.code for concept in call_closure(concepts, find))
 
 
 def call_closure(concepts: Iterable[CodeConcept], find: Find) -> list[CodeConcept]:
-    """Return concepts and their transitive calls, without repeats, callees first."""
+    """Return concepts and all concepts that they call, transitively, each once and callees first."""
     concepts_by_id: dict[str, CodeConcept] = {}
     entered: set[str] = set()
 
@@ -116,16 +116,16 @@ def composition_problem(concepts: Sequence[CodeConcept], find: Find) -> str:
     together = call_closure(concepts, find)
     foreign = [concept.name for concept in together if concept.language != "python"]
     if foreign:
-        return f"Only Python is composed, but {', '.join(foreign)} is written in something else."
+        return f"Only Python is composed, but {', '.join(foreign)} is written in another language."
     for concept in concepts:
         try:
             function = function_of(concept.code, concept.name)
         except InvalidInput:
             return f"{concept.name} defines no function."
         if isinstance(function, ast.AsyncFunctionDef):
-            return f"{concept.name} is async: what calls it has to wait for it. Only plain functions are composed."
+            return f"{concept.name} is async, so its callers have to await it. Only plain functions are composed."
         if function.name != concept.name:
-            return f"{concept.name} is called {function.name} in its code. Give the two one name, then try again."
+            return f"{concept.name} is called {function.name} in its code. Use the same name for both, then try again."
     return _conflict_problem(together) or _undefined_name_problem(together)
 
 
@@ -133,7 +133,7 @@ def _conflict_problem(concepts: Iterable[CodeConcept]) -> str:
     """Return a message that names two concepts with different definitions of one name. Empty if there are none."""
     defined: dict[str, tuple[str, str]] = {}
     for concept in concepts:
-        for name, meaning in _meanings(concept.code):
+        for name, meaning in _definitions(concept.code):
             other, first_meaning = defined.setdefault(name, (concept.name, meaning))
             if first_meaning != meaning:
                 owners = f"{other} and {concept.name}" if other != concept.name else f"Two concepts named {other}"
@@ -143,18 +143,18 @@ def _conflict_problem(concepts: Iterable[CodeConcept]) -> str:
 
 def _undefined_name_problem(concepts: Sequence[CodeConcept]) -> str:
     """Return a message that names a concept which reads an undefined name. Empty if there is none."""
-    defined = {name for concept in concepts for name, _ in _meanings(concept.code)}
+    defined = {name for concept in concepts for name, _ in _definitions(concept.code)}
     for concept in concepts:
         lacking = sorted(outer_names(strip(concept.code)) - defined - set(dir(builtins)) - MODULE_NAMES)
         if lacking:
             return (
-                f"{concept.name} needs {', '.join(lacking)}, which no concept that it calls defines any more. "
-                "Bring that concept back, or change the code, then try again."
+                f"{concept.name} needs {', '.join(lacking)}, but none of the concepts that it calls defines it. "
+                "Restore the missing concept or change the code, then try again."
             )
     return ""
 
 
-def _meanings(code: str) -> Iterator[tuple[str, str]]:
+def _definitions(code: str) -> Iterator[tuple[str, str]]:
     """Yield the names that code defines at its top level, each with its definition."""
     for node in strip(code).body:
         for name in bound_names(node) if not isinstance(node, Defining) else {node.name}:
@@ -183,7 +183,7 @@ def _outer_names(table: symtable.SymbolTable) -> Iterator[str]:
 
 
 def strip_annotations(tree: Tree) -> Tree:
-    """Return a copy without annotations, which Python would evaluate and whose names may be undefined."""
+    """Return a copy without annotations. Python would evaluate them, and their names may be undefined."""
     bare: Tree = copy.deepcopy(tree)
     for node in ast.walk(bare):
         if isinstance(node, Function):
@@ -222,7 +222,7 @@ class _Link:
     """Position of the parameter that takes the previous result, -1 in the first link."""
 
     names: tuple[str, ...]
-    """Names of its parameters in the composition, empty for the one that takes the previous result."""
+    """Names of its parameters in the composition. Empty for the parameter that takes the previous result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +237,7 @@ class _Chain:
 
 
 def _chain(order: Sequence[TypedConcept]) -> _Chain | None:
-    """Return the chain in this order, or None if a function does not take the result of the one before."""
+    """Return the chain in this order, or None if a function does not take the result of the previous function."""
     reserved = {after.concept.name for after in order}
     links: list[_Link] = []
     for before, after in zip([None, *order], order, strict=False):
@@ -333,7 +333,7 @@ def _arguments(link: _Link) -> list[list[str]]:
 
 
 def _required_arguments(call: ast.Call, link: _Link) -> list[str] | None:
-    """Return the argument of each required parameter, or None if a call passes others or too few."""
+    """Return the argument of each required parameter, or None if a call passes other arguments or too few."""
     by_name = {keyword.arg: keyword.value for keyword in call.keywords}
     in_order = [parameter for parameter in link.typed_concept.parameters if not parameter.is_keyword]
     by_name |= {parameter.name: value for parameter, value in zip(in_order, call.args, strict=False)}
@@ -346,7 +346,7 @@ def _required_arguments(call: ast.Call, link: _Link) -> list[str] | None:
 def _concept(chain: _Chain, examples: tuple[tuple[str, str], ...]) -> CodeConcept:
     concepts = [link.typed_concept.concept for link in chain.links]
     steps = ". Then: ".join(_first_sentence(concept) for concept in concepts)
-    ran = "" if examples else " No example of it was run: its functions have none that fit."
+    ran = "" if examples else " No example was run, because no examples of its functions fit together."
     ids = tuple(concept.id for concept in concepts)
     return CodeConcept(
         name=chain.name,

@@ -36,15 +36,15 @@ from atlas.learning.whole_definitions import (
     Verify,
     needed_tools,
     proofs_of,
-    tools_beside,
+    tools_and_definitions,
     verified_sharing,
     verify_with,
 )
 
-DIFFERENT_AS_TERM = "does something else in the form that is searched, without comments and annotations"
+DIFFERENT_AS_TERM = "behaves differently without comments, docstrings and annotations"
 DUPLICATE = "is the same as another function"
-CHANGING = "changes what a program does"
-DIFFERENT_WITH_FUNCTIONS = "does something else with what was found in others"
+CHANGING = "changes the behaviour of a program"
+DIFFERENT_WITH_FUNCTIONS = "behaves differently with functions that were found in other programs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,27 +52,27 @@ class Abstraction:
     """A Python function that several programs have in common."""
 
     name: str
-    """Placeholder that the code uses, until documenting gives it a real name."""
+    """Placeholder that the code uses until a documenter chooses a real name."""
 
     source: str
-    """Code that calls the functions in `calls`, Python's own, and what it imports itself."""
+    """Code that uses the functions in `calls`, Python's builtins, and the modules that it imports."""
 
     arity: int
     calls: tuple[str, ...]
     """Names of other abstractions."""
 
     needs: tuple[str, ...] = ()
-    """Tools that it uses, itself or through others: names that whoever runs it has to provide."""
+    """Tools that it uses, directly or through others. Whoever runs the function has to define these names."""
 
     uses: tuple[str, ...]
-    """Ids of the programs that call it, themselves or through others."""
+    """Ids of the programs that call it, directly or through others."""
 
     n_tasks: int
     saving: int
-    """Tokens by which the programs and the library are shorter for it, itself counted."""
+    """Tokens that it saves in programs and library, minus its own length."""
 
     proofs: tuple[str, ...] = ()
-    """Ids of the programs whose tests run it, and which behaved the same as before."""
+    """Ids of the programs whose tests run it and that behaved the same as before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class RewrittenProgram:
 
     after: str
     standalone: str
-    """Source of `after`, with the functions that it needs before it."""
+    """Source of `after`, preceded by the functions that it needs."""
 
     functions: tuple[str, ...]
     """Names of all abstractions that it needs."""
@@ -97,7 +97,7 @@ class Library:
     shelf: Shelf
     functions: Mapping[str, Function]
     definitions: tuple[SharedDefinition, ...] = ()
-    """Whole definitions, which programs use before the functions are looked for."""
+    """Whole definitions. They are applied to programs before the functions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,16 +105,16 @@ class Compression:
     """A library of functions, and the programs that it was learned from."""
 
     abstractions: tuple[Abstraction, ...]
-    """Functions, each after those that it calls."""
+    """Functions, callees first."""
 
     rewritten: Mapping[str, RewrittenProgram]
-    """Programs that call any, by id."""
+    """Programs that call at least one function, by id."""
 
     n_programs: int
-    """Programs that were compressed: all that can be."""
+    """Number of programs that can be compressed."""
 
     n_searched: int = 0
-    """Programs that were searched for functions. What was found was put into the others where it fits."""
+    """Number of programs that were searched for functions. The others only use the functions that were found."""
 
     n_found: int = 0
     """Abstractions that the search proposed."""
@@ -123,13 +123,13 @@ class Compression:
     """Found abstractions that are Python functions."""
 
     tokens_before: int
-    """Tokens of all programs, in which star imports name what is read of them."""
+    """Tokens of all programs, after star imports were replaced by imports of the names that are used."""
 
     tokens_after: int
-    """Tokens of all programs, the library not counted."""
+    """Tokens of all programs, without the library."""
 
     tokens_library: int
-    """Tokens of the functions as one module, in which each import stands once."""
+    """Tokens of the functions as one module, with each import counted once."""
 
     refused: Mapping[str, int]
     """Number of abstractions and programs that were left out, by reason."""
@@ -137,7 +137,7 @@ class Compression:
     notes: tuple[str, ...]
     library: Library
     engine: str
-    """Name of the search, to show."""
+    """Display name of the search."""
 
     @property
     def ratio(self) -> float:
@@ -178,13 +178,13 @@ def compress(
     sampled for the search. The functions are then used in the other programs too.
 
     Args:
-        programs: Each with its tests, or its source alone, which is then a task of its own.
+        programs: Programs with tests, or bare sources. A bare source counts as a task of its own.
         engine: The search. By default Stitch if it is installed.
         sandbox: Provides `verify` and `star_names` where these are not given.
-        verify: Runs a program and its rewritten source. Without it nothing is run.
+        verify: Runs a program and its rewritten source, and compares them. Without it, no program is run.
         star_names: Returns the names of star imports. Without it, programs with star imports are excluded.
-        tools: Names of an agent's tools, which functions may use. Where a program's tests are run, so may they use any
-            name that the program does not bind.
+        tools: Names of an agent's tools, which functions may use. If a program's tests are run, functions may also use
+            any other name that the program does not bind.
 
     Raises:
         Cancelled: `cancelled` returned True. No program was changed.
@@ -203,12 +203,12 @@ def compress(
         limits=limits,
         verify=None if verify is None else verify_with(sharing, originals_by_id, verify),
         progress=progress or (lambda stage, share: None),
-        raise_if_cancelled=_raising(cancelled),
+        raise_if_cancelled=_raiser(cancelled),
     )
     if engine is None and (missing := absence("learning", "Stitch, which finds more,")):
         run.notes.append(f"the search was by {run.engine.name}; {missing}")
     run.refused[CHANGING] += n_changed
-    readable = read_programs(corpus, run.limits, run.refused, star_names, tools_beside(allowed, sharing))
+    readable = read_programs(corpus, run.limits, run.refused, star_names, tools_and_definitions(allowed, sharing))
     run.notes += readable.notes
     sampled = _sample(readable.terms, run)
     originals = _unchanged_programs(sampled, readable, run)
@@ -262,7 +262,7 @@ def default_engine() -> Engine:
     return AntiUnificationEngine() if absence("learning", "Stitch") else StitchEngine()
 
 
-def _raising(cancelled: IsCancelled | None) -> RaiseIfCancelled:
+def _raiser(cancelled: IsCancelled | None) -> RaiseIfCancelled:
     """Return a callback that raises `Cancelled` once `cancelled` returns True."""
 
     def raise_if_cancelled() -> None:
@@ -276,14 +276,14 @@ def _sample(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
     names = sample(terms, run.limits)
     if len(names) < len(terms):
         run.notes.append(
-            f"a sample of {len(names):,} of {len(terms):,} programs was searched, since more would take too long, and "
-            "what was found was put into the others"
+            f"only a sample of {len(names):,} of {len(terms):,} programs was searched, to save time; the functions "
+            "found in it are used in the others too"
         )
     return {name: terms[name] for name in names}
 
 
 def _unchanged_programs(terms: dict[str, Term], readable: Originals, run: _Run) -> dict[str, Term]:
-    """Return the programs whose normalised form behaves the same. Others are left out before any function is used."""
+    """Return the programs whose normalised form behaves the same. The others are not compressed."""
     verified, changed = dict(terms), _changed_programs(terms, run)
     retried = {name: readable.with_stars[name] for name in changed & readable.with_stars.keys()}
     changed = (changed - retried.keys()) | _changed_programs(retried, run)
@@ -294,7 +294,7 @@ def _unchanged_programs(terms: dict[str, Term], readable: Originals, run: _Run) 
 
 
 def _changed_programs(terms: Mapping[str, Term], run: _Run) -> set[str]:
-    """Return the programs that behave differently in this form."""
+    """Return the programs that behave differently in normalised form."""
     run.progress("verifying", 0)
     verdicts = _run_all([(name, program_source(term, {})) for name, term in terms.items()], run)
     run.progress("verifying", 1)
@@ -309,7 +309,7 @@ def _prove(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
         if n_merged := merge(shelf, functions):
             run.refused[DUPLICATE] += n_merged
             continue
-        wrong = _changing(shelf, functions, run)
+        wrong = _functions_changing_behaviour(shelf, functions, run)
         if not wrong:
             return
         run.refused[CHANGING] += len(wrong)
@@ -330,8 +330,8 @@ def _rewrite_others(shelf: Shelf, functions: Mapping[str, Function], terms: Mapp
     shelf.add(rewritten)
 
 
-def _changing(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
-    """Return the functions with which a program does something else."""
+def _functions_changing_behaviour(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
+    """Return the functions that change the behaviour of a program."""
     rewritten = [name for name, term in shelf.programs.items() if term.calls]
     run.progress("verifying", 0)
     verdicts = _run_all([(name, standalone(name, shelf, functions)) for name in rewritten], run)
@@ -340,7 +340,7 @@ def _changing(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set
         culprit
         for name, same in zip(rewritten, verdicts, strict=True)
         if same is False
-        for culprit in _culprits(name, shelf, functions, run)
+        for culprit in _responsible_functions(name, shelf, functions, run)
     }
 
 
@@ -354,7 +354,7 @@ def _run_all(sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]
     return [run.verdicts.get(key) for key in sources]
 
 
-def _culprits(name: str, shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
+def _responsible_functions(name: str, shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
     """Return the functions of a program that change its behaviour alone, or all of them if no single one does."""
     needed = shelf.functions_of(name)
     if len(needed) == 1:
@@ -394,7 +394,7 @@ def _result(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> Compr
 def with_definitions(
     compression: Compression, sharing: Sharing, originals: Mapping[str, Program], verify: Verify | None
 ) -> Compression:
-    """Return a compression of programs that share definitions, with these as its first functions."""
+    """Return the compression with the shared definitions as its first functions."""
     names = {each.name for each in sharing.definitions}
     whole = with_preludes(compression.rewritten, compression.library.shelf.programs, sharing, originals)
     rewritten = whole.rewritten
@@ -425,7 +425,7 @@ class WholePrograms:
 
     rewritten: dict[str, RewrittenProgram]
     n_tokens_less: int
-    """Tokens by which the programs are shorter for the shared definitions alone."""
+    """Tokens that the shared definitions alone save."""
 
 
 def with_preludes(
@@ -434,10 +434,10 @@ def with_preludes(
     sharing: Sharing,
     originals: Mapping[str, Program],
 ) -> WholePrograms:
-    """Return rewritten programs, those that share definitions with these before them.
+    """Return rewritten programs, each preceded by the shared definitions that it uses.
 
     Args:
-        found: Programs that call what was found in them once their definitions were shared.
+        found: Programs that call functions, without their shared definitions.
         compressed: Ids of all programs that were searched.
     """
     rewritten, n_less = dict(found), 0
@@ -512,7 +512,7 @@ def _abstraction(
 def _proofs(
     name: str, program_ids: Sequence[str], shelf: Shelf, functions: Mapping[str, Function], run: _Run
 ) -> tuple[str, ...]:
-    """Return the programs that pass with a function and fail once it raises. The tests of others do not run it."""
+    """Return the programs that pass with the function and fail if it raises, so that their tests do run it."""
     same = [
         program_id
         for program_id in program_ids

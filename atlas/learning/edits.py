@@ -21,7 +21,7 @@ _REFUSED = re.compile(r"edit (?:was|has) not (?:been )?applied|introduced new sy
 
 
 def edited_files(steps: Sequence[Step]) -> list[str]:
-    """Return the final text of the Python files that were created, most recently changed last."""
+    """Return the final text of each Python file that was created. The file that was changed last comes last."""
     files: dict[str, list[str]] = {}
     current = ""
     for step in steps:

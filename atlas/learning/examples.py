@@ -23,7 +23,7 @@ RECORDED = "calls_recorded"
 
 MAX_EXAMPLES = 4
 MAX_READABLE_CHARACTERS = 300
-"""Length of a readable call and result. A longer one is kept only if there is no shorter one."""
+"""Largest length of a call with its result. A longer example is kept only if there is no shorter one."""
 
 MAX_PROGRAMS = 5
 """Programs that are run to record the calls of one function."""
@@ -41,7 +41,7 @@ def {recorder}():
     import functools, io, json, sys
 
     calls, printed = {{}}, sys.stdout
-    sys.stdout = io.StringIO()  # what is told after it must not be cut off
+    sys.stdout = io.StringIO()  # the program's own output must not displace the report
 
     def recorded(name, function):
         @functools.wraps(function)
@@ -51,7 +51,7 @@ def {recorder}():
                 return function(*given, **named)
             try:
                 shown = [*map(repr, given), *(f"{{key}}={{value!r}}" for key, value in named.items())]
-            except Exception:  # an object that cannot be written down
+            except Exception:  # an argument whose `repr` raises
                 return function(*given, **named)
             result = function(*given, **named)
             kept.setdefault(f"{{name}}({{', '.join(shown)}})", result if result is None else repr(result))
@@ -59,19 +59,19 @@ def {recorder}():
 
         return call
 
-    def tell():
+    def report():
         pairs = [[name, *pair] for name, kept in calls.items() for pair in kept.items() if pair[1]]
-        n_left, told = {characters}, []
-        for one in sorted(pairs, key=shortest):
-            n_left -= len(one[1]) + len(one[2])
-            told += [one] if n_left >= 0 else []
-        printed.write(json.dumps(told, ensure_ascii=False) + "\\n")
+        n_left, reported = {characters}, []
+        for example in sorted(pairs, key=length):
+            n_left -= length(example)
+            reported += [example] if n_left >= 0 else []
+        printed.write(json.dumps(reported, ensure_ascii=False) + "\\n")
         printed.flush()
 
-    def shortest(one):
-        return len(one[1]) + len(one[2])
+    def length(example):
+        return len(example[1]) + len(example[2])
 
-    return recorded, tell
+    return recorded, report
 
 
 {recorder} = {recorder}()
@@ -111,10 +111,10 @@ def examples_of(
     find: Find = find_nothing,
     is_cancelled: Callable[[], bool] | None = None,
 ) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Return the examples of each concept, by id. Calls whose arguments or result have no literal are left out.
+    """Return the examples of each concept, by id. Calls whose arguments or result are not literals are left out.
 
     Args:
-        find: Returns the concepts that these call, by id.
+        find: Returns a called concept by its id.
 
     Raises:
         Cancelled: `is_cancelled` returned True.
@@ -198,7 +198,7 @@ def _calls(run: RunResult, called_by: str, name: str) -> list[tuple[str, str]]:
 
 
 def _rename_call(call: object, called_by: str, name: str) -> str:
-    """Return a call with the function renamed, or an empty string if it is not such a call."""
+    """Return a call with the function renamed, or an empty string if it is not a call of that function."""
     tree = try_parse(call) if isinstance(call, str) else None
     node = tree.body[0].value if tree and len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) else None
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != called_by:

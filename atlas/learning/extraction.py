@@ -1,9 +1,9 @@
 """Extraction of whole Python programs from successful attempts, with the tests of their tasks.
 
-Each attempt gives at most one program. It is the solution if that is Python: the text itself, a fenced block, or the
-completion of the task's prompt. Otherwise it is the last whole program in the steps: an action, a fenced block in an
-action, a file that an action wrote, or the result of edits to a file. Programs that define a function are preferred to
-scripts. A patch is not a program, because the patched files are missing.
+Each attempt gives at most one program. If the solution is Python, the program is the text itself, a fenced block, or
+the completion of the task's prompt. Otherwise it is the last whole program in the steps: an action, a fenced block in
+an action, a file that an action wrote, or the result of edits to a file. Programs that define a function are preferred
+to scripts. A patch is not a program, because the patched files are missing.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from atlas.learning.terms.programs import Program
 Attempt = Trajectory | Experience
 
 NOT_SUCCESSFUL = "the attempt did not succeed"
-UNKNOWN = "nobody said whether the attempt succeeded"
-OTHER_LANGUAGE = "written in another language than Python"
-NO_CODE = "there is no solution in it"
+UNKNOWN = "the outcome of the attempt is unknown"
+OTHER_LANGUAGE = "not written in Python"
+NO_CODE = "the attempt has no solution"
 PATCH = "a patch, without the files that it changes"
-NOT_PYTHON = "no part of it parses as a whole Python program"
-NO_STATEMENT = "the Python in it defines and does nothing"
+NOT_PYTHON = "no part of the attempt parses as a whole Python program"
+NO_STATEMENT = "the Python code has no effect and defines nothing"
 TOO_LONG = f"longer than {MAX_CHARACTERS:,} characters"
-REPEATED = "the same program for the same task as another"
+REPEATED = "the same program for the same task as another attempt"
 
 _PYTHON = ("", "py", "python", "python3")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*([\w+#.-]*)")
@@ -178,12 +178,12 @@ def _in_steps(attempt: Attempt) -> Iterator[str]:
     """Yield the parts of the steps that may be a program, the last first."""
     yield from reversed(edited_files(attempt.steps))
     for step in reversed(attempt.steps):
-        if END_OF_EDIT not in step.action:  # an edit of a part of a file may parse together with the words around it
+        if END_OF_EDIT not in step.action:  # an edit command may parse as Python together with the text around it
             yield from _candidate_texts(step.action)
 
 
 def _whole_program(text: str) -> str | None:
-    """Return the string as a program without blank lines around it, or None if it is not Python or has no effect."""
+    """Return the text without surrounding blank lines, or None if it is not Python or has no effect."""
     if len(text) > MAX_CHARACTERS:
         return None
     source = textwrap.dedent(text).strip("\r\n") + "\n"
@@ -192,7 +192,7 @@ def _whole_program(text: str) -> str | None:
 
 
 def _does_something(statement: ast.stmt) -> bool:
-    """Return whether a statement has an effect, unlike prose that happens to parse: a name, a number, `reply: "…"`."""
+    """Return whether a statement has an effect. Prose that happens to parse has none, such as `reply: "…"`."""
     is_label = isinstance(statement, ast.AnnAssign) and statement.value is None
     return not is_label and not isinstance(statement, ast.Expr | ast.Pass)
 

@@ -1,4 +1,4 @@
-"""New concepts composed of several by a language model, and checked against a list of allowed operations."""
+"""Composition of concepts by a language model, whose code is checked against a list of allowed operations."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FORBIDDEN = frozenset(
     "breakpoint compile delattr dir eval exec exit getattr globals help input locals memoryview open print quit".split()  # noqa: SIM905
 ) | {"setattr", "type", "vars", "__import__", "__build_class__", "__loader__", "__spec__"}
 BUILTINS = frozenset(dir(builtins)) - _FORBIDDEN
-"""Builtins that a composed function may call. `type` is excluded, because it makes classes with any behaviour."""
+"""Builtins that a composed function may call. `type` is excluded, because it can create arbitrary classes."""
 
 _READING = frozenset({"format", "format_map", "gi_frame", "cr_frame", "ag_frame", "tb_frame"})
 """Attributes that give access to other attributes by name, or to the frame of a function."""
@@ -130,7 +130,7 @@ class LLMCompositionStrategy:
         except LLMError as error:
             return ComposedConcept(why_not=str(error))
         if composed is None:
-            return ComposedConcept(why_not=f"{model_name(self.llm)} found nothing meaningful to make of these.")
+            return ComposedConcept(why_not=f"{model_name(self.llm)} found no meaningful composition of these concepts.")
         made_by = {"model": model_name(self.llm), "prompt": COMPOSITION.version}
         return ComposedConcept(concept=replace(composed, metadata={**composed.metadata, **made_by}))
 
@@ -165,12 +165,12 @@ class LLMCompositionStrategy:
                 raise InvalidInput(f"the example {call} does not return {expected}: {why}")
             called.update(names)
         if idle := sorted(set(used) - called):
-            raise InvalidInput(f"no example runs {idle}: every concept that the code uses must be called in an example")
+            raise InvalidInput(f"no example calls {idle}; each concept that the code uses must be called in an example")
 
 
 def _is_same(value: object, other: object) -> bool:
-    """Return whether two literals are equal in value and type: 1 equals neither True nor 1.0."""
-    return value == other and sorted(repr(value)) == sorted(repr(other))  # sets may be written in another order
+    """Return whether two literals are equal in value and type. For example, 1 equals neither True nor 1.0."""
+    return value == other and sorted(repr(value)) == sorted(repr(other))  # the order of a set's items may differ
 
 
 def _declines(answer: Mapping[str, Any]) -> bool:
@@ -203,9 +203,7 @@ def _validate(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> Cod
     by_name = {concept.name: concept for concept in concepts}
     name, code = answer["name"], answer["code"]
     if not is_available(name) or len(name) > MAX_NAME_CHARACTERS or name in by_name:
-        raise InvalidInput(
-            f"name should be an unused identifier that is not a keyword or builtin, but is {name[:80]!r}"
-        )
+        raise InvalidInput(f"name should be an unused identifier that is not a keyword or builtin, got {name[:80]!r}")
     function = _function(code, name)
     bare = strip_annotations(function)
     used = _used_concepts(bare, by_name)
@@ -255,7 +253,7 @@ def _used_concepts(bare: Function, by_name: Mapping[str, CodeConcept]) -> set[st
         raise InvalidInput(f"code may call only the given functions and harmless builtins, not {sorted(unknown)}")
     used = free & set(by_name)
     if len(used) < 2:
-        raise InvalidInput(f"code should call at least two of the given functions, but calls {sorted(used) or 'none'}")
+        raise InvalidInput(f"code should call at least two of the given functions, got {sorted(used) or 'none'}")
     return used
 
 
@@ -263,7 +261,7 @@ def _examples(value: Sequence[Mapping[str, str]], name: str) -> tuple[tuple[str,
     """Return the examples: calls of the function with literal arguments, and their literal results.
 
     Raises:
-        InvalidInput: There are no examples, or one has another form.
+        InvalidInput: There are no examples, or an example has another form.
     """
     if not 0 < len(value) <= MAX_EXAMPLES:
         raise InvalidInput(f"examples should be a list of one to {MAX_EXAMPLES}")
@@ -271,7 +269,7 @@ def _examples(value: Sequence[Mapping[str, str]], name: str) -> tuple[tuple[str,
     for call, result in examples:
         if not _is_call(call, name) or not _is_literal(result):
             raise InvalidInput(
-                f"an example should be a call of {name} with literals, and a literal, got "
+                f"an example should be a call of {name} with literal arguments, and a literal result, got "
                 f"{call[:120]!r} and {result[:120]!r}"
             )
     return examples
@@ -288,7 +286,7 @@ def _check_types(function: Function, examples: Sequence[tuple[str, str]]) -> Non
             kind = type(ast.literal_eval(value)).__name__
             if annotation is not None and contradicts(ast.unparse(annotation), kind):
                 raise InvalidInput(
-                    f"code declares {ast.unparse(annotation)}, but the example {call} has {ast.unparse(value)} there"
+                    f"code declares the type {ast.unparse(annotation)}, but the example {call} has {ast.unparse(value)}"
                 )
 
 

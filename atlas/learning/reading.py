@@ -1,4 +1,4 @@
-"""Programs read as terms with explicit star imports, or the reason why one cannot be compressed."""
+"""Conversion of programs to terms, with star imports expanded, or the reason why a program cannot be compressed."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ Tools = Callable[[Program], Container[str]]
 """Function that returns the names of a program's unbound variables that are tools of its agent."""
 
 OWN_CHECK = "line: an assertion or a print at a program's top level"
-TOO_DEEP = "nested too deeply, or in blocks too long"
+TOO_DEEP = "nested too deeply, or a block is too long"
 _STAR = re.compile(r"\bimport\s*\*")
 
 
 class _AnyName:
-    """A container that has every name."""
+    """A container that contains every name."""
 
     def __contains__(self, name: object) -> bool:
         return True
 
 
 def no_tools(program: Program) -> Container[str]:
-    """Return an empty collection: the default `tools`."""
+    """Return an empty collection. This is the default `tools`."""
     return ()
 
 
 def tools_by(names: Collection[str], *, are_run: bool) -> Tools:
-    """Return a function that gives the tools of a program: every name if its tests are run, else the given names."""
+    """Return a function from a program to its tools: every name if its tests are run, else the given names."""
     return lambda program: _AnyName() if are_run and program.tests else names
 
 
@@ -52,7 +52,7 @@ class Originals:
     """Programs that can be compressed, by id."""
 
     terms: dict[str, Term] = field(default_factory=dict)
-    """Programs in the form that is searched, without comments, docstrings and annotations."""
+    """Normalised programs, without comments, docstrings and annotations."""
 
     with_stars: dict[str, Term] = field(default_factory=dict)
     """The programs whose star imports were made explicit, in their original form."""
@@ -61,10 +61,10 @@ class Originals:
     """Names whose imports are removed once the program no longer reads them."""
 
     notes: tuple[str, ...] = ()
-    """Messages about star imports that had to stay."""
+    """Messages about star imports that could not be expanded."""
 
     def keep_stars(self, terms: Mapping[str, Term]) -> None:
-        """Keep the imports of programs whose star imports stay, because their names are unknown."""
+        """Restore programs' star imports whose names are unknown."""
         for name in [name for name, term in terms.items() if term is self.with_stars.get(name)]:
             self.removable_imports[name] = frozenset()
 
@@ -130,7 +130,7 @@ def _stars(source: str) -> list[str]:
 def _notes(unknown: Mapping[str, str], stars: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     counts = Counter(module for modules in stars.values() for module in set(modules))
     return tuple(
-        f"all names of {module!r} are imported by {counts[module]:,} programs, which are left as they are: {reason}"
+        f"{counts[module]:,} programs with a star import of {module!r} are left unchanged: {reason}"
         for module, reason in unknown.items()
     )
 
@@ -160,11 +160,11 @@ def _read_program(
         if public:
             module = expand_stars(module, public, tested)
         if _shadows(module):
-            return "gives a name of Python's own another meaning"
+            return "rebinds a builtin name"
         term = encode(module, own_checks(module), tools)
         with_stars = encode(as_written, own_checks(as_written), tools) if public else None
     except InvalidPython as error:
-        return TOO_DEEP if isinstance(error.__cause__, RecursionError) else "not Python that can be worked with"
+        return TOO_DEEP if isinstance(error.__cause__, RecursionError) else "not Python that can be processed"
     except RecursionError:
         return TOO_DEEP
     if term.depth > limits.max_depth:

@@ -1,4 +1,4 @@
-"""Reasons why compressing attempts gave no function, in one sentence."""
+"""One-sentence explanations of why compressing attempts gave no function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_REASONS = 3
 def explain_empty_result(
     n_attempts: int, n_programs: int, dropped: Mapping[str, int], refused: Mapping[str, int]
 ) -> str:
-    """Return a sentence on why no function was learned.
+    """Return a sentence that explains why no function was learned.
 
     Args:
         n_programs: Programs that were compressed.
@@ -32,7 +32,7 @@ def explain_empty_result(
         why = _list_counts({**dropped, **programs})
         return f"no Python program to compress in {attempts}{': ' if why else ''}{why}"
     if n_programs == 1:
-        return "only one program, and a function has to be in programs of at least two tasks"
+        return "only one program, but a function has to occur in programs of at least two tasks"
     return _explain(n_programs, refused) + _describe_own_checks(
         sum(n for reason, n in refused.items() if reason.startswith(LINE))
     )
@@ -42,7 +42,7 @@ def _explain(n_programs: int, refused: Mapping[str, int]) -> str:
     """Return why no function was kept, with the number of refused functions for each reason."""
     refused_functions = {reason: n for reason, n in refused.items() if not reason.startswith((PROGRAM, LINE))}
     if not refused_functions:
-        return f"nothing that two tasks share in {n_programs:,} programs"
+        return f"no code that two tasks share in {n_programs:,} programs"
     n_refused = sum(refused_functions.values())
     counted_functions = "1 function" if n_refused == 1 else f"{n_refused:,} functions"
     return (
@@ -56,9 +56,7 @@ def _describe_own_checks(n_lines: int) -> str:
     if not n_lines:
         return ""
     lines = (
-        "1 line at the top of a program, an assertion or a print, was"
-        if n_lines == 1
-        else (f"{n_lines:,} lines at the top of programs, assertions and prints, were")
+        "1 top-level assertion or print was" if n_lines == 1 else (f"{n_lines:,} top-level assertions and prints were")
     )
     return f"; {lines} not searched, as the agent's own checks"
 

@@ -1,4 +1,4 @@
-"""The effect of a learned library on programs that it was not learned from."""
+"""Measures how much a learned library saves on programs that it was not learned from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.programs import Program
-from atlas.learning.whole_definitions import Verify, tools_beside, verdicts_on, verify_with
+from atlas.learning.whole_definitions import Verify, tools_and_definitions, verdicts_on, verify_with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +42,11 @@ class Reuse:
     """Number of programs that need each function, by name."""
 
     saved: Mapping[str, int]
-    """Tokens by which the programs that call each function are shorter for it, by name, most first."""
+    """Tokens that each function saves in the programs that call it, by name, largest saving first."""
 
     tokens_before: int
     tokens_after: int
-    """Tokens of the programs. The library is not counted, for it was there before."""
+    """Tokens of the programs. The library is not counted, because it existed before."""
 
     rewritten: Mapping[str, RewrittenProgram]
     n_refused: int
@@ -54,7 +54,7 @@ class Reuse:
 
     @property
     def ratio(self) -> float:
-        """The factor by which the programs are shorter, 1 if no function fits."""
+        """The factor by which the programs got shorter, 1 if no function fits."""
         return self.tokens_before / self.tokens_after if self.tokens_after else 1.0
 
 
@@ -79,7 +79,7 @@ def evaluate_held_out(
     cancelled: IsCancelled | None = None,
     seed: int = 0,
 ) -> HeldOutResult:
-    """Learn from one half, and rewrite the other. All programs of a task are in the same half.
+    """Learn a library from one half of the programs, and rewrite the other half. A task's programs are in one half.
 
     Raises:
         Cancelled: `cancelled` returned True.
@@ -116,10 +116,10 @@ def reuse(
     star_names: StarNames | None = None,
     tools: Collection[str] = (),
 ) -> Reuse:
-    """Rewrite programs with a library, wherever one of its functions stands in them and makes them shorter.
+    """Rewrite programs to call a library's functions wherever these occur and make the program shorter.
 
     Args:
-        sandbox: Takes the place of `verify` and of `star_names`, where these are not given.
+        sandbox: Provides `verify` and `star_names` where these are not given.
         tools: Names of an agent's tools, as in `compress`.
     """
     verify, star_names = default_checks(sandbox, verify, star_names)
@@ -128,7 +128,7 @@ def reuse(
     allowed = tools_by(tools, are_run=verify is not None)
     sharing, n_changed = _shared([by_id[name] for name in by_id if name not in own], library, allowed, verify)
     current = [sharing.programs.get(name, program) for name, program in by_id.items()]
-    corpus = read_programs(current, limits or Limits(), Counter(), star_names, tools_beside(allowed, sharing))
+    corpus = read_programs(current, limits or Limits(), Counter(), star_names, tools_and_definitions(allowed, sharing))
     originals = {name: term for name, term in corpus.terms.items() if name not in own}
     shelf = apply_library(library.shelf, library.functions, originals, corpus.removable_imports)
     checked = None if verify is None else verify_with(sharing, by_id, verify)
@@ -150,7 +150,7 @@ def reuse(
 
 
 def _savings(shelf: Shelf, library: Library, rewritten: Mapping[str, RewrittenProgram]) -> dict[str, int]:
-    """Return the tokens that each used function saves in the programs that call it, by name, most first."""
+    """Return the tokens that each used function saves in the programs that call it, by name, largest saving first."""
     lengths = Lengths(shelf, library.functions)
     saved: Counter[str] = Counter()
     for name, term in shelf.programs.items():
@@ -165,7 +165,7 @@ def _savings(shelf: Shelf, library: Library, rewritten: Mapping[str, RewrittenPr
 
 
 def _shared(programs: Sequence[Program], library: Library, tools: Tools, verify: Verify | None) -> tuple[Sharing, int]:
-    """Return the programs that have definitions of a library, and how many do something else with these."""
+    """Return the programs that share definitions with a library, and how many behave differently with them."""
     sources = read_sources(programs, tools) if library.definitions else []
     originals = {program.id: program for program in programs}
     judged = set() if verify is None else set(originals)

@@ -1,4 +1,4 @@
-"""Programs rewritten to call concepts by their names, as they are shown, verified and run for examples."""
+"""Programs rewritten to call concepts by their names, for display, verification and recording examples."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Rewriting:
     """Ids of the concepts that it needs."""
 
     does_the_same: bool | None
-    """Result of its verification, None if no test runs the inserted calls."""
+    """Result of the verification. None if no test runs the inserted calls."""
 
 
 def rewritten_programs(
@@ -41,7 +41,7 @@ def rewritten_programs(
     verifier: Verifier,
     on_progress: Progress | None,
 ) -> list[Rewriting]:
-    """Return every rewritten program with its proposed concepts, verified by running it again."""
+    """Return every rewritten program, verified by running it with the proposed concepts."""
     texts = {name: with_concept_names(rewritten, concepts) for name, rewritten in compression.rewritten.items()}
     sources = {
         name: _standalone(after, compression.rewritten[name], concepts, names) for name, (after, names) in texts.items()
@@ -64,7 +64,7 @@ def rewritten_programs(
 def recordings(
     compression: Compression, rewritings: Sequence[Rewriting], concepts: Mapping[str, CodeConcept]
 ) -> list[RecordedProgram]:
-    """Return the programs that did the same with the concepts, whose tests show how those are called."""
+    """Return the programs that behaved the same with the concepts, so that calls of these can be recorded."""
     results = []
     for rewriting in rewritings:
         rewritten = compression.rewritten[rewriting.program.id]
@@ -78,7 +78,7 @@ def recordings(
                     called_by={
                         concepts[name].id: names.get(name, name)
                         for name in rewritten.functions
-                        if not defines_class(concepts[name].code)  # its instances are no literals
+                        if not defines_class(concepts[name].code)  # instances of a class are not literals
                     },
                 )
             )
@@ -86,15 +86,15 @@ def recordings(
 
 
 def with_concept_names(rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept]) -> tuple[str, dict[str, str]]:
-    """Return a rewritten program that calls concepts by their names, except those that it already uses.
+    """Return a rewritten program that calls concepts by their names, except names that it already uses.
 
     Returns:
-        Its source, and the names under which it calls each concept, by placeholder.
+        Its source, and the name under which it calls each concept, by placeholder.
     """
     used = identifiers_in(rewritten.after)
     names = {key: function_name(concepts[key]) for key in rewritten.functions if key in concepts}
     names = {placeholder: name for placeholder, name in names.items() if name not in used}
-    with suppress(InvalidInput):  # it looks names up as texts
+    with suppress(InvalidInput):  # the program looks up names as strings
         return rename_identifiers(rewritten.after, names), names
     return rewritten.after, {}
 
@@ -123,11 +123,11 @@ def _functions(rewritten: RewrittenProgram, concepts: Mapping[str, CodeConcept],
 
 
 def function_name(concept: CodeConcept) -> str:
-    """Return the name of the function in its code. A library may hold it under another name."""
+    """Return the name of the function in the concept's code, which may differ from the concept's name."""
     return defined_name(concept.code, concept.name)
 
 
 def identifiers_in(source: str) -> set[str]:
-    """Return the names that a program uses, empty if it does not parse."""
+    """Return the names that a program uses. Empty if it does not parse."""
     tree = try_parse(source)
     return identifiers(tree) if tree is not None else set()

@@ -1,4 +1,4 @@
-"""Concepts learned from attempts: programs are compressed, functions are named, and both are verified."""
+"""Learning of concepts from attempts: programs are compressed, functions are named, and the result is verified."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from atlas.protocols.strategies import ConceptDocumenter
 _log = logging.getLogger(__name__)
 
 PROVEN = "proven"
-"""Metadata key of a learned concept: whether running programs has verified it."""
+"""Metadata key of a learned concept: whether it was verified by running programs."""
 
 MAX_EXAMPLES = 10
 """Number of uses of a concept that are passed to its documenter."""
@@ -60,7 +60,7 @@ class LearnedConcept:
 
     concept: CodeConcept
     saving: int
-    """Tokens by which programs and library are shorter for it, itself counted."""
+    """Tokens that it saves in programs and library, minus its own length."""
 
     arity: int
     n_tasks: int
@@ -84,7 +84,7 @@ class Proposal:
     """The additions to a library that compressing attempts found."""
 
     learned: tuple[LearnedConcept, ...]
-    """Concepts, each after those that it calls."""
+    """Concepts, callees first."""
 
     rewritings: tuple[Rewriting, ...]
     compression: Compression
@@ -93,17 +93,17 @@ class Proposal:
 
     @property
     def concepts(self) -> list[CodeConcept]:
-        """New concepts, each after those that it calls."""
+        """New concepts, callees first."""
         return [learned.concept for learned in self.learned if not learned.is_known]
 
     @property
     def proven(self) -> list[CodeConcept]:
-        """The `concepts` that were verified by running programs with them."""
+        """The new concepts that were verified by running programs."""
         return [learned.concept for learned in self.learned if not learned.is_known and learned.is_proven]
 
 
 class ProvenCompression:
-    """Functions that an engine finds in several programs, each named, and verified by running the programs."""
+    """A strategy that finds functions in several programs, names them, and verifies them by running the programs."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class ProvenCompression:
         run_limits: RunLimits | None = None,
         path: Sequence[Path] = (),
     ) -> None:
-        """Compress later.
+        """Store the settings. `compress` does the work.
 
         Args:
             documenter: Names the functions. By default, names are derived from code and uses.
@@ -130,10 +130,10 @@ class ProvenCompression:
         self._path = path
 
     async def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
-        """Return concepts that shorten the successful programs of these attempts, each after those that it calls.
+        """Return concepts that shorten the programs of the successful attempts, callees first.
 
-        `proven` in a concept's metadata is True if running programs has verified it, else False. The log reports the
-        number of unverified concepts, or why there are none.
+        `proven` in a concept's metadata is True if it was verified by running programs, else False. The log reports the
+        number of unverified concepts, or why no concept was found.
         """
         proposal = await self.propose(trajectories)
         n, n_unproven = len(proposal.concepts), len(proposal.concepts) - len(proposal.proven)
@@ -142,9 +142,7 @@ class ProvenCompression:
             why = explain_empty_result(len(trajectories), compression.n_programs, proposal.dropped, compression.refused)
             _log.warning("found no concept: %s", why)
         if n_unproven:
-            _log.warning(
-                "%d of %d concepts are not proven, since no program's tests run them; see `metadata`", n_unproven, n
-            )
+            _log.warning("%d of %d concepts are not proven, because no tests run them; see `metadata`", n_unproven, n)
         return proposal.concepts
 
     async def propose(
@@ -158,7 +156,7 @@ class ProvenCompression:
         """Return the concepts that `compress` finds, with savings, rewritten programs and results of verification.
 
         Args:
-            library: Existing concepts. Their names are reserved, and a found concept among them is marked as known.
+            library: Existing concepts. Their names are reserved. A found concept with equal code is marked as known.
 
         Raises:
             Cancelled: `cancelled` returned True; the store was not changed.
@@ -229,7 +227,7 @@ class ProvenCompression:
                 concepts[abstraction.name] = match
                 continue
             concepts[abstraction.name] = unnamed
-            with suppress(InvalidInput):  # its code cannot be renamed, and keeps the placeholder
+            with suppress(InvalidInput):  # a function that cannot be renamed keeps its placeholder
                 examples = _examples(abstraction, compression, programs, concepts)
                 documented = await in_thread(call, documenter.document, unnamed, examples)
                 concepts[abstraction.name] = _with_free_name(documented, reserved)
@@ -241,7 +239,7 @@ class ProvenCompression:
 
 
 class StitchCompressionStrategy(ProvenCompression):
-    """Symbolic compression: Stitch finds the code that programs have in common, which is named as in LILO.
+    """Symbolic compression: Stitch finds code that programs have in common, and functions are named as in LILO.
 
     Source:
         Bowers et al., Top-Down Synthesis for Library Learning, POPL 2023; Grand et al., LILO, ICLR 2024.
@@ -249,7 +247,7 @@ class StitchCompressionStrategy(ProvenCompression):
 
 
 class LLMCompressionStrategy(ProvenCompression):
-    """A language model that proposes functions, and names those that pass the checks. The checks are as for Stitch."""
+    """A strategy in which a language model proposes and names functions. They are checked as for Stitch."""
 
     def __init__(
         self,
@@ -260,10 +258,10 @@ class LLMCompressionStrategy(ProvenCompression):
         run_limits: RunLimits | None = None,
         path: Sequence[Path] = (),
     ) -> None:
-        """Ask later.
+        """Store the settings. `compress` does the work.
 
         Args:
-            documenter: Names the functions. By default the same model.
+            documenter: Names the functions. By default, the same model names them.
             limits: Limits of the time for questions, and of the number of functions.
             run_limits: Limits of each program that is run for verification.
             path: Directories of modules that the programs import.
@@ -292,7 +290,7 @@ def _verification_progress(progress: StageProgress | None) -> Progress | None:
 
 
 def _call_by_name(code: str, names: Mapping[str, str]) -> str:
-    """Return the code with functions renamed, or with an alias if a name is used for something else."""
+    """Return the code with functions renamed, or with an alias if a name has another use in the code."""
     try:
         return rename_identifiers(code, names)
     except InvalidInput:
@@ -300,7 +298,7 @@ def _call_by_name(code: str, names: Mapping[str, str]) -> str:
 
 
 def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept], scope: Mapping[str, Any]) -> CodeConcept:
-    """Return an abstraction as a concept under its placeholder, which calls the others by their names."""
+    """Return an abstraction as a concept with its placeholder as name, which calls other concepts by their names."""
     earlier = [placeholder for placeholder in abstraction.calls if placeholder in concepts]
     names = {placeholder: function_name(concepts[placeholder]) for placeholder in earlier}
     return CodeConcept(
@@ -320,7 +318,7 @@ def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept], scop
 
 
 def _with_later_calls(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:
-    """Return the concept of an abstraction with its calls of later concepts, for mutually recursive functions."""
+    """Return the concept of an abstraction with calls of later concepts too, for mutually recursive functions."""
     concept = concepts[abstraction.name]
     later = [placeholder for placeholder in abstraction.calls if concepts[placeholder].id not in concept.calls]
     if not later:
@@ -339,7 +337,7 @@ def _examples(
     programs: Mapping[str, Program],
     concepts: Mapping[str, CodeConcept],
 ) -> list[tuple[str, str]]:
-    """Return tasks with the programs that solved them by this function."""
+    """Return pairs of a task's text and the program that uses the function to solve it."""
     direct = [name for name in abstraction.uses if abstraction.name in compression.rewritten[name].after]
     names = (direct or list(abstraction.uses))[:MAX_EXAMPLES]
     return [
@@ -381,7 +379,7 @@ def _record_proof(learned: LearnedConcept) -> LearnedConcept:
 def _replayed(
     workflows: Sequence[Workflow], library: Sequence[CodeConcept], sandbox: Sandbox, cancelled: IsCancelled | None
 ) -> list[LearnedConcept]:
-    """Return workflows as concepts, each proven by the calls of its runs that it makes again."""
+    """Return workflows as concepts, each proven by replaying the calls of its runs."""
     by_shape = _by_shape(library)
     tests = [(each.code, each.test(number)) for each in workflows for number in range(len(each.runs))]
     results = iter(sandbox.run_all(tests, is_cancelled=cancelled))

@@ -1,4 +1,4 @@
-"""Compression by whole definitions: they are shared first, and the search goes over what is left of the programs."""
+"""Compression by whole definitions, which are shared before the remaining code is searched for abstractions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.programs import Program
 
 Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
-"""Function that runs programs as they are and as rewritten sources.
+"""Function that runs original programs and their rewritten sources, and compares them.
 
-Its result is by id: True if both behave the same, None if that cannot be verified."""
+It returns by id: True if both behave the same, None if that cannot be verified."""
 
 
-class _Names:
-    """A container of what is in either of two."""
+class _UnionOfContainers:
+    """A container of the names in either of two containers."""
 
     def __init__(self, first: Container[str], second: Container[str]) -> None:
         self._parts = (first, second)
@@ -28,15 +28,15 @@ class _Names:
         return any(name in part for part in self._parts)
 
 
-def tools_beside(tools: Tools, sharing: Sharing) -> Tools:
-    """Return tools among which are the shared definitions that a program uses."""
-    return lambda program: _Names(tools(program), sharing.used.get(program.id, ()))
+def tools_and_definitions(tools: Tools, sharing: Sharing) -> Tools:
+    """Return a function like `tools` whose result includes the shared definitions that a program uses."""
+    return lambda program: _UnionOfContainers(tools(program), sharing.used.get(program.id, ()))
 
 
 def verified_sharing(
     programs: Sequence[Program], tools: Tools, limits: Limits, prefix: str, verify: Verify | None
 ) -> tuple[Sharing, int]:
-    """Return the definitions that programs share and do the same with, and how many did not."""
+    """Return the shared definitions that do not change any program, and the number of excluded definitions."""
     originals = {program.id: program for program in programs}
     excluded: set[str] = set()
     sources, judged = read_sources(programs, tools), set[str]() if verify is None else set(originals)
@@ -56,7 +56,7 @@ def verified_sharing(
 
 
 def verdicts_on(sharing: Sharing, originals: Mapping[str, Program], verify: Verify | None) -> Mapping[str, bool | None]:
-    """Return whether programs do the same with shared definitions, by id: None where running them does not tell."""
+    """Return whether programs behave the same with shared definitions, by id. None if that cannot be verified."""
     if not sharing.programs:
         return {}
     if verify is None:
@@ -67,7 +67,7 @@ def verdicts_on(sharing: Sharing, originals: Mapping[str, Program], verify: Veri
 
 
 def verify_with(sharing: Sharing, originals: Mapping[str, Program], verify: Verify) -> Verify:
-    """Return a verification of programs without their shared definitions: these stand before what is run."""
+    """Return a `verify` that puts the shared definitions before each rewritten source."""
 
     def same(pairs: Sequence[tuple[Program, str]]) -> Mapping[str, bool | None]:
         return verify([(originals[program.id], sharing.prelude(program.id) + source) for program, source in pairs])
@@ -82,10 +82,10 @@ def proofs_of(
     originals: Mapping[str, Program],
     verify: Verify | None,
 ) -> tuple[str, ...]:
-    """Return the programs that pass with a definition and fail once it raises.
+    """Return the programs that pass with a definition and fail if it raises.
 
     Args:
-        sources: Rewritten programs that need it, without the shared definitions.
+        sources: Rewritten programs that need the definition, without the code of shared definitions.
     """
     if verify is None:
         return ()
@@ -97,7 +97,7 @@ def proofs_of(
 
 
 def needed_tools(definitions: Sequence[SharedDefinition], names: Collection[str]) -> set[str]:
-    """Return the tools that some definitions need, themselves or through others."""
+    """Return the tools that definitions need, directly or through other definitions."""
     by_name = {each.name: each for each in definitions}
     reached: set[str] = set()
     waiting = [name for name in names if name in by_name]

@@ -58,7 +58,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Consecutive calls of one attempt."""
+    """Consecutive tool calls of one attempt."""
 
     attempt: Trajectory | Experience
     calls: tuple[ToolCall, ...]
@@ -66,13 +66,13 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workflow:
-    """A run of calls that several tasks share."""
+    """A sequence of tool calls that several tasks share."""
 
     name: str
     code: str
     runs: tuple[Run, ...]
     arguments: tuple[Mapping[str, Any], ...]
-    """For each run, the arguments for which the code makes the run's calls."""
+    """For each run, the arguments with which the code repeats the run's calls."""
 
     is_linked: bool
     """True if a call uses the result or an argument of an earlier call."""
@@ -84,7 +84,7 @@ class Workflow:
 
     @property
     def n_tasks(self) -> int:
-        """Number of different tasks with one of its runs."""
+        """Number of tasks that contain at least one of its runs."""
         return len({run.attempt.task.id for run in self.runs})
 
     @property
@@ -95,7 +95,7 @@ class Workflow:
         return written - called - n_tokens(self.code)
 
     def test(self, number: int) -> str:
-        """Return a test that the workflow makes the calls of one of its runs, given the recorded results."""
+        """Return a test that replays one of its runs: given the recorded results, the code must make the same calls."""
         recorded = [[call.tool, dict(call.arguments), call.result] for call in self.runs[number].calls]
         return "\n".join(
             [
@@ -140,7 +140,7 @@ def is_workflow(concept: CodeConcept) -> bool:
 
 
 def numbered_steps(workflow: CodeConcept) -> str:
-    """Return a line for each step of a workflow. Empty if its code has been edited to more than one function."""
+    """Return a numbered line for each step of a workflow. Empty if its code was edited to several functions."""
     module = try_parse(workflow.code)
     match module.body if module is not None else []:
         case [ast.FunctionDef(body=body)]:
@@ -161,9 +161,9 @@ def strategy_of_workflow(workflow: CodeConcept) -> Strategy:
 
 
 def workflows_of(attempts: Iterable[Trajectory | Experience], taken: Iterable[str] = ()) -> list[Workflow]:
-    """Return the workflows of the attempts that succeeded, those that save most first.
+    """Return the workflows of the successful attempts, largest saving first.
 
-    In each, a call uses the result or an argument of an earlier call. Other sequences of calls are not workflows.
+    In a workflow, at least one call uses the result or an argument of an earlier call.
 
     Args:
         taken: Names that are not available for workflows.
@@ -216,7 +216,7 @@ def _parsed(observation: str) -> Any:
 
 
 def _is_flat(value: Any, depth: int) -> bool:
-    """Return whether lists and objects are nested at most this deep."""
+    """Return whether lists and objects are nested at most `depth` levels deep."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return depth >= 0 and all(_is_flat(part, depth - 1) for part in parts)
 
@@ -243,14 +243,14 @@ def _is_part(
     other: tuple[tuple[str, tuple[str, ...]], ...],
     shared: Mapping[tuple[tuple[str, tuple[str, ...]], ...], Sequence[Run]],
 ) -> bool:
-    """Return whether a longer run that occurs in as many attempts contains these calls."""
+    """Return whether a longer shared sequence contains these calls and occurs in as many attempts."""
     n = len(kinds)
     is_inside = any(other[start : start + n] == kinds for start in range(len(other) - n + 1))
     return len(other) > n and is_inside and len(shared[other]) >= len(shared[kinds])
 
 
 def _workflow(name: str, runs: Sequence[Run]) -> Workflow:
-    """Return the code that makes the calls of all these runs."""
+    """Return the workflow whose code makes the calls of all these runs."""
     calls = runs[0].calls
     variables = _variables(calls)
     taken = {name, *variables, *(call.tool for call in calls)}
@@ -293,7 +293,7 @@ def _variables(calls: Sequence[ToolCall]) -> list[str]:
 
 
 def _origin(number: int, values: Sequence[Any], runs: Sequence[Run]) -> tuple[int, Path] | None:
-    """Return the earlier call, and the path in its result, of a value that is an argument in all runs."""
+    """Return the earlier call and the path in its result where an argument's value comes from, in all runs."""
     for earlier in reversed(range(number)):
         places = [set(_places(run.calls[earlier].result, value)) for run, value in zip(runs, values, strict=True)]
         if common := set.intersection(*places):
@@ -319,7 +319,7 @@ def _places(result: Any, value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def _parameter(name: str, values: list[Any], parameters: dict[str, list[Any]], taken: Collection[str]) -> str:
-    """Return the parameter with these values. A new one is added if necessary."""
+    """Return the name of the parameter with these values. Add a parameter if there is none."""
     existing = next((each for each, others in parameters.items() if dump(others) == dump(values)), None)
     if existing is not None:
         return existing

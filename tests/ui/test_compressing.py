@@ -204,7 +204,7 @@ def test_nothing_found_says_what_it_means(dashboard: Dashboard, store):
     save(store, CompressionResult(learned=(), rewritings=(), n_attempts=4, n_programs=4, tokens_before=9,
                                  tokens_after=9, tokens_library=0, made_at="2026-03-01T00:00:00+00:00"))  # fmt: skip
     app = dashboard(store, "curate", **COMPRESS)
-    assert "Found no function: nothing that two tasks share in 4 programs. More attempts" in said(app)
+    assert "Found no function: no code that two tasks share in 4 programs. More attempts" in said(app)
     assert "compress_apply" not in [button.key for button in app.button]
     assert_no_problem(app)
 

@@ -1,6 +1,6 @@
 """Static analysis that decides which parts of programs can become Python functions.
 
-`judge` in `dataflow` is the decision: a pattern is a function with an `Interface`, or it is refused. It uses the
+`judge` in `dataflow` either returns an `Interface` for a pattern, which makes it a function, or refuses it. It uses the
 occurrences of the pattern (`occurrences`), the order in which its holes are evaluated (`positions`), the variables that
 are read and written in it (`variables`) and around it (`surroundings`), whether it may call its enclosing function
 (`recursion`), and which expressions may be evaluated at another time (`purity`, `constants`, `closures`). `functions`

@@ -1,4 +1,4 @@
-"""Functions and generators that are unused once the call that they are passed to has returned."""
+"""Lambdas and generators that are not used after the call they are passed to has returned."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REDUCE = "from functools import reduce"
 
 
 def is_consumed(node: ast.Lambda | ast.GeneratorExp, program: ProgramTree) -> bool:
-    """Return whether a function or generator is unused once the call that it is passed to has returned."""
+    """Return whether a lambda or generator is not used after the call it is passed to has returned."""
     if isinstance(node, ast.GeneratorExp):
         return _is_exhausted(node, program)
     parent, _ = program.parents[id(node)]
@@ -37,7 +37,7 @@ def _sorts(call: ast.AST, program: ProgramTree) -> bool:
     """Return whether a call, such as `sorted`, uses its `key` function only until it returns."""
     match call:
         case ast.Call(func=ast.Attribute(attr="sort") as method):
-            return program.purity.is_of_python(method)
+            return program.purity.is_builtin_method(method)
         case ast.Call(func=function):
             return program.purity.resolve(function) in ("max", "min", "sorted")
     return False

@@ -1,4 +1,4 @@
-"""Names of a module that are assigned once, before they are read."""
+"""Module-level names that are assigned once, before they are read."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from atlas.learning.terms.scopes import FUNCTIONS, IMPORTS, imported_names, own_
 
 
 def constants(module: ast.Module, symbols: Set[int]) -> frozenset[int]:
-    """Return the `id` of every read of a name after its only assignment, which may therefore move.
+    """Return the `id` of every node that reads a constant. Such a read may be moved within the program.
 
-    The one binding is an unconditional statement of the module, and precedes the read. For a read in a function, it
-    precedes any statement that may call a function.
+    A constant is bound once, by an unconditional statement of the module that precedes the read. If the read is in a
+    function, the statement also precedes the first statement that may call a function.
     """
     places = _places(module, symbols)
     first_call = _first_call(module)
@@ -58,7 +58,7 @@ def _block(*statements: ast.stmt) -> ast.Module:
 
 
 def _sure_bindings(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement of the module always binds."""
+    """Yield the names that a module-level statement always binds."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *IMPORTS)):
         yield from _bindings(statement)
     elif isinstance(statement, ast.Assign):

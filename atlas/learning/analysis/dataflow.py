@@ -1,4 +1,4 @@
-"""Abstractions that are Python functions, with their parameters and results."""
+"""The decision whether an abstraction can be a Python function, and with which parameters and results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Parameter:
 
     hole: int
     takes: tuple[int, ...] | None = None
-    """For a callback, the holes of the variables that are passed to it. None if the argument is a value."""
+    """If the argument is a callback, the holes of the variables that are passed to it. None if it is a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,19 +33,19 @@ class Interface:
 
     parameters: tuple[Parameter, ...]
     outputs: tuple[int, ...] = ()
-    """Holes of the variables that it returns."""
+    """Holes of the variables that the function returns."""
 
     is_expression: bool
     returns: bool = False
     """True if every path through its statements ends in a `return`."""
 
     rest: int | None = None
-    """Hole for what follows in the same block, which stays with the caller."""
+    """Hole for the rest of the block, which stays in the caller."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Judgement:
-    """The decision on a pattern: a function for some of its uses, or none."""
+    """The decision on a pattern: an interface that fits some of its uses, or a problem."""
 
     interface: Interface | None = None
     problem: str = ""
@@ -67,13 +67,13 @@ FRAME_READERS = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "
 
 
 def pattern_problem(pattern: Pattern) -> str:
-    """Return why a pattern cannot be a function in any use, or an empty string."""
+    """Return why a pattern cannot be a function for any of its uses, or an empty string."""
     for term in pattern.body.walk():
         if term.head.startswith(("#", "&")) or is_call(term):
             continue
         head = read_head(term.head)
         if head.sort == EXCLUDED:
-            return "holds a check of its program's own"
+            return "contains an assertion or a print of its program"
         if head.name in REFUSED_SYNTAX:
             return f"has {head.name}"
         if head.name in ("Name", "Attribute") and (problem := _name_problem(head.parts, head.name)):
@@ -88,9 +88,9 @@ def _name_problem(parts: Sequence[object], kind: str) -> str:
     if kind == "Name" and len(scalars) == 2:
         name, origin = scalars
         if origin in (OWN, LOCAL):
-            return "names what only its program defines"
+            return "uses a name that only its program defines"
         if origin == BUILTIN and name in FRAME_READERS:
-            return f"looks at its caller's variables by {name}"
+            return f"accesses its caller's variables through {name}"
     return ""
 
 
@@ -100,7 +100,7 @@ def awaits(body: Term) -> bool:
 
 
 def imports_of(body: Term) -> tuple[str, ...]:
-    """Return the import statements that the body of a pattern needs, each of one name."""
+    """Return the import statements that the body of a pattern needs. Each imports one name."""
     return tuple(sorted({origin for _, origin in _plain_names(body)} - {BUILTIN, OWN, LOCAL, TOOL}))
 
 
@@ -119,7 +119,7 @@ def _plain_names(body: Term) -> Iterator[tuple[str, str]]:
 
 @dataclass(slots=True, kw_only=True)
 class _Use:
-    """One occurrence in its program."""
+    """One occurrence of a pattern in a program, with its analysis."""
 
     occurrence: Occurrence
     program: ProgramTree
@@ -150,7 +150,7 @@ class _Use:
         return node
 
     def own_variables(self) -> Names:
-        """Return the abstraction's own variables, which an argument may depend on."""
+        """Return the variables that the abstraction assigns and that an argument may read."""
         inside = [self.region.node] if not self.region.statements else self.region.statements
         return self.flow.touched.union(*(self.flows.bound(node) for node in inside))
 
@@ -182,7 +182,7 @@ def judge(pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping
 
 
 def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
-    """Return the analysed use, or the reason why it cannot be replaced by a call."""
+    """Return the analysed use, or the reason why the occurrence cannot be replaced by a call."""
     pattern = occurrence.pattern
     rest = next((index for index, sort in enumerate(pattern.hole_sorts) if sort == REST), None)
     if pattern.hole_sorts.count(REST) > 1 or (rest is not None and len(occurrence.holes[rest]) > 1):
@@ -217,16 +217,16 @@ def _analyse_use(occurrence: Occurrence, program: ProgramTree) -> _Use | str:
 
 
 def _site_problem(use: _Use) -> str:
-    """Return why an occurrence cannot be replaced by a call. Empty if it can."""
+    """Return why an occurrence cannot be replaced by a call, or an empty string."""
     region = use.region
     if region.statements and _leaves_a_loop(region.statements):
         return "leaves a loop around it"
     if not region.statements and use.flow.touched:
         return "assigns in an expression"
     if use.flow.touched & captured_variables(region, use.program):
-        return "assigns what a nested function sees"
+        return "assigns a variable that a nested function reads"
     if use.flow.touched & use.live and is_guarded(region.node, use.program):
-        return "assigns what may be read after an exception"
+        return "assigns a variable that may be read after an exception"
     returns = any(isinstance(node, ast.Return) for part in region.statements for node in ast.walk(part))
     if returns and (region.following or not use.flow.ends):
         return "returns on some ways only"
@@ -234,14 +234,14 @@ def _site_problem(use: _Use) -> str:
 
 
 def _code_problem(nodes: Sequence[ast.AST], use: _Use) -> str:
-    """Return why code cannot be moved into a function of its own. Empty if it can."""
+    """Return why code cannot be moved into a function of its own, or an empty string."""
     parts = [part for node in nodes for part in ast.walk(node)]
     if any(map(_makes_async_iterator, parts)):
         return "awaits in a comprehension"
     if any(_escapes(part, use) for part in parts):
-        return "makes a function that outlives it"
+        return "creates a function that outlives it"
     if use.program.calls.may_call_back(nodes, use.holes.keys()):
-        return "may call the function around it again"
+        return "may call its enclosing function recursively"
     return ""
 
 
@@ -302,7 +302,7 @@ def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> In
 
 
 def _in_reading_order(parameters: Sequence[Parameter], inputs: set[int], order: Sequence[int]) -> tuple[Parameter, ...]:
-    """Return the parameters in reading order, without changing the order in which arguments are evaluated."""
+    """Sort the parameters in reading order, without changing the order in which arguments are evaluated."""
     variables = [parameter for parameter in parameters if parameter.hole in inputs]
     ordered: list[Parameter] = []
     for parameter in parameters[len(variables) :]:
@@ -337,7 +337,7 @@ def _takes(hole: int, takes: tuple[int, ...], use: _Use, inputs: set[int]) -> bo
 
 
 def _is_ready(hole: int, use: _Use, inputs: set[int]) -> bool:
-    """Return whether an argument can be passed as a function, since its variables are assigned by then."""
+    """Return whether all variables of an argument are assigned before the call, so that it can be a callback."""
     ready = {_name(use, index) for index in inputs}.union(
         frozenset.intersection(*(position.bound for position in use.positions[hole]))
     )
@@ -358,7 +358,7 @@ def _refuse_unassigned(uses: Sequence[_Use], inputs: set[int], refused: dict[Sit
 
 
 def _refuse_moved(uses: Sequence[_Use], refused: dict[Site, str]) -> None:
-    """Refuse values that were accepted before all called holes were known."""
+    """Refuse uses whose values were accepted before all callbacks were known."""
     for use in uses:
         if not all(_is_value(hole, use) for hole in use.positions):
             refused.setdefault(use.occurrence.site, "would be evaluated at another time")
@@ -379,13 +379,13 @@ def _parameter(
         names = _conflicts(hole, use)
         if names and _is_ready(hole, use, inputs):
             takes |= {use.numbers[name] for name in names}
-        else:  # a callback without arguments makes the code harder to read than its saving is worth
+        else:  # a callback without arguments saves little and makes the code harder to read
             refused[use.occurrence.site] = "would be evaluated before its variables have a value"
     return Parameter(hole=hole, takes=tuple(sorted(takes, key=order.index)))
 
 
 def _conflicts(hole: int, use: _Use) -> Names:
-    """Return the variables in an argument that the abstraction itself assigns."""
+    """Return the variables in an argument that the abstraction assigns."""
     return Flows(use.program.symbols).of_node(use.argument(hole)).reads & use.own_variables()
 
 
@@ -406,7 +406,9 @@ def _is_value(hole: int, use: _Use) -> bool:
 def _is_steady(hole: int, use: _Use) -> bool:
     """Return whether no argument that is evaluated in between can change the value of this one."""
     siblings = [use.argument(other) for other in use.positions if other != hole]
-    return not any(use.program.purity.acts(other) or use.program.purity.used_up_by(other) for other in siblings)
+    return not any(
+        use.program.purity.has_side_effects(other) or use.program.purity.consumed_iterators(other) for other in siblings
+    )
 
 
 def _is_movable(argument: ast.AST) -> bool:

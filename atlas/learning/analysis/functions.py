@@ -1,4 +1,4 @@
-"""Abstractions as Python functions, and calls of them in programs."""
+"""Source code of functions made from abstractions, and of the programs that call them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Function:
 
 
 def name_holes(pattern: Pattern, interface: Interface, occurrences: Sequence[Occurrence]) -> dict[int, str]:
-    """Return a name for each variable and parameter: the one that the programs use most often."""
+    """Return a name for each variable and parameter: the name that the programs use most often."""
     reserved = {*_plain_names(pattern.body), *keyword.kwlist, *dir(builtins)}
     names: dict[int, str] = {}
     for index, sort in enumerate(pattern.hole_sorts):
@@ -85,7 +85,7 @@ def _plain_names(body: Term) -> set[str]:
 
 
 class Renderer(Decoder):
-    """A writer of terms that call abstractions.
+    """A decoder of terms that call abstractions.
 
     Args:
         functions: By the head of their calls.
@@ -116,7 +116,7 @@ class Renderer(Decoder):
         return self._call_statements(term) if is_call(term) else super().statements(term)
 
     def rest(self, term: Term) -> list[ast.stmt]:
-        """Return the statements, as `Decoder.rest` does, without the rest of the block, which remains in the caller."""
+        """Return the statements, as `Decoder.rest` does. The rest of the block is left out: it stays in the caller."""
         if index_of(term.head) is not None:
             return []
         return self._call_statements(term) if is_call(term) else super().rest(term)
@@ -165,13 +165,13 @@ class Renderer(Decoder):
         return [statement] if interface.rest is None else [statement, *self.block(term.children[interface.rest])]
 
 
-def program_source(term: Term, functions: Mapping[str, Function], may_go: frozenset[str] = frozenset()) -> str:
+def program_source(term: Term, functions: Mapping[str, Function], removable: frozenset[str] = frozenset()) -> str:
     """Return the code of a program that calls functions.
 
     Args:
-        may_go: Names whose imports are left out if the program does not use them.
+        removable: Names whose imports are left out if the program does not use them.
     """
-    return _unparse(remove_unread_imports(Renderer(functions).node(term), may_go))
+    return _unparse(remove_unread_imports(Renderer(functions).node(term), removable))
 
 
 def function_source(function: Function, functions: Mapping[str, Function]) -> str:
@@ -209,7 +209,7 @@ def function_body(function: Function, functions: Mapping[str, Function]) -> list
 
 
 def body_source(function: Function, functions: Mapping[str, Function]) -> str:
-    """Return the code inside a function, for counting."""
+    """Return the code inside a function, for counting its tokens."""
     return _unparse(ast.Module(body=function_body(function, functions), type_ignores=[]))
 
 

@@ -133,7 +133,7 @@ class ProgramTree(Decoder):
         return self._nodes[id(term)]
 
     def region(self, root: Term, rest: Term | None) -> Region | None:
-        """Return the region of an abstraction, up to the rest of the block, or None if the rest is in another block."""
+        """Return the region from `root` to the rest of its block, or None if `rest` is in another block."""
         if id(root) in self._blocks:
             block, start = self._blocks[id(root)]
             other, stop = self._blocks[id(rest)] if rest is not None else (block, len(block))

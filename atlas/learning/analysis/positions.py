@@ -10,8 +10,8 @@ from atlas.learning.analysis.purity import Purity, names_in
 from atlas.learning.analysis.variables import Flows, Names, elements
 from atlas.learning.terms.scopes import COMPREHENSIONS
 
-HANDING = (ast.Constant, ast.expr_context, ast.keyword, ast.Lambda, ast.List, ast.Name, ast.Tuple)
-"""Syntax that passes on its parts without inspecting them."""
+PASSIVE_SYNTAX = (ast.Constant, ast.expr_context, ast.keyword, ast.Lambda, ast.List, ast.Name, ast.Tuple)
+"""Syntax that passes its parts on without inspecting them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Position:
     """Variables that the abstraction has assigned on every path before it."""
 
     inspected: Names = frozenset()
-    """Names whose objects earlier code has inspected. A change to them must not move before that."""
+    """Names whose objects earlier code has inspected. Code that changes them must not move before it."""
 
     may_raise: bool = False
     """True if earlier code may raise an exception."""
@@ -75,9 +75,9 @@ def may_come_before(argument: ast.AST, position: Position, purity: Purity) -> bo
     """Return whether an argument may be evaluated before the code that precedes a position."""
     if position.may_raise and purity.tells_exceptions_apart:
         return False
-    if purity.acts(argument):
+    if purity.has_side_effects(argument):
         return not position.inspected and not position.may_raise
-    return not position.inspected & purity.used_up_by(argument)
+    return not position.inspected & purity.consumed_iterators(argument)
 
 
 class _Walk:
@@ -137,10 +137,10 @@ class _Walk:
             case ast.Try():
                 self._walk_lazily([*node.body, *node.handlers, *node.orelse, *node.finalbody])
             case _:
-                self._simple(node)
-        self._after(node)
+                self._simple_statement(node)
+        self._record_effects(node)
 
-    def _simple(self, node: ast.stmt) -> None:
+    def _simple_statement(self, node: ast.stmt) -> None:
         match node:
             case ast.Assign():
                 self.all([node.value, *node.targets])
@@ -153,7 +153,7 @@ class _Walk:
             case _:
                 self.all(ast.iter_child_nodes(node))
 
-    def _after(self, node: ast.stmt) -> None:
+    def _record_effects(self, node: ast.stmt) -> None:
         """Record the effects of a statement. Code after a statement that may leave the block is lazy."""
         leaves = any(isinstance(part, (ast.Return, ast.Raise, ast.Assert, ast.Break)) for part in ast.walk(node))
         bound = self._now.bound | self._flows.of_node(node).written
@@ -167,13 +167,13 @@ class _Walk:
         self._parts(node)
         if not self._purity.is_pure(node):
             self._now = replace(self._now, effects=True)
-        if not isinstance(node, HANDING):
+        if not isinstance(node, PASSIVE_SYNTAX):
             self._now = replace(self._now, inspected=self._now.inspected | names_in(node), may_raise=True)
 
     def _parts(self, node: ast.AST) -> None:
         match node:
             case ast.IfExp() | ast.BoolOp() | ast.Compare():
-                self._as_far_as_needed(node)
+                self._short_circuit(node)
             case ast.Call(func=ast.Attribute(value=value)) if id(node.func) not in self._holes:
                 self.all([value, *node.args, *node.keywords])  # reading a method does not inspect the object
             case ast.Dict():
@@ -196,7 +196,7 @@ class _Walk:
         else:
             self.all([key, value])
 
-    def _as_far_as_needed(self, node: ast.IfExp | ast.BoolOp | ast.Compare) -> None:
+    def _short_circuit(self, node: ast.IfExp | ast.BoolOp | ast.Compare) -> None:
         match node:
             case ast.IfExp():
                 self._inspect(node.test)

@@ -6,13 +6,13 @@ The analysis is conservative, except for these assumptions. Running a program's 
   in a program that uses `defaultdict` or defines `__missing__`.
 - Reading an attribute has no side effect if the program itself assigns it, if it is a called method in `MEMBERS`, or if
   it is in `PLAIN_ATTRIBUTES`. Any other attribute may be a property.
-- A method with the name and the number of arguments of one in `PURE_METHODS` is that method. If the program defines
+- A call with the name and number of arguments of a method in `PURE_METHODS` calls that method. If the program defines
   such a name or imports modules outside `PLAIN_MODULES`, this holds only for objects of evident builtin type.
 - An object that is subscripted or passed to `len` is not an iterator, so iterating over it does not consume it. An
-  iterator has one name. Iterating over one from outside the program has no other side effect.
+  iterator has one name. Iterating over an iterator from outside the program has no other side effect.
 - The caller of a program does not depend on which of two exceptions is raised first. Only code with a `try`, or with a
   `with` on anything but a file, does.
-- No code inspects its caller. Programs that may do so are excluded before.
+- No code inspects its caller. Programs that may do so are excluded beforehand.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ PURE_METHODS = {
 
 WITH_KEYWORDS = frozenset({"encode", "format", "rsplit", "split", "splitlines"})
 
-GOING_THROUGH = frozenset({
+ITERATING_FUNCTIONS = frozenset({
     "all", "any", "dict", "enumerate", "filter", "frozenset", "list", "map", "max", "min", "set", "sorted", "sum",
     "tuple", "zip", "dist", "fsum", "prod", "sumprod",
 })
 # fmt: on
 """Functions that iterate over their arguments, and so consume iterators."""
 
-GOING_THROUGH_METHODS = frozenset({"difference", "dist", "fsum", "intersection", "join", "prod", "sumprod", "union"})
+ITERATING_METHODS = frozenset({"difference", "dist", "fsum", "intersection", "join", "prod", "sumprod", "union"})
 
 PLAIN_ATTRIBUTES = frozenset(
     {
@@ -104,16 +104,16 @@ class Purity:
     def __init__(self, module: ast.Module, symbols: Set[int], origins: Mapping[int, str]) -> None:
         self._origins = origins
         self._symbols = symbols
-        self._methods = set(_methods(module))
-        self._is_plain = set(_modules(module)) <= PLAIN_MODULES
-        self._computed = frozenset(_computed(module))
+        self._defined_attributes = set(_defined_attributes(module))
+        self._is_plain = set(_imported_modules(module)) <= PLAIN_MODULES
+        self._computed_attributes = frozenset(_computed_attributes(module))
         self._callees = {id(node.func) for node in ast.walk(module) if isinstance(node, ast.Call)}
-        self._adds_items = _names_defaultdict(module) or "__missing__" in self._methods
+        self._adds_items = _names_defaultdict(module) or "__missing__" in self._defined_attributes
         self._constants = constants(module, symbols)
-        self._sized = set(_sized(module))
+        self._sized_names = set(_sized_names(module))
         self._acts_by_iterators = False
         self._acts_by_iterators = any(map(self._is_acting_iterator, ast.walk(module)))
-        self.tells_exceptions_apart = any(map(_may_go_on, ast.walk(module)))
+        self.tells_exceptions_apart = any(map(_may_suppress_exceptions, ast.walk(module)))
         """True if the program may handle an exception, and then depend on which one was raised."""
 
     def resolve(self, function: ast.AST) -> str:
@@ -126,13 +126,13 @@ class Purity:
     def is_pure(self, node: ast.AST) -> bool:
         """Return whether evaluating a node, apart from its parts, has no side effect.
 
-        Consuming an iterator does not count here. See `used_up_by`.
+        Consuming an iterator does not count here. See `consumed_iterators`.
         """
         if self._acts_by_iterators and self._consumed_names(node):
             return False
         match node:
             case ast.Call(func=ast.Name()):
-                return self._is_pure_function(node.func) and all(map(self._is_harmless, _functions(node)))
+                return self._is_pure_function(node.func) and all(map(self._is_harmless, _passed_functions(node)))
             case ast.Call(func=ast.Attribute() as method):
                 return self._is_math(method) or (self._is_pure_method(method) and _fits(node, method.attr))
             case ast.Call() | ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr() | ast.withitem():
@@ -163,13 +163,13 @@ class Purity:
         """Return whether two evaluations in a row may be replaced by one."""
         making = (ast.List, ast.Dict, ast.Set, ast.Lambda, *COMPREHENSIONS)
         shared = not any(isinstance(part, making) or not self._can_be_shared(part) for part in ast.walk(node))
-        return shared and not self.used_up_by(node)
+        return shared and not self.consumed_iterators(node)
 
-    def acts(self, node: ast.AST) -> bool:
+    def has_side_effects(self, node: ast.AST) -> bool:
         """Return whether evaluating code may have any side effect."""
         return not all(map(self.is_pure, ast.walk(node)))
 
-    def used_up_by(self, node: ast.AST) -> Names:
+    def consumed_iterators(self, node: ast.AST) -> Names:
         """Return the names of possible iterators that the code consumes."""
         return frozenset[str]().union(*map(self._consumed_names, ast.walk(node)))
 
@@ -179,7 +179,7 @@ class Purity:
         iterables = [
             iterator for part in parts for each in _consumed_expressions(part) for iterator in _iterators(each)
         ]
-        return names_in(*iterables) - self._sized
+        return names_in(*iterables) - self._sized_names
 
     def _is_acting_iterator(self, node: ast.AST) -> bool:
         """Return whether iterating over an iterator that this node creates may have side effects."""
@@ -189,23 +189,23 @@ class Purity:
             case ast.FunctionDef(name="__iter__" | "__next__"):
                 return True
             case ast.GeneratorExp():
-                return self.acts(node)
+                return self.has_side_effects(node)
             case ast.Call(func=function) if self.resolve(function) in ("filter", "iter", "map"):
-                return self.acts(node) and (self.resolve(function) != "iter" or len(node.args) > 1)
+                return self.has_side_effects(node) and (self.resolve(function) != "iter" or len(node.args) > 1)
         return False
 
-    def is_of_python(self, method: ast.Attribute) -> bool:
-        """Return whether a method is one of a builtin type, not one that the program defines under the same name."""
-        if method.attr in self._methods:
+    def is_builtin_method(self, method: ast.Attribute) -> bool:
+        """Return whether a method belongs to a builtin type and is not defined by the program under the same name."""
+        if method.attr in self._defined_attributes:
             return False
         return self._is_plain or isinstance(method.value, DISPLAYS) or self._is_text_or_type(method.value)
 
     def _is_plain_read(self, node: ast.Attribute) -> bool:
         """Return whether reading an attribute runs no code. Reading a method does not."""
-        if self._computed & {*HOOKS, node.attr}:
+        if self._computed_attributes & {*HOOKS, node.attr}:
             return False
-        is_of_python = node.attr in (MEMBERS if id(node) in self._callees else PLAIN_ATTRIBUTES)
-        return is_of_python or node.attr in self._methods or self._is_of_module(node)
+        is_builtin_method = node.attr in (MEMBERS if id(node) in self._callees else PLAIN_ATTRIBUTES)
+        return is_builtin_method or node.attr in self._defined_attributes or self._is_of_module(node)
 
     def _is_of_module(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):
@@ -224,7 +224,7 @@ class Purity:
         return self.resolve(function.value) == "import math"
 
     def _is_pure_method(self, method: ast.Attribute) -> bool:
-        return method.attr in PURE_METHODS and self.is_of_python(method)
+        return method.attr in PURE_METHODS and self.is_builtin_method(method)
 
     def _is_harmless(self, function: ast.AST) -> bool:
         """Return whether a function may be passed on as a callback. A lambda is judged by its body."""
@@ -240,7 +240,7 @@ class Purity:
         return self.resolve(node.func) in REPEATABLE if isinstance(node, ast.Call) else self.is_pure(node)
 
 
-def _methods(module: ast.Module) -> Iterator[str]:
+def _defined_attributes(module: ast.Module) -> Iterator[str]:
     """Yield the names of all attributes and methods that a program defines."""
     for node in ast.walk(module):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -254,7 +254,7 @@ def _methods(module: ast.Module) -> Iterator[str]:
                         yield name
 
 
-def _computed(module: ast.Module) -> Iterator[str]:
+def _computed_attributes(module: ast.Module) -> Iterator[str]:
     """Yield the attributes of classes that may run code on access, and hooks such as `__getattr__`."""
     for node in ast.walk(module):
         for part in node.body if isinstance(node, ast.ClassDef) else ():
@@ -270,7 +270,7 @@ def _is_plain_decorator(decorator: ast.expr) -> bool:
     return isinstance(decorator, ast.Name) and decorator.id in ("staticmethod", "classmethod")
 
 
-def _modules(module: ast.Module) -> Iterator[str]:
+def _imported_modules(module: ast.Module) -> Iterator[str]:
     """Yield the top-level module of each import, or an empty string for a relative import."""
     for node in ast.walk(module):
         match node:
@@ -288,7 +288,7 @@ def _names_defaultdict(module: ast.Module) -> bool:
 
 
 def _fits(call: ast.Call, method: str) -> bool:
-    """Return whether a call gives as many arguments as a method takes."""
+    """Return whether a call passes as many arguments as a method takes."""
     least, most = PURE_METHODS[method]
     if call.keywords and method not in WITH_KEYWORDS:
         return False
@@ -298,14 +298,14 @@ def _fits(call: ast.Call, method: str) -> bool:
 
 
 def is_file(item: ast.withitem) -> bool:
-    """Return whether a context manager is a file. Only other ones may suppress exceptions."""
+    """Return whether a context manager is a file, which never suppresses exceptions."""
     match item.context_expr:
         case ast.Call(func=ast.Name(id="open")):
             return True
     return False
 
 
-def _may_go_on(node: ast.AST) -> bool:
+def _may_suppress_exceptions(node: ast.AST) -> bool:
     if isinstance(node, (ast.With, ast.AsyncWith)):
         return not all(map(is_file, node.items))
     return isinstance(node, (ast.Try, ast.TryStar)) and bool(node.handlers)
@@ -321,8 +321,8 @@ def names_in(*nodes: ast.AST) -> Names:
     )
 
 
-def _functions(call: ast.Call) -> Iterator[ast.AST]:
-    """Yield the functions passed to a call of a builtin, which calls them."""
+def _passed_functions(call: ast.Call) -> Iterator[ast.AST]:
+    """Yield the functions that are passed to a builtin, such as `map`, which calls them."""
     if isinstance(call.func, ast.Name) and call.func.id in ("filter", "map"):
         yield from call.args[:1]
     yield from (keyword.value for keyword in call.keywords if keyword.arg == "key")
@@ -340,9 +340,9 @@ def _consumed_expressions(node: ast.AST) -> list[ast.expr]:
             return node.comparators
         case ast.Call(func=ast.Name(id="max" | "min"), args=[_, _, *_]):
             return []
-        case ast.Call(func=ast.Name(id=name)) if name in GOING_THROUGH:
+        case ast.Call(func=ast.Name(id=name)) if name in ITERATING_FUNCTIONS:
             return node.args
-        case ast.Call(func=ast.Attribute(attr=name)) if name in GOING_THROUGH_METHODS:
+        case ast.Call(func=ast.Attribute(attr=name)) if name in ITERATING_METHODS:
             return node.args
     return []
 
@@ -354,12 +354,12 @@ def _iterators(node: ast.expr) -> Iterator[ast.expr]:
             yield node
         case ast.Starred(value=inner):
             yield from _iterators(inner)
-        case ast.Call(func=ast.Name(id=name), args=args) if name in GOING_THROUGH:
+        case ast.Call(func=ast.Name(id=name), args=args) if name in ITERATING_FUNCTIONS:
             for each in args:
                 yield from _iterators(each)
 
 
-def _sized(module: ast.Module) -> Iterator[str]:
+def _sized_names(module: ast.Module) -> Iterator[str]:
     """Yield the names that are subscripted or passed to `len`, and so are not iterators."""
     for node in ast.walk(module):
         match node:

@@ -1,7 +1,7 @@
-"""Code that may call its enclosing function recursively, and so would use more stack in a function of its own.
+"""Code that may call its enclosing function recursively. Such code is not moved into a function of its own.
 
-A function made of such code adds a stack frame to each level of the recursion. A program that worked at a depth of 900
-would then fail.
+The new function would add a stack frame to each level of the recursion, so that a program that ran at a depth of 900
+might exceed Python's recursion limit.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from atlas.learning.terms.scopes import BUILTIN, FUNCTIONS, TOOL
 from atlas.learning.terms.standard import MEMBERS
 
-MADE_WITH = frozenset({"__init__", "__new__", "__post_init__", "__call__", "__init_subclass__", "__class_getitem__"})
-"""Methods that a use of the class calls. Other special methods are called by operators anywhere."""
+CONSTRUCTION_METHODS = frozenset(
+    {"__init__", "__new__", "__post_init__", "__call__", "__init_subclass__", "__class_getitem__"}
+)
+"""Methods that run when the class is used. Other special methods are called by operators anywhere."""
 
 CALLING_FIRST = frozenset({
     "map", "filter", "reduce", "partial", "starmap", "takewhile", "dropwhile", "filterfalse", "cmp_to_key",
@@ -59,7 +61,7 @@ class CallGraph:
         """Return whether evaluating code may call its enclosing function.
 
         Args:
-            arguments: The `id` of each node in it that is evaluated before.
+            arguments: The `id` of each node in the code that is evaluated before the call.
         """
         code = list(nodes)
         around = {id(function) for function in self._around(code[0])}
@@ -103,7 +105,7 @@ class CallGraph:
         return isinstance(parent, ast.Call) and field == "func"
 
     def _definitions(self, node: ast.AST) -> list[_Definition]:
-        """Return the functions of the program that a name or an attribute may be."""
+        """Return the functions of the program that a name or an attribute may refer to."""
         match node:
             case ast.Name(id=name) if id(node) not in self._symbols:
                 pass
@@ -111,7 +113,9 @@ class CallGraph:
                 pass
             case _:
                 return []
-        constructors = [method for each in self._classes.get(name, ()) for method in each.body if _is_made_with(method)]
+        constructors = [
+            method for each in self._classes.get(name, ()) for method in each.body if _is_construction_method(method)
+        ]
         bases = [
             method for each in self._classes.get(name, ()) for base in each.bases for method in self._definitions(base)
         ]
@@ -147,7 +151,7 @@ class CallGraph:
 def _parts(node: ast.AST, arguments: Set[int]) -> Iterator[tuple[ast.AST, bool]]:
     """Yield the parts of code, each with whether it is evaluated before the call.
 
-    Lazy parts of an argument are not, and neither is a callback.
+    Lazy parts of an argument and callbacks are evaluated later.
     """
     waiting = [(node, id(node) in arguments)]
     while waiting:
@@ -177,11 +181,11 @@ def _is_elsewhere(origin: str) -> bool:
 
 
 def _is_special(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__") and name not in MADE_WITH
+    return name.startswith("__") and name.endswith("__") and name not in CONSTRUCTION_METHODS
 
 
-def _is_made_with(method: ast.stmt) -> bool:
-    return isinstance(method, _Definition) and method.name in MADE_WITH
+def _is_construction_method(method: ast.stmt) -> bool:
+    return isinstance(method, _Definition) and method.name in CONSTRUCTION_METHODS
 
 
 def _is_generator(function: _Definition) -> bool:

@@ -35,7 +35,7 @@ def live_after(region: Region, program: ProgramTree) -> Names:
 
 
 def _around(parent: ast.AST, flows: Flows) -> Names:
-    """Return the variables that a statement may still read after one of its blocks."""
+    """Return the variables that a compound statement may still read after one of its blocks has run."""
     if isinstance(parent, LOOPS):
         return flows.later_rounds(parent).reads | flows.of(parent.orelse).reads
     if isinstance(parent, (ast.Try, ast.TryStar)):
@@ -87,7 +87,7 @@ def _assigned_by_comprehension(
 
 
 def captured_variables(region: Region, program: ProgramTree) -> Names:
-    """Return the variables that are shared with closures outside the region, which would miss its assignments."""
+    """Return the variables that closures outside the region share. They would miss the region's assignments."""
     inside = {id(node) for part in (region.statements or (region.node,)) for node in ast.walk(part)}
     return frozenset(
         name.id
@@ -109,7 +109,7 @@ def _within(closure: ast.AST, region: Region) -> Iterator[ast.AST]:
 
 
 def is_guarded(node: ast.AST, program: ProgramTree) -> bool:
-    """Return whether the enclosing function catches exceptions of a node, and may then read its assignments."""
+    """Return whether the enclosing function may catch an exception of a node, and then read what the node assigned."""
     for child, parent in _upwards(node, program):
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return False
@@ -135,7 +135,7 @@ def _upwards(node: ast.AST, program: ProgramTree) -> Iterator[tuple[ast.AST, ast
 
 
 def _siblings(statement: ast.stmt, program: ProgramTree) -> tuple[list[ast.stmt], list[ast.stmt]]:
-    """Return the statements of the same block before and after one."""
+    """Return the statements before and after a statement in its block."""
     block = program.block_of(statement)
     index = next(number for number, other in enumerate(block) if other is statement)
     return block[:index], block[index + 1 :]

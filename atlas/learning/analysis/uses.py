@@ -68,7 +68,7 @@ def _count_calls(tree: ast.Module, name: str, uses: Uses) -> None:
 
 
 def _calls(tree: ast.Module, name: str) -> Iterator[tuple[Function | None, ast.stmt, ast.Call]]:
-    """Yield each call with its statement and innermost function. Calls inside the function itself are left out."""
+    """Yield each call with its innermost function and its statement. Recursive calls are left out."""
     waiting: list[tuple[ast.AST, Function | None, ast.stmt]] = [(node, None, node) for node in tree.body]
     while waiting:
         node, owner, statement = waiting.pop()
@@ -89,7 +89,7 @@ def _annotations(owner: Function | None) -> dict[str, str]:
 
 
 def _argument_names(argument: ast.expr) -> list[str]:
-    """Return the name of an argument, if it has one."""
+    """Return the name of an argument in a list, which is empty for an argument without a name."""
     match argument:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return [name]
@@ -99,7 +99,7 @@ def _argument_names(argument: ast.expr) -> list[str]:
 
 
 def _argument_kinds(argument: ast.expr) -> list[str]:
-    """Return a word for an argument without a name."""
+    """Return a word for an argument without a name in a list, which is empty for a named argument."""
     match argument:
         case ast.Constant(value=value) if type(value) in _KINDS:
             return [_KINDS[type(value)]]
@@ -128,7 +128,7 @@ def _argument_types(argument: ast.expr, annotation_of: dict[str, str]) -> list[s
 
 
 def returned_type(function: Function, uses: Uses) -> str:
-    """Return the function's return annotation, or else the one that its uses agree on. Empty if there is neither."""
+    """Return the function's return annotation, or else the annotation that its uses agree on, or an empty string."""
     if function.returns is not None:
         return ast.unparse(function.returns)
     return uses.returns.most_common(1)[0][0] if uses.returns else ""

@@ -25,13 +25,13 @@ class Flow:
     """Variables that are written on every path to the end of the piece."""
 
     touched: Names = frozenset()
-    """Variables that are written on some path."""
+    """Variables that are written on at least one path."""
 
     ends: bool = False
     """True if no path reaches the end of the piece: it returns, raises, or leaves the loop."""
 
     def then(self, other: Flow) -> Flow:
-        """Return the flow of this piece followed by the other."""
+        """Return the flow of this code followed by the other."""
         return Flow(
             reads=self.reads | (other.reads - self.written),
             written=self.written | other.written,
@@ -40,7 +40,7 @@ class Flow:
         )
 
     def either(self, other: Flow) -> Flow:
-        """Return the flow of code that runs one of the two pieces."""
+        """Return the flow of code that runs either this code or the other."""
         going = [flow.written for flow in (self, other) if not flow.ends] or [self.written, other.written]
         return Flow(
             reads=self.reads | other.reads,
@@ -49,7 +49,7 @@ class Flow:
             ends=self.ends and other.ends,
         )
 
-    def perhaps(self) -> Flow:
+    def optionally(self) -> Flow:
         """Return the flow of code that may run completely, partly or not at all."""
         return Flow(reads=self.reads, touched=self.touched)
 
@@ -103,7 +103,7 @@ class Flows:
             inside = self.of_node(node.body)
             return self.of_node(node.args).then(Flow(reads=inside.reads - self.bound(node.args)))
         if isinstance(node, ast.NamedExpr):
-            return self.of_node(node.value).then(self.of_node(node.target)).perhaps()
+            return self.of_node(node.value).then(self.of_node(node.target)).optionally()
         return self.of(ast.iter_child_nodes(node))
 
     def _name(self, node: ast.Name) -> Flow:
@@ -141,34 +141,34 @@ class Flows:
             case ast.If():
                 return self.of_node(node.test).then(self.of(node.body).either(self.of(node.orelse)))
             case ast.For() | ast.AsyncFor():
-                return self.of_node(node.iter).then(self.later_rounds(node)).then(self.of(node.orelse).perhaps())
+                return self.of_node(node.iter).then(self.later_rounds(node)).then(self.of(node.orelse).optionally())
             case ast.While():
-                return self.of_node(node.test).then(self.later_rounds(node)).then(self.of(node.orelse).perhaps())
+                return self.of_node(node.test).then(self.later_rounds(node)).then(self.of(node.orelse).optionally())
             case ast.With() | ast.AsyncWith():
-                return self.of(node.items).then(self.of(node.body).perhaps())
+                return self.of(node.items).then(self.of(node.body).optionally())
             case ast.Try() | ast.TryStar():
                 return self._guarded(node)
             case ast.Match():
                 flow = self.of_node(node.subject)
-                return flow.then(self.of([part for case in node.cases for part in _parts(case)]).perhaps())
+                return flow.then(self.of([part for case in node.cases for part in _parts(case)]).optionally())
         flow = self.of(ast.iter_child_nodes(node))
         return flow.then(Flow(ends=True)) if isinstance(node, BOTH_WAYS) else flow
 
     def later_rounds(self, loop: ast.stmt) -> Flow:
         """Return the flow of a loop from its second iteration on."""
         if isinstance(loop, ast.While):
-            return self.of_node(loop.test).then(self.of(loop.body)).perhaps()
+            return self.of_node(loop.test).then(self.of(loop.body)).optionally()
         if isinstance(loop, (ast.For, ast.AsyncFor)):
-            return self.of_node(loop.target).then(self.of(loop.body)).perhaps()
+            return self.of_node(loop.target).then(self.of(loop.body)).optionally()
         return NOTHING
 
     def _guarded(self, node: ast.Try | ast.TryStar) -> Flow:
-        flow = self.of(node.body).perhaps()
+        flow = self.of(node.body).optionally()
         for handler in node.handlers:
             names = frozenset([handler.name]) if handler.name and id(handler) in self._symbols else frozenset()
             inside = Flow(written=names, touched=names).then(self.of(handler.body))
-            flow = flow.then(self.of_node(handler.type)).then(inside.perhaps())
-        return flow.then(self.of(node.orelse).perhaps()).then(self.of(node.finalbody))
+            flow = flow.then(self.of_node(handler.type)).then(inside.optionally())
+        return flow.then(self.of(node.orelse).optionally()).then(self.of(node.finalbody))
 
     def _captured(self, definition: ast.AST) -> Names:
         """Return the variables that a nested definition may read at any time: all names in it."""

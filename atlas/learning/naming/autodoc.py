@@ -33,7 +33,7 @@ from atlas.protocols.infra import LLMClient
 MAX_TEXT_CHARACTERS = 600
 """Longest description, and longest guidance."""
 
-NOTHING_TO_NAME = "the language model found nothing that a name could say"
+NOTHING_TO_NAME = "the language model found no meaningful name"
 
 MAX_TYPE_CHARACTERS = 80
 MAX_PROMPT_NAMES = 50
@@ -144,17 +144,17 @@ def _names_in(uses: Iterable[tuple[str, str]]) -> set[str]:
 def _validate(
     answer: Mapping[str, Any], *, code: str, function: Function, reserved: set[str], types: Sequence[str]
 ) -> Documentation | None:
-    """Return the answer as documentation that fits the code, or None if it gives no name.
+    """Return the answer as documentation that fits the code, or None if it contains no name.
 
     Args:
         answer: Conforms to the schema.
-        code: The function's.
-        function: The same, parsed.
+        code: Source of the function.
+        function: The parsed function.
         reserved: Names that are taken.
-        types: Of its parameters, as the recorded calls show them; empty if unknown.
+        types: Types of its parameters in the recorded calls. Empty if unknown.
 
     Raises:
-        InvalidInput: It does not fit. The message is for the model.
+        InvalidInput: The answer does not fit. The message is for the model.
     """
     name = answer["name"]
     if name is None:
@@ -165,13 +165,13 @@ def _validate(
             f"builtin, got {name[:80]!r}"
         )
     if is_made_up(name):
-        raise InvalidInput(f"name should be words for what the function does, got {name!r}")
+        raise InvalidInput(f"name should describe what the function does, got {name!r}")
     if name in reserved:
         raise InvalidInput(f"the name {name!r} is taken; choose another one")
     parameters, declared = _parameters(answer["parameters"], function)
     for parameter, written, seen in zip(parameters, declared, types, strict=False):
         if contradicts(written, seen):
-            raise InvalidInput(f"{parameter} is declared as {written}, but is called with {seen}")
+            raise InvalidInput(f"parameter {parameter} is declared as {written}, but calls pass {seen}")
     old = parameters_of(function)
     rename_identifiers(code, {function.name: name, **dict(zip(old, parameters, strict=True))})
     return Documentation(
@@ -185,7 +185,7 @@ def _validate(
 
 
 def _parameters(answers: Sequence[Mapping[str, str]], function: Function) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return names and types."""
+    """Return the names and the types of the parameters."""
     n_expected = len(parameters_of(function))
     if len(answers) != n_expected:
         raise InvalidInput(f"the function has {n_expected} parameters, but the answer names {len(answers)}")
@@ -193,7 +193,7 @@ def _parameters(answers: Sequence[Mapping[str, str]], function: Function) -> tup
     for name in names:
         if not is_available(name) or names.count(name) > 1:
             raise InvalidInput(
-                f"each parameter needs an identifier of its own that is not a keyword or builtin, got {name[:80]!r}"
+                f"each parameter needs a unique identifier that is not a keyword or builtin, got {name[:80]!r}"
             )
     return names, tuple(_type(parameter["type"], f"the type of {parameter['name']}") for parameter in answers)
 
@@ -207,7 +207,7 @@ def _type(value: str, field: str) -> str:
     match tree.body if tree is not None else []:
         case [ast.AnnAssign(annotation=annotation, value=None)] if _names_types(annotation):
             return ast.unparse(annotation)
-    raise InvalidInput(f"{field} should be a type annotation of Python's, got {text[:MAX_TYPE_CHARACTERS]!r}")
+    raise InvalidInput(f"{field} should be a Python type annotation, got {text[:MAX_TYPE_CHARACTERS]!r}")
 
 
 def _names_types(annotation: ast.expr) -> bool:

@@ -1,4 +1,4 @@
-"""Descriptions of code in words, operation by operation."""
+"""English descriptions of code, operation by operation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ADDING = {
 def describe(body: Sequence[ast.stmt], names: Names) -> str:
     """Return a sentence on the operations of a function, without its full stop."""
     if is_nested_deeply(body):
-        return "Does more than can be told step by step"
+        return "Does too much to be described step by step"
     shown_names = {name: names(name) for name in count_names(body)}
 
     def show(node: ast.AST) -> str:

@@ -45,7 +45,7 @@ _IN_PLACE_OF = {
     **{"all": "items", "bytes": "content", "lambda": "function", "bool": "flag", "next": "following", "map": "mapping"},
 }
 _NUMBER_ROLES = frozenset({"n", "number", "index"})
-"""Roles for which a single letter from the programs is as good a name."""
+"""Roles for which a single letter that the programs use is an equally good name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class HeuristicDocumenter:
         self._placeholders = set(placeholders)
 
     async def document(self, concept: CodeConcept, usage_examples: list[tuple[str, str]]) -> CodeConcept:
-        """Return the concept with name, description, signature and guidance. Of its code, only names change.
+        """Return the concept with name, description, signature and guidance. Only names in its code change.
 
         Args:
             usage_examples: Pairs of a task's text and a program that calls the function.
@@ -107,7 +107,7 @@ def derive(
     """Return documentation of a concept's function, derived from its code and its uses.
 
     Args:
-        tasks: Texts of all tasks, its own among them.
+        tasks: Texts of all tasks, including its own.
     """
     function = function_of(concept.code, concept.name)
     n_positional = len(function.args.posonlyargs) + len(function.args.args)
@@ -141,7 +141,7 @@ def document_class(concept: CodeConcept, examples: Sequence[tuple[str, str]], ta
 
     Args:
         examples: Pairs of a task's text and a program that uses it.
-        tasks: Texts of all tasks, its own among them.
+        tasks: Texts of all tasks, including its own.
     """
     name = defined_name(concept.code, concept.name)
     node = next(part for part in ast.parse(concept.code).body if isinstance(part, ast.ClassDef) and part.name == name)
@@ -165,7 +165,7 @@ def document_class(concept: CodeConcept, examples: Sequence[tuple[str, str]], ta
 
 
 def apply_documentation(concept: CodeConcept, documentation: Documentation, *, by: str) -> CodeConcept:
-    """Return the concept with the documentation. Names that cannot be changed in the code stay.
+    """Return the concept with the documentation. Names that cannot be changed in the code are kept.
 
     Args:
         by: Kept as `documented_by` in the concept's metadata, with the `original_name`.
@@ -208,7 +208,7 @@ def _has(code: str, name: str) -> bool:
 
 
 def _rename_if_possible(code: str, names: dict[str, str]) -> str:
-    """Return the code with all names changed. If that fails, each name is changed for which it is possible."""
+    """Return the code with all names changed. If that fails, change every name that can be changed by itself."""
     try:
         return rename_identifiers(code, names)
     except InvalidInput:
@@ -221,14 +221,14 @@ def _rename_if_possible(code: str, names: dict[str, str]) -> str:
 
 
 def _name(function: Function, reserved: set[str]) -> str:
-    """Return the function's own name if it is free and not a placeholder, else a numbered one."""
+    """Return the function's own name if it is free and not a placeholder, else a numbered name."""
     name = function.name
     is_meaningful = is_available(name) and not _MADE_UP.fullmatch(name)
     return name if name not in reserved and (is_meaningful or _COUNTED.fullmatch(name)) else _numbered_name(reserved)
 
 
 def is_made_up(name: str) -> bool:
-    """Return whether a name stands for any function, such as `fn_0`, `concept_12` or `x`."""
+    """Return whether a name describes nothing, such as `fn_0`, `concept_12` or `x`."""
     return _COUNTED.fullmatch(name) is not None or _MADE_UP.fullmatch(name) is not None
 
 
@@ -240,7 +240,7 @@ def _numbered_name(reserved: set[str]) -> str:
 
 
 def _parameters(function: Function, uses: Uses) -> tuple[str, ...]:
-    """Return a name for each parameter: the one that all uses pass, else its role, else its existing name."""
+    """Return a name for each parameter: the name that all uses pass, else its role, else its existing name."""
     used = identifiers(function) | {function.name}
     names: list[str] = []
     for position, parameter in enumerate(parameters_of(function)):

@@ -28,10 +28,10 @@ _EXAMPLES = re.compile(r"\n\ndef |>>>|https?://\S+|(?i:\bexamples?:)")
 
 
 def distinctive_words(own_tasks: Iterable[str], tasks: Iterable[str]) -> list[str]:
-    """Return the words that nearly all of a function's tasks and few others contain, rarest elsewhere first.
+    """Return the words that nearly all of a function's tasks and few other tasks contain.
 
     Args:
-        tasks: Texts of all tasks, its own among them.
+        tasks: Texts of all tasks, including its own.
     """
     own_texts = sorted({text for text in own_tasks if text.strip()})
     other_texts = sorted({text for text in tasks if text.strip()} - set(own_texts))

@@ -3,8 +3,8 @@
 A `Shelf` contains programs and the patterns that they call. `drop_invalid` inlines the patterns that are not valid
 Python functions. `prune` inlines functions that do not shorten programs and library, by their `lengths` in tokens.
 `merging` removes duplicates. `applying` rewrites other programs with a library. `executable` writes programs together
-with the functions they need. `rename` renames a function and its parameters, and `normal_forms` decides whether two
-functions differ in names only.
+with the functions they need. `rename` renames a function and its parameters, and `normal_forms` finds functions that
+differ in names only.
 """
 
 from atlas.learning.rewrite.executable import standalone

@@ -1,4 +1,4 @@
-"""Use of a library's functions in programs that it was not learned from, if that makes them shorter."""
+"""Rewriting of programs to call a library that was not learned from them, where that makes them shorter."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _insert_calls(name: str, original: Term, patterns: list[Pattern], functions:
 
 
 def _inline_calls(shelf: Shelf) -> dict[str, Pattern]:
-    """Return the patterns with their calls of each other inlined."""
+    """Return the patterns with all calls between them inlined."""
     inlined: dict[str, Pattern] = {}
     for name, pattern in shelf.patterns.items():
         body = pattern.body
@@ -66,7 +66,7 @@ def _inline_calls(shelf: Shelf) -> dict[str, Pattern]:
 
 
 def _shorten(name: str, pattern: Pattern, shelf: Shelf, lengths: Lengths) -> None:
-    """Inline the calls of a pattern that do not make a program shorter."""
+    """Inline each call of a pattern that does not make the program shorter."""
     other = inline_pattern(shelf.programs[name], pattern)
     if lengths.of(name, other) <= lengths.of(name):
         shelf.put(name, other)

@@ -1,4 +1,4 @@
-"""Whole definitions of a program that can move to a library: functions and classes, with all that they call."""
+"""Functions and classes of a program that can move to a library, with all definitions that they depend on."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from atlas.learning.terms.symbols import number_symbols, with_symbols
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 STEADY_MODULES = (PLAIN_MODULES | {"contextlib"}) - {"datetime", "random", "sys", "time"}
-"""Modules whose functions may be called where something is defined, at another time than in the program."""
+"""Modules whose functions give the same result if a definition that calls them is evaluated earlier."""
 
 STEADY_BUILTINS = PURE_FUNCTIONS
 
 KNOWN_MODULES = sys.stdlib_module_names | {"numpy"}
-"""Modules that may be imported before a program begins."""
+"""Modules whose import before the program begins is known to have no side effects."""
 
 NAMED_BY_TEXT = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__dict__", "__all__", "modules"})
-"""Attributes by which a program may see where something is defined, or what it is called."""
+"""Attributes through which a program can observe the module or the name of a definition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A definition at the top level of a program that needs nothing else of it than other such definitions."""
+    """A top-level definition that depends on no other part of its program than such definitions."""
 
     name: str
     node: Definition
     calls: tuple[str, ...]
-    """Names of the units that it needs itself, in the order in which it names them."""
+    """Names of the units that it uses directly, in the order of their first use."""
 
     imports: tuple[str, ...]
-    """Import statements that it needs, each of one name."""
+    """Import statements that it needs. Each imports one name."""
 
     tools: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """The origins of a program's names, and which may move."""
+    """The origins of a program's names, and the definitions that may move."""
 
     origins: Mapping[int, str]
     candidates: Collection[str]
-    """Names that only one definition at the top level binds."""
+    """Names that are bound only once, by a top-level definition."""
 
 
 def units_of(
@@ -62,12 +62,12 @@ def units_of(
 ) -> dict[str, Unit]:
     """Return the definitions of a program that can move, by name.
 
-    What they evaluate where they are defined, such as decorators and defaults, must not depend on when that is.
+    Code that runs at the definition, such as decorators and defaults, must give the same result when it runs earlier.
 
     Args:
         module: The program in normal form.
         origins: The origin of each name, as `bindings` returns it.
-        replaced: Names to which what follows the program, such as its tests, may give other values.
+        replaced: Names that code after the program, such as its tests, may rebind.
     """
     if any(map(_sees_definitions, ast.walk(module))):
         return {}
@@ -105,26 +105,26 @@ def _bound_by(node: ast.AST) -> set[str]:
 
 @dataclass(slots=True)
 class _Needs:
-    """The names that a definition takes from around it."""
+    """The names of its module that a definition uses."""
 
     calls: dict[str, None] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
     tools: set[str] = field(default_factory=set)
     others: set[str] = field(default_factory=set)
-    """Names of what cannot move."""
+    """Names of objects that cannot move."""
 
 
 def _unit(node: Definition, context: _Context) -> Unit | None:
-    """Return a definition as a unit, or None if it depends on something else of its program."""
+    """Return a definition as a unit, or None if it depends on other parts of its program."""
     inside = bound_names(ast.Module(body=[node], type_ignores=[])) - {node.name}
-    if _binds_again(node) or any(isinstance(part, ast.Global) for part in ast.walk(node)):
+    if _rebinds_own_name(node) or any(isinstance(part, ast.Global) for part in ast.walk(node)):
         return None
     needs = _needs(node, inside, context)
     if needs.others or inside.intersection(context.candidates) or not all(map(_is_known, needs.imports)):
         return None
     bases = node.bases if isinstance(node, ast.ClassDef) else []
     inherited = {id(base) for base in bases if isinstance(base, ast.Name) and base.id in needs.calls}
-    early = [part for part in evaluated_at(node) if id(part) not in inherited]
+    early = [part for part in code_run_at_definition(node) if id(part) not in inherited]
     if not all(_is_steady(part, {*needs.calls, *needs.tools, node.name}, context) for part in early):
         return None
     return Unit(
@@ -137,10 +137,10 @@ def _unit(node: Definition, context: _Context) -> Unit | None:
 
 
 def _needs(node: Definition, inside: Collection[str], context: _Context) -> _Needs:
-    """Return what a definition needs.
+    """Return the names that a definition needs.
 
     Args:
-        inside: Names that it binds itself.
+        inside: Names that the definition binds itself.
     """
     needs = _Needs()
     for part in ast.walk(node):
@@ -163,18 +163,18 @@ def _is_known(statement: str) -> bool:
 
 
 def _module_of(statement: str) -> str:
-    """Return the package that an import statement of one name takes it from."""
+    """Return the top-level package of an import statement."""
     return statement.split()[1].partition(".")[0]
 
 
-def _binds_again(node: Definition) -> bool:
-    """Return whether something in a definition has its name too."""
+def _rebinds_own_name(node: Definition) -> bool:
+    """Return whether a definition binds its own name again inside."""
     inner = [part for part in ast.walk(node) if part is not node]
     return any(node.name in _bound_by(part) or (isinstance(part, ast.arg) and part.arg == node.name) for part in inner)
 
 
-def evaluated_at(node: Definition) -> Iterator[ast.AST]:
-    """Yield the code that runs where something is defined: decorators, defaults, and the body of a class."""
+def code_run_at_definition(node: Definition) -> Iterator[ast.AST]:
+    """Yield the code that runs when a definition is evaluated: decorators, defaults, and the body of a class."""
     yield from node.decorator_list
     if not isinstance(node, ast.ClassDef):
         yield from [*node.args.defaults, *(default for default in node.args.kw_defaults if default is not None)]
@@ -182,16 +182,16 @@ def evaluated_at(node: Definition) -> Iterator[ast.AST]:
     yield from [*node.bases, *(keyword.value for keyword in node.keywords)]
     for statement in node.body:
         if isinstance(statement, Definition):
-            yield from evaluated_at(statement)
+            yield from code_run_at_definition(statement)
         else:
             yield statement
 
 
 def _is_steady(code: ast.AST, later: Collection[str], context: _Context) -> bool:
-    """Return whether code that runs at a definition does the same before the program as in it.
+    """Return whether code that runs at a definition has the same result if it runs before the program.
 
     Args:
-        later: Names that may have no value by then.
+        later: Names that may be undefined at that time.
     """
     is_decorator = isinstance(code, ast.Name | ast.Attribute)
     if is_decorator and not _is_steady_call(code, context):
@@ -207,7 +207,7 @@ def _is_steady(code: ast.AST, later: Collection[str], context: _Context) -> bool
 
 
 def _is_steady_call(function: ast.AST, context: _Context) -> bool:
-    """Return whether a function of Python or of a module may be called earlier."""
+    """Return whether a builtin or imported function may be called earlier with the same result."""
     if isinstance(function, ast.Attribute) and function.attr in ("setter", "getter", "deleter"):
         return True
     root = function
@@ -226,7 +226,7 @@ def _is_type(name: str) -> bool:
 
 
 def closure(name: str, units: Mapping[str, Unit]) -> list[str]:
-    """Return a unit and all that it needs, in the order in which they are named."""
+    """Return a unit and all units that it depends on, in breadth-first order."""
     reached = {name: None}
     waiting = [name]
     while waiting:
@@ -237,11 +237,13 @@ def closure(name: str, units: Mapping[str, Unit]) -> list[str]:
     return list(reached)
 
 
-def key_of(name: str, units: Mapping[str, Unit], shape: Callable[[Function], Function] = lambda node: node) -> str:
-    """Return a text that is equal for units that do the same: names of functions and local variables aside.
+def equivalence_key(
+    name: str, units: Mapping[str, Unit], shape: Callable[[Function], Function] = lambda node: node
+) -> str:
+    """Return a string that is equal for units that differ only in the names of functions and local variables.
 
     Args:
-        shape: Returns the form of a function that is compared.
+        shape: Converts each function before the comparison.
     """
     names = closure(name, units)
     numbers = {each: f"unit_{number}" for number, each in enumerate(names) if isinstance(units[each].node, Function)}
@@ -250,8 +252,8 @@ def key_of(name: str, units: Mapping[str, Unit], shape: Callable[[Function], Fun
     return "\n".join([*parts, *imports])
 
 
-def simplified(function: Function) -> Function:
-    """Return a function in canonical form. What is equal in it mostly does the same, which tests have to decide."""
+def canonical_function(function: Function) -> Function:
+    """Return a function in canonical form. Equal forms usually mean equal behaviour, but tests must confirm it."""
     form = copy.copy(function)
     form.body = form_of(function) or function.body
     module = ast.Module(body=[form], type_ignores=[])
@@ -261,7 +263,7 @@ def simplified(function: Function) -> Function:
 
 
 def _shape(node: Definition, names: Mapping[str, str], shape: Callable[[Function], Function]) -> str:
-    """Return a definition as a text without the names of its local variables. Those of a class's parameters stay."""
+    """Return a definition as a string, with local variables numbered. In a class, they keep their names."""
     copied = copy.deepcopy(node)
     Renamer(names).visit(copied)
     if isinstance(copied, ast.ClassDef):
@@ -275,7 +277,7 @@ def _shape(node: Definition, names: Mapping[str, str], shape: Callable[[Function
 
 
 def parameters_in(name: str, units: Mapping[str, Unit]) -> tuple[str, ...]:
-    """Return the names of the parameters of a unit and of all that it needs, by which arguments may be passed."""
+    """Return the parameter names of a unit and of all units that it depends on."""
     return tuple(
         argument.arg
         for each in closure(name, units)
@@ -286,7 +288,7 @@ def parameters_in(name: str, units: Mapping[str, Unit]) -> tuple[str, ...]:
 
 
 def keywords_in(*trees: ast.AST) -> set[str]:
-    """Return the names by which code passes arguments, and those by which it may: `f(**{"key": 1})`."""
+    """Return the names that code passes as keyword arguments, or may pass: `f(**{"key": 1})`."""
     parts = [part for tree in trees for part in ast.walk(tree)]
     passed = {part.arg for part in parts if isinstance(part, ast.keyword) and part.arg}
     if any(isinstance(part, ast.keyword) and part.arg is None for part in parts):

@@ -1,4 +1,4 @@
-"""Programs that can be run with the functions they call."""
+"""Source code of rewritten programs together with the functions that they call."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def sources(shelf: Shelf, functions: Mapping[str, Function]) -> dict[str, str]:
 
 def raising_stub(name: str) -> str:
     """Return the code of a replacement that raises, so that its callers can be found."""
-    return f"def {name}(*_, **__): raise RuntimeError('spoilt')"
+    return f"def {name}(*_, **__): raise RuntimeError('disabled')"
 
 
 def standalone(name: str, shelf: Shelf, functions: Mapping[str, Function], disabled: str = "") -> str:
     """Return the code of a program, preceded by the functions that it needs, so that it can be run.
 
     Args:
-        disabled: A function to replace by one that raises.
+        disabled: A function to replace by a stub that raises.
     """
     parts = [
         function_source(replace(functions[each], pattern=shelf.patterns[each]), functions)

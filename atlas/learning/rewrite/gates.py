@@ -10,7 +10,7 @@ from atlas.learning.search.limits import Limits
 from atlas.learning.terms.scopes import COMPREHENSIONS
 
 TABLE = 4
-"""Number of constants in a literal that justify a function by themselves, such as a table of four directions."""
+"""Number of constants in a literal for which a function is never trivial, such as a table of four directions."""
 
 FUNCTION = "function: "
 """Prefix of the reasons for which a gate refuses a function."""

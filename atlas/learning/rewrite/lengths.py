@@ -16,7 +16,7 @@ from atlas.learning.terms.scopes import IMPORTS
 from atlas.learning.terms.terms import Term, is_call
 
 UNWRITABLE = 1_000_000
-"""Length of code that `ast.unparse` refuses: an f-string with a backslash in its braces."""
+"""Length assigned to code that `ast.unparse` refuses, such as an f-string with a backslash in its braces."""
 
 NOTHING: frozenset[str] = frozenset()
 
@@ -71,7 +71,7 @@ class Statements:
         return self._counts[block]
 
     def of(self, unit: Term) -> _Count:
-        """Return the count of a statement, or of a call that replaces several, with the statements after it."""
+        """Return the count of a statement. A call that replaces several statements includes the rest of the block."""
         if unit not in self._counts:
             self._counts[unit] = self._count(unit)
         return self._counts[unit]
@@ -96,7 +96,7 @@ class Statements:
 
 
 def _units(block: Term) -> list[Term]:
-    """Return the statements of a block. A call that replaces several is the last one, and contains the rest."""
+    """Return the statements of a block. A call that replaces several comes last, and contains the rest of the block."""
     units = []
     while block.head.startswith((DO, THEN)):
         statement, block = block.children
@@ -107,7 +107,7 @@ def _units(block: Term) -> list[Term]:
 
 
 def _has_elif(node: ast.stmt, blocks: list[Term]) -> bool:
-    """Return whether an `else` with an `if` is written as `elif`."""
+    """Return whether the `else` of a statement is written as `elif`."""
     if not isinstance(node, ast.If) or len(blocks) < 2:
         return False
     units = _units(blocks[1])
@@ -126,7 +126,7 @@ def _sum(counts: Iterable[_Count]) -> _Count:
 
 
 def _with_imports(count: _Count, functions: Mapping[str, Function]) -> _Count:
-    """Return a count in which the imports are statements like others."""
+    """Return the count with its imports included."""
     if not count.imports:
         return count
     nodes = [node for term in count.imports for node in Renderer(functions).statements(term)]
@@ -141,7 +141,7 @@ def _length(nodes: list[ast.stmt]) -> int:
 
 
 class Lengths:
-    """The length in tokens of each program and function, current or hypothetical, and of the library as one module."""
+    """Lengths in tokens: of each program and function, current or hypothetical, and of the library as one module."""
 
     def __init__(self, shelf: Shelf, functions: Mapping[str, Function]) -> None:
         self._shelf = shelf
@@ -153,7 +153,7 @@ class Lengths:
         self._imports: dict[tuple[Term, frozenset[str]], int] = {}
 
     def of(self, name: str, term: Term | None = None) -> int:
-        """Return the length of a program or function, or of another term in its place.
+        """Return the length of a program or function. With `term`, return its length if `term` replaced it.
 
         The imports of a function are not counted here, but as a part of the library.
         """
@@ -187,7 +187,7 @@ class Lengths:
         return n_import_tokens(frozenset(needed))
 
     def sharing_imports(self, name: str) -> set[str]:
-        """Return the functions that import from the same modules as this one. Its length depends on them."""
+        """Return the functions that import from the same modules. Shared imports affect the saving of a function."""
         modules = import_modules(self._needed(self._shelf.term(name)))
         if not modules:
             return set()

@@ -15,10 +15,10 @@ from atlas.learning.terms.patterns import Pattern, rewrite
 
 
 def merge(shelf: Shelf, functions: Mapping[str, Function]) -> int:
-    """Remove duplicates of functions, call the remaining one instead, and return the number removed.
+    """Replace duplicate functions by one of them, and return the number of functions that were removed.
 
-    Two patterns give the same function if one has a hole for a variable and the other for any expression, or if one is
-    an expression and the other its `return`. The more general one stays.
+    Two patterns give the same function if one has a hole for a variable where the other has a hole for any expression,
+    or if one is an expression and the other is a `return` of it. The more general pattern is kept.
     """
     alike: dict[str, list[str]] = defaultdict(list)
     for name, source in sources(shelf, functions).items():

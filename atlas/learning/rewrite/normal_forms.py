@@ -16,7 +16,7 @@ ITS_NAME = "_"
 
 
 def normal_form(source: str) -> str:
-    """Return a string that does not depend on layout, comments, annotations and the name of a single function.
+    """Return a string that ignores layout, comments, annotations, and the function's name if the source defines one.
 
     Raises:
         InvalidPython: It does not parse, is too long or too deeply nested.
@@ -28,7 +28,7 @@ def normal_form(source: str) -> str:
 
 
 def shape(source: str) -> str:
-    """Return a `normal_form` that does not depend on the names of local variables and parameters either.
+    """Return a `normal_form` that also ignores the names of local variables and parameters.
 
     Raises:
         InvalidPython: It does not parse, is too long or too deeply nested.

@@ -1,4 +1,4 @@
-"""Pruning of functions by minimum description length. The library counts."""
+"""Pruning of functions by minimum description length, which includes the length of the library."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ def rename_identifiers(code: str, names: Mapping[str, str]) -> str:
     """Return the code with functions, parameters and variables renamed.
 
     Raises:
-        InvalidInput: The code does not parse, a new name is reserved or taken in it, an old name is also bound by an
-        import or passed as a keyword, or the code is too deeply nested.
+        InvalidInput: The code does not parse or is nested too deeply, a new name is reserved or in use, or an old name
+        is also bound by an import or passed as a keyword.
     """
     changed = {old: new for old, new in names.items() if old != new}
     if not changed:
@@ -39,7 +39,7 @@ def _renamed(code: str, changed: Mapping[str, str]) -> str:
     unparsed = ast.unparse(new_tree)
     restored = try_parse(unparsed)
     if restored is None or ast.dump(Renamer({new: old for old, new in changed.items()}).visit(restored)) != before:
-        raise InvalidInput(f"the code cannot be renamed by {changed!r} and stay the same; leave it as it is")
+        raise InvalidInput(f"renaming by {changed!r} would change what the code does; keep these names")
     edited = _edit_text(code, changed)
     reparsed = try_parse(edited)
     return edited if reparsed is not None and ast.dump(reparsed) == ast.dump(new_tree) else unparsed
@@ -67,7 +67,7 @@ def _edit_text(code: str, changed: Mapping[str, str]) -> str:
 def _check(tree: ast.AST, changed: Mapping[str, str]) -> None:
     used = identifiers(tree)
     if len(set(changed.values())) < len(changed):
-        raise InvalidInput(f"expected a different name for each, got {sorted(changed.values())}")
+        raise InvalidInput(f"expected different new names, got {sorted(changed.values())}")
     for old, new in changed.items():
         if not is_available(new):
             raise InvalidInput(f"expected an ASCII identifier that is not a keyword or builtin, got {new!r}")
@@ -75,14 +75,14 @@ def _check(tree: ast.AST, changed: Mapping[str, str]) -> None:
             raise InvalidInput(f"{new!r} is used in the code for something else; choose another name for {old!r}")
     fixed = _fixed_names(tree)
     if fixed & set(changed):
-        raise InvalidInput(f"the code depends on the name {min(fixed & set(changed))!r}; leave it as it is")
+        raise InvalidInput(f"the code depends on the name {min(fixed & set(changed))!r}; keep this name")
     looking = looks_up_names(tree)
     if looking:
-        raise InvalidInput(f"the code may look up names as strings ({min(looking)}); leave them as they are")
+        raise InvalidInput(f"the code may look up names as strings ({min(looking)}); keep all names")
 
 
 def _fixed_names(tree: ast.AST) -> set[str]:
-    """Return the names that are bound, or passed, other than by an assignment, a parameter or a definition."""
+    """Return the names that cannot be renamed: imports, keyword arguments and attributes of classes."""
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg:
@@ -90,18 +90,18 @@ def _fixed_names(tree: ast.AST) -> set[str]:
         elif not isinstance(node, Function):
             names |= names_bound_by(node)
         if isinstance(node, ast.ClassDef):
-            names |= identifiers(node)  # a name that a class body binds is an attribute as well
+            names |= identifiers(node)  # names bound in a class body are also attributes
     return names
 
 
 class Renamer(ast.NodeTransformer):
-    """New names for functions, parameters and variables, wherever they stand."""
+    """A transformer that renames functions, parameters and variables in a syntax tree."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """Return the node, changed."""
+        """Return the node with its names replaced."""
         if isinstance(node, ast.Name):
             node.id = self._names.get(node.id, node.id)
         elif isinstance(node, ast.arg):

@@ -1,4 +1,4 @@
-"""Programs that share whole definitions, with these taken out into a library."""
+"""Extraction of definitions that several programs share into a library."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from atlas.learning.reading import Tools
 from atlas.learning.rewrite.definitions import (
     Definition,
     Unit,
+    canonical_function,
     closure,
-    key_of,
+    equivalence_key,
     keywords_in,
     parameters_in,
-    simplified,
     units_of,
 )
 from atlas.learning.rewrite.gates import Body, Worth, body_problem, use_problem
@@ -32,7 +32,7 @@ from atlas.learning.terms.programs import Program
 from atlas.learning.terms.scopes import TOOL, bindings
 
 ALIAS_TOKENS = 3
-"""Tokens of `name = shared`, by which a program keeps its own name for what it shares."""
+"""Tokens of `name = shared`, which keeps a program's own name for a shared definition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class SharedDefinition:
     name: str
     source: str
     calls: tuple[str, ...]
-    """Names of the other shared definitions that it needs itself."""
+    """Names of the other shared definitions that it uses directly."""
 
     tools: tuple[str, ...]
     arity: int
@@ -53,7 +53,7 @@ class SharedDefinition:
     """Key of its canonical form."""
 
     parameters: tuple[str, ...]
-    """Names of its parameters and of those of all that it needs."""
+    """Parameter names of the definition and of all definitions that it depends on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,23 +74,23 @@ class Source:
     """Tokens of each unit, by its name."""
 
     parameters: Mapping[str, tuple[str, ...]]
-    """Names of the parameters of each unit and of all that it needs, by its name."""
+    """Parameter names of each unit and of all units that it depends on, by the unit's name."""
 
     solutions: Collection[str]
-    """Name of the unit that the program is for, if it consists of that and its helpers. Else empty."""
+    """Name of the main unit, if the program consists only of it and its helpers. Else empty."""
 
     free: Collection[str]
     """Names of its tools."""
 
     is_judged: bool = False
-    """True if its tests decide on definitions that equal its own in canonical form alone."""
+    """True if the program is run with shared definitions, so that an equal canonical form suffices."""
 
-    def is_like(self, name: str, key: str) -> bool:
-        """Return whether a unit may be replaced by another of the same form that has this key."""
+    def may_be_replaced_by(self, name: str, key: str) -> bool:
+        """Return whether a unit may be replaced by a definition with this key and the same canonical form."""
         return self.is_judged or self.keys[name] == key
 
-    def fits(self, name: str, parameters: tuple[str, ...]) -> bool:
-        """Return whether a unit may have parameters of these names."""
+    def may_have_parameters(self, name: str, parameters: tuple[str, ...]) -> bool:
+        """Return whether a unit's parameters may be renamed to these."""
         own = self.parameters[name]
         return own == parameters or not (set(own) | set(parameters)) & set(self.keywords)
 
@@ -100,19 +100,19 @@ class Sharing:
     """The definitions that programs share, and the programs without them."""
 
     definitions: tuple[SharedDefinition, ...] = ()
-    """Each after those that it needs, as far as these do not need it."""
+    """Shared definitions, callees first except in cycles."""
 
     programs: Mapping[str, Program] = field(default_factory=dict)
-    """Programs that use any, without their definitions, by id."""
+    """Programs that use shared definitions, without their own copies, by id."""
 
     used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Names of all the shared definitions that a program needs, by its id, in the order of the library."""
+    """Names of all shared definitions that each program needs, by the program's id, in the order of the library."""
 
     def prelude(self, program_id: str, stub: str = "") -> str:
-        """Return the code of what a program needs, empty where it needs nothing.
+        """Return the code of the shared definitions that a program needs.
 
         Args:
-            stub: Code that follows it.
+            stub: Code to append, unless the program needs no definition.
         """
         used = self.used.get(program_id, ())
         parts = [each.source for each in self.definitions if each.name in used]
@@ -130,10 +130,10 @@ def share(
 
     Args:
         prefix: Prefix of the names of shared functions. Classes keep their name.
-        excluded: Forms of definitions that are not shared.
-        judged: Ids of programs that are run with what they share.
+        excluded: Canonical forms of definitions that must not be shared.
+        judged: Ids of programs that are run with the shared definitions.
     """
-    sources = _judged_by(sources, judged)
+    sources = _mark_judged(sources, judged)
     groups: dict[str, list[tuple[Source, str]]] = defaultdict(list)
     for source in sources:
         for name, form in source.forms.items():
@@ -143,7 +143,7 @@ def share(
     while True:
         chosen = _choose(groups, free, limits, refused)
         names = _names(chosen, prefix)
-        definitions = _in_order({names[form]: _definition(form, *chosen[form], names) for form in chosen})
+        definitions = _callees_first({names[form]: _definition(form, *chosen[form], names) for form in chosen})
         sharing = _rewritten(sources, definitions)
         called = {callee for each in definitions for callee in each.calls}
         unused = {
@@ -162,36 +162,36 @@ def apply_definitions(
     sources: Sequence[Source],
     judged: Collection[str] = (),
 ) -> Sharing:
-    """Return programs that use definitions of a library where they have the same ones.
+    """Return programs that use a library's definitions instead of equal definitions of their own.
 
     Args:
-        judged: Ids of programs that are run with what they share.
+        judged: Ids of programs that are run with the shared definitions.
     """
     taken = {each.name for each in definitions}
     fitting = [source for source in sources if not taken & set(source.free)]
-    return _rewritten(_judged_by(fitting, judged), definitions)
+    return _rewritten(_mark_judged(fitting, judged), definitions)
 
 
 def read_sources(programs: Sequence[Program], tools: Tools) -> list[Source]:
     """Return the programs whose definitions may be shared.
 
     Args:
-        tools: Returns the names that are tools, where a program binds them nowhere.
+        tools: Returns the names that are tools if the program does not bind them.
     """
     forms: dict[str, str] = {}
     sources = (_read(program, tools(program), forms) for program in programs)
     return [source for source in sources if source is not None]
 
 
-def _judged_by(sources: Sequence[Source], judged: Collection[str]) -> list[Source]:
+def _mark_judged(sources: Sequence[Source], judged: Collection[str]) -> list[Source]:
     return [replace(source, is_judged=source.program.id in judged) for source in sources]
 
 
 def _read(program: Program, tools: Container[str], forms: dict[str, str]) -> Source | None:
-    """Return a program that can be read, or None, also if it is nested too deeply.
+    """Return a program as a source, or None if it is invalid or nested too deeply.
 
     Args:
-        forms: Key of the canonical form of each key so far, which is added to: it takes most of the time.
+        forms: Cache of canonical forms by key, which is updated. Computing them takes most of the time.
     """
     try:
         return _source(program, tools, forms)
@@ -206,10 +206,10 @@ def _source(program: Program, tools: Container[str], forms: dict[str, str]) -> S
     tests = try_parse(program.tests) or ast.Module(body=[], type_ignores=[])
     origins = bindings(module, tools)
     units = units_of(module, origins, replaced=bound_names(tests))
-    keys = {name: key_of(name, units) for name in units}
+    keys = {name: equivalence_key(name, units) for name in units}
     for name, key in keys.items():
         if key not in forms:
-            forms[key] = key_of(name, units, simplified)
+            forms[key] = equivalence_key(name, units, canonical_function)
     return Source(
         program=program,
         module=module,
@@ -225,13 +225,13 @@ def _source(program: Program, tools: Container[str], forms: dict[str, str]) -> S
 
 
 def _solutions(module: ast.Module, units: Mapping[str, Unit]) -> set[str]:
-    """Return the definition that a program is for: all else in it are imports, and definitions that others use.
+    """Return the main definition of a program that contains nothing else than imports and helpers.
 
-    To share it would take the whole program out of the search, and a library of whole programs helps no other task.
+    Sharing it would exclude the whole program from the search, and a library of whole programs helps no other task.
     """
     if not all(isinstance(node, Definition | ast.Import | ast.ImportFrom) for node in module.body):
         return set()
-    mentioned = {node.name: set(_mentioned(node)) for node in module.body if isinstance(node, Definition)}
+    mentioned = {node.name: set(_mentioned_names(node)) for node in module.body if isinstance(node, Definition)}
     last = {name for name in mentioned if not any(name in names for other, names in mentioned.items() if other != name)}
     return last & units.keys() if len(last) == 1 else set()
 
@@ -239,13 +239,13 @@ def _solutions(module: ast.Module, units: Mapping[str, Unit]) -> set[str]:
 def _choose(
     groups: Mapping[str, Sequence[tuple[Source, str]]], free: Collection[str], limits: Limits, excluded: frozenset[str]
 ) -> dict[str, tuple[Source, str]]:
-    """Return the definitions worth sharing and those that they need, by form, each with the program to copy it from."""
+    """Return the definitions worth sharing and their dependencies, by form, each with the program to copy it from."""
     firsts = {form: _representative(members) for form, members in groups.items()}
     chosen: dict[str, tuple[Source, str]] = {}
     taken: dict[str, str] = {}
     for form in sorted(groups, key=lambda form: (-_saving(groups[form]), form)):
         source, name = firsts[form]
-        alike = [member for member in groups[form] if member[0].is_like(member[1], source.keys[name])]
+        alike = [member for member in groups[form] if member[0].may_be_replaced_by(member[1], source.keys[name])]
         if _problem(alike, source, name, limits):
             continue
         needed = [source.forms[each] for each in closure(name, source.units)]
@@ -254,7 +254,7 @@ def _choose(
             taken.get(each, wanted) == wanted and each not in free for each, wanted in classes.items()
         )
         if is_clear and all(
-            source.fits(each, _parameters(firsts, source, each)) for each in closure(name, source.units)
+            source.may_have_parameters(each, _parameters(firsts, source, each)) for each in closure(name, source.units)
         ):
             taken |= classes
             chosen |= {each: firsts[each] for each in needed}
@@ -267,7 +267,7 @@ def _parameters(firsts: Mapping[str, tuple[Source, str]], source: Source, name: 
 
 
 def _representative(members: Sequence[tuple[Source, str]]) -> tuple[Source, str]:
-    """Return the member whose code and parameters most programs have."""
+    """Return the definition whose code and parameter names occur in most programs."""
     counts = Counter((source.keys[name], source.parameters[name]) for source, name in members)
     fixed = [(source, name) for source, name in members if set(source.parameters[name]) & set(source.keywords)]
     return max(
@@ -289,7 +289,7 @@ def _saving(members: Sequence[tuple[Source, str]]) -> int:
 
 
 def _problem(members: Sequence[tuple[Source, str]], source: Source, name: str, limits: Limits) -> str:
-    """Return why a definition is not worth sharing, or an empty text."""
+    """Return why a definition is not worth sharing, or an empty string."""
     tasks = {each.program.task_id for each, _ in members}
     if problem := use_problem(Worth(n_tasks=len(tasks), saving=_saving(members)), limits):
         return problem
@@ -301,7 +301,7 @@ def _problem(members: Sequence[tuple[Source, str]], source: Source, name: str, l
 
 
 def _worth(definition: SharedDefinition, members: Sequence[tuple[Source, str]], sharing: Sharing) -> Worth:
-    """Return the use that programs make of a definition. Those that need other names of parameters make none."""
+    """Return the worth of a definition. Programs that need other parameter names cannot use it, and do not count."""
     used = [member for member in members if definition.name in sharing.used.get(member[0].program.id, ())]
     return Worth(n_tasks=len({source.program.task_id for source, _ in used}), saving=_saving(used))
 
@@ -332,7 +332,7 @@ def _definition(form: str, source: Source, name: str, names: Mapping[str, str]) 
     )
 
 
-def _in_order(definitions: Mapping[str, SharedDefinition]) -> tuple[SharedDefinition, ...]:
+def _callees_first(definitions: Mapping[str, SharedDefinition]) -> tuple[SharedDefinition, ...]:
     ordered: dict[str, SharedDefinition] = {}
     visited: set[str] = set()
 
@@ -356,25 +356,25 @@ def _rewritten(sources: Sequence[Source], definitions: Sequence[SharedDefinition
         found = {
             name: by_form[form]
             for name, form in source.forms.items()
-            if form in by_form and source.is_like(name, by_form[form].key)
+            if form in by_form and source.may_be_replaced_by(name, by_form[form].key)
         }
-        fitting = {name for name, shared in found.items() if source.fits(name, shared.parameters)}
+        fitting = {name for name, shared in found.items() if source.may_have_parameters(name, shared.parameters)}
         shared = {name: each.name for name, each in found.items() if fitting >= set(closure(name, source.units))}
         if shared:
-            module = _without(source, shared)
+            module = _without_own_definitions(source, shared)
             programs[source.program.id] = replace(source.program, source=ast.unparse(module) + "\n")
             used[source.program.id] = tuple(each.name for each in definitions if each.name in shared.values())
     return Sharing(definitions=tuple(definitions), programs=programs, used=used)
 
 
-def _without(source: Source, shared: Mapping[str, str]) -> ast.Module:
+def _without_own_definitions(source: Source, shared: Mapping[str, str]) -> ast.Module:
     """Return a program that uses shared definitions instead of its own."""
     tests = try_parse(source.program.tests)
-    tested = set(_mentioned(tests)) if tests is not None else None
+    tested = set(_mentioned_names(tests)) if tests is not None else None
     others = ast.Module(
         body=[node for node in source.module.body if getattr(node, "name", "") not in shared], type_ignores=[]
     )
-    mentioned, bound = set(_mentioned(others)), bound_names(others)
+    mentioned, bound = set(_mentioned_names(others)), bound_names(others)
     is_fixed = bound | (tested or set())
     renamed = {name: other for name, other in shared.items() if name not in is_fixed and other != name}
     called = {callee for name in shared for callee in source.units[name].calls}
@@ -396,8 +396,8 @@ def _without(source: Source, shared: Mapping[str, str]) -> ast.Module:
     return remove_unread_imports(module, removable_imports(source.module, frozenset(tested or ())))
 
 
-def _mentioned(tree: ast.AST) -> Iterator[str]:
-    """Yield names that code reads, also as attributes and texts."""
+def _mentioned_names(tree: ast.AST) -> Iterator[str]:
+    """Yield the names that code mentions, also as attributes and strings."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):

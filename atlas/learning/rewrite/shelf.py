@@ -1,4 +1,4 @@
-"""Programs and the patterns that they call. Any pattern can be inlined again."""
+"""A shelf: programs and the patterns that they call, any of which can be inlined again."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Shelf:
         return Shelf(self.originals, self.programs, self.patterns.values(), self.removable_imports)
 
     def add(self, other: Shelf) -> None:
-        """Add the programs of another shelf, which call the same patterns."""
+        """Add the programs of another shelf with the same patterns."""
         self.originals |= other.originals
         self.programs |= other.programs
         self.removable_imports |= other.removable_imports
@@ -86,9 +86,9 @@ class Shelf:
 
     def inline_sites(self, sites: Collection[Site]) -> None:
         """Inline single calls."""
-        for name, way in sorted(sites, key=lambda site: -len(site[1])):  # inner first: outer paths stay valid
+        for name, path in sorted(sites, key=lambda site: -len(site[1])):  # inner first: outer paths stay valid
             if name in self.programs or name in self.patterns:
-                self.put(name, self._inlined_at(self.term(name), way))
+                self.put(name, self._inlined_at(self.term(name), path))
 
     def put(self, name: str, term: Term) -> None:
         """Replace the term of a program or a pattern."""
@@ -97,9 +97,9 @@ class Shelf:
         else:
             self.programs[name] = term
 
-    def _inlined_at(self, term: Term, way: tuple[int, ...]) -> Term:
-        if way:
-            index, *further = way
+    def _inlined_at(self, term: Term, path: tuple[int, ...]) -> Term:
+        if path:
+            index, *further = path
             children = list(term.children)
             children[index] = self._inlined_at(children[index], tuple(further))
             return Term(term.head, children)
@@ -117,7 +117,7 @@ def inline_pattern(term: Term, pattern: Pattern) -> Term:
 
 
 def locate_occurrences(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[str, ProgramTree]]:
-    """Return the occurrences of every pattern, and the programs that they are in.
+    """Return the occurrences of every pattern, and the programs that contain them.
 
     Raises:
         EngineError: A program differs from the original after all calls are inlined.
@@ -128,7 +128,9 @@ def locate_occurrences(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[
         if term.calls:
             expanded, places = expand(name, term, shelf.patterns)
             if expanded != shelf.originals[name]:
-                raise EngineError(f"the rewritten program {name!r} does not give back the original: this is a bug")
+                raise EngineError(
+                    f"expected {name!r} to equal its original after inlining, but it differs: this is a bug"
+                )
             occurrences += places
             programs[name] = ProgramTree(expanded)
     return group_by_pattern(occurrences), programs

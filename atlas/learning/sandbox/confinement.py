@@ -1,7 +1,7 @@
-"""Limits that a process sets on itself and the kernel enforces: seccomp, Landlock and resource limits.
+"""Limits that a process sets on itself: seccomp, Landlock and resource limits, which the kernel enforces.
 
-Standard library only, because the process that runs it imports nothing else. No limit can be lifted again, not even by
-root. The limits stop faulty programs. They do not withstand a program that attacks the kernel.
+It uses the standard library only, because the process that runs it imports nothing else. No limit can be lifted again,
+not even by root. The limits stop faulty programs. They do not withstand a program that attacks the kernel.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from atlas.learning.sandbox.system_calls import filter_code
 
 NETWORK, PROCESSES, FILES = "network", "processes", "files"
-"""Restrictions: no sockets · no access to other processes · no files outside the working directory."""
+"""Restrictions: no sockets, no access to other processes, no files outside the working directory."""
 
 MEGABYTE = 2**20
 MAX_OPEN_FILES = 64
@@ -26,7 +26,7 @@ _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446  # the same 
 _EXECUTE, _WRITE, _READ_FILE, _READ_DIRECTORY, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 _MAKE_CHARACTER_DEVICE, _MAKE_BLOCK_DEVICE = 1 << 6, 1 << 11
 _FILE_ACCESSES = {1: (1 << 13) - 1, 2: (1 << 14) - 1}
-_TRUNCATING_SINCE = 3  # before, whatever could be reached could be emptied
+_TRUNCATING_SINCE = 3  # earlier versions do not restrict truncation
 _SCOPES_SINCE, _SCOPE_SIGNALS = 6, 1 << 1
 _NEWEST_FILE_ACCESSES = (1 << 15) - 1  # from version 3; version 5 adds ioctl, which no program here needs
 _READ_BY_ALL = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/zero")
@@ -55,7 +55,7 @@ def limit(*, cpu_seconds: int, memory_megabytes: int, file_megabytes: int) -> No
     _set(resource.RLIMIT_FSIZE, file_megabytes * MEGABYTE)
     _set(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
     _set(resource.RLIMIT_CORE, 0)
-    if not sys.platform.startswith("linux"):  # where threads would count as processes, and root would not be held
+    if not sys.platform.startswith("linux"):  # on Linux, threads count as processes, and root is exempt
         _set(resource.RLIMIT_NPROC, 0)
 
 
@@ -67,11 +67,11 @@ def end_with_parent() -> None:
 
 def refuse(*_: object, **__: object) -> None:
     """Raise PermissionError. It replaces functions that a confined program may not call."""
-    raise PermissionError("sandboxed programs may not do this")
+    raise PermissionError("this operation is not permitted in the sandbox")
 
 
 def guard() -> None:
-    """Remove functions from Python's modules if the kernel enforces no limits. It prevents accidents only."""
+    """Make functions of Python's modules raise, on systems without kernel limits. It prevents accidents only."""
     import _posixsubprocess
     import _socket
 
@@ -105,7 +105,7 @@ def _set(kind: int, soft: int, hard: int | None = None) -> None:
         resource.setrlimit(kind, (soft, most))
     except (ValueError, OSError):
         if sys.platform.startswith("linux"):
-            raise  # elsewhere some are refused, and the time limit holds even so
+            raise  # other systems refuse some limits, but the time limit still applies
 
 
 def _filter_calls(libc: ctypes.CDLL) -> bool:
@@ -125,7 +125,7 @@ def _restrict_files(libc: ctypes.CDLL, directory: str, readable: Iterable[str]) 
         return False
     handled = _FILE_ACCESSES.get(version, _NEWEST_FILE_ACCESSES)
     scoped = _SCOPE_SIGNALS if version >= _SCOPES_SINCE else 0
-    attributes = (ctypes.c_uint64 * 3)(handled, 0, scoped)  # older versions take what they do not know if it is 0
+    attributes = (ctypes.c_uint64 * 3)(handled, 0, scoped)  # older versions accept unknown fields that are 0
     ruleset = libc.syscall(_LANDLOCK_CREATE, ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)), 0)
     if ruleset < 0:
         return False
@@ -144,7 +144,7 @@ def _allow(libc: ctypes.CDLL, ruleset: int, access: int, paths: Iterable[str]) -
     for path in paths:
         try:
             descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        except OSError:  # not every system has all of them
+        except OSError:  # some of these paths exist on some systems only
             continue
         wanted = access if os.path.isdir(path) else only_files(access)  # noqa: PTH112
         rule = ctypes.create_string_buffer(struct.pack("=Qi", wanted, descriptor), 12)

@@ -11,20 +11,20 @@ from pathlib import Path
 from atlas.learning.sandbox.confinement import MEGABYTE
 
 MIN_FILE_BYTES = 4_096
-"""Smallest size that a file or directory counts with, so that their number is bounded too."""
+"""Smallest size that is counted for a file or directory, so that their number is limited too."""
 
 MEASURE_SECONDS = 0.05
-"""Time between two measurements. A program may exceed its limit by what it writes in between."""
+"""Time between two measurements. A program may exceed its limit for this long."""
 
 
 class WorkingDirectory:
-    """A directory of its own for one program."""
+    """The working directory of one program."""
 
     def __init__(self, megabytes: int) -> None:
         """Make the directory in the working directory of this process.
 
         Args:
-            megabytes: Total size of files from which the directory is full.
+            megabytes: Total size of files at which the directory counts as full.
         """
         self.path = tempfile.mkdtemp(dir=Path.cwd())
         self._max_bytes = megabytes * MEGABYTE
@@ -37,7 +37,7 @@ class WorkingDirectory:
         return self._is_full
 
     def is_full_by_now(self) -> bool:
-        """Return the same, measured at most every `MEASURE_SECONDS`."""
+        """Return `is_full`, measured at most every `MEASURE_SECONDS`."""
         if time.monotonic() >= self._next_measurement:
             self.is_full()
             self._next_measurement = time.monotonic() + MEASURE_SECONDS
@@ -47,13 +47,13 @@ class WorkingDirectory:
         """Remove the directory. No program may be using it."""
         empty(self.path)
         with suppress(OSError):
-            os.rmdir(self.path)  # noqa: PTH106 - as its neighbours
+            os.rmdir(self.path)  # noqa: PTH106
 
 
 def empty(directory: str) -> None:
     """Remove the content of a directory, as far as the system permits.
 
-    Directories in it are emptied into it first, because a program may nest them deeper than a path can be long.
+    The content of nested directories is moved up first, because their paths may be longer than the system permits.
     """
     with suppress(OSError):
         while entries := list(os.scandir(directory)):
@@ -66,7 +66,7 @@ def _remove(entry: os.DirEntry[str], directory: str) -> None:
     if not entry.is_dir(follow_symlinks=False):
         os.unlink(entry.path)  # noqa: PTH108
         return
-    os.chmod(entry.path, 0o700)  # noqa: PTH101 - a program may have made it without the right to list it
+    os.chmod(entry.path, 0o700)  # noqa: PTH101 - the program may have removed the permission to list it
     for inner in list(os.scandir(entry.path)):
         os.rename(inner.path, os.path.join(directory, os.urandom(16).hex()))  # noqa: PTH104, PTH118
     os.rmdir(entry.path)  # noqa: PTH106
@@ -84,7 +84,7 @@ def _exceeds(directory: str, max_bytes: int) -> bool:
                         return True
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(entry.path)
-        except (FileNotFoundError, NotADirectoryError):  # removed meanwhile
+        except (FileNotFoundError, NotADirectoryError):  # the program has removed it
             continue
         except OSError:  # nested too deeply, or unreadable
             return True

@@ -1,7 +1,7 @@
-"""The process that runs programs: it forks itself for each, and reports in one line how the program ended.
+"""The process that runs programs. It forks itself for each program, and reports in one line how the program ended.
 
-It imports nothing of ATLAS but `confinement`, and `runner` starts it without ATLAS on its path, so that a fork of it is
-cheap and holds no secrets. Requests and answers are lines of JSON on what were its stdin and stdout.
+Of ATLAS it imports only `confinement`, and `runner` starts it without ATLAS on its path, so that a fork is cheap and
+contains no secrets. Requests and answers are lines of JSON on its original stdin and stdout.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Answer = dict[str, Any]
 MAX_ANSWER_BYTES = 2**20
 MAX_DETAIL_CHARACTERS = 300
 MAX_VALUE_PARTS = 10_000
-"""Parts of a final value that are compared. Only the first parts of a larger value are."""
+"""Parts of a final value that are compared. The remaining parts of a larger value are ignored."""
 
 _READ_BYTES = 2**16
-_RESULT = 3  # the file descriptor on which the fork says how it ended
+_RESULT = 3  # the file descriptor on which the fork reports its result
 
 
 def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -> None:
@@ -65,7 +65,7 @@ def _preload(modules: tuple[str, ...]) -> int:
     """Import modules, and return their address space in megabytes, which does not count for the limits of programs."""
     before = _address_space()
     for name in modules:
-        with suppress(Exception):  # a package that is broken is for the programs that import it to find out
+        with suppress(Exception):  # the programs that import a broken package report it themselves
             importlib.import_module(name)
     return (_address_space() - before) // 2**20
 
@@ -140,7 +140,7 @@ class _Listener:
             seconds = min(max(deadline - time.monotonic(), 0), MEASURE_SECONDS)
             ready, _, _ = select.select([*open_pipes, requests], [], [], seconds)
             if requests in ready:
-                raise SystemExit  # one request is asked at a time: this is the end of them
+                raise SystemExit  # requests come one at a time, so this is the end of stdin
             open_pipes -= {pipe for pipe in ready if not self._read(pipe, results)}
             if directory.is_full_by_now() or time.monotonic() > deadline:
                 return time.monotonic() > deadline
@@ -180,7 +180,7 @@ def _reported_answer(message: bytes, token: str) -> Answer | None:
         return None
     try:
         answer = json.loads(body)
-    except (ValueError, RecursionError):  # a program has found the token
+    except (ValueError, RecursionError):  # forged by a program that found the token
         return None
     return answer if isinstance(answer, dict) else None
 
@@ -192,14 +192,14 @@ def _inferred_answer(status: int, usage: resource.struct_rusage, is_late: bool, 
     code = os.waitstatus_to_exitcode(status)
     cpu_seconds = usage.ru_utime + usage.ru_stime
     if code == -signal.SIGXCPU or (code == -signal.SIGKILL and cpu_seconds >= request["cpu_seconds"]):
-        return _answer("timeout", f"it computed for longer than {request['cpu_seconds']} s")
+        return _answer("timeout", f"it used more than {request['cpu_seconds']} s of processor time")
     how = f"by signal {-code}" if code < 0 else f"with status {code}"
     return _answer("error", f"its process ended {how} before the program did")
 
 
 def _run_in_fork(request: Answer, results: int, printed: int, directory: str, token: str) -> NoReturn:
     """Run the program in this fork, confined, and report its result."""
-    leave, write, encode = os._exit, os.write, json.dumps  # a program may put others in their place
+    leave, write, encode = os._exit, os.write, json.dumps  # saved, because a program may replace them
     try:
         try:
             _set_up(request, results, printed, directory)
@@ -217,7 +217,7 @@ def _run_in_fork(request: Answer, results: int, printed: int, directory: str, to
 def _set_up(request: Answer, results: int, printed: int, directory: str) -> None:
     os.setsid()
     end_with_parent()
-    os.dup2(results, 255)  # out of the way of what is put if it is
+    os.dup2(results, 255)  # out of the way of the descriptors that are set next
     os.dup2(printed, 1)
     os.dup2(255, _RESULT)
     os.closerange(_RESULT + 1, 4096)
@@ -235,7 +235,7 @@ def _set_up(request: Answer, results: int, printed: int, directory: str) -> None
         confine(directory, request["path"])
     if PROCESSES not in request["enforced"]:
         guard()
-    sys.path[:0] = request["path"]  # only now: what lies there may be anything
+    sys.path[:0] = request["path"]  # only now, because these directories may contain any code
     _forget_others(request["path"])
 
 
@@ -247,14 +247,14 @@ def _forget_others(path: list[str]) -> None:
     files = [file for directory in map(Path, path) if directory.is_dir() for file in directory.iterdir()]
     beside = {file.stem for file in files if file.suffix == ".py" or (file / "__init__.py").is_file()}
     for name in [name for name in sys.modules if name.partition(".")[0] in beside]:
-        spec = getattr(sys.modules[name], "__spec__", None)  # what stands there may be no module
+        spec = getattr(sys.modules[name], "__spec__", None)  # an entry need not be a module
         if spec is not None and spec.origin not in ("built-in", "frozen"):
             del sys.modules[name]
 
 
 def _run(source: str, tests: str) -> Answer:
     module = types.ModuleType("program")
-    sys.modules["program"] = module  # dataclasses and pickle look their classes' module up
+    sys.modules["program"] = module  # dataclasses and pickle look up the module of a class
     flush = sys.stdout.flush
     for text, name, failing in ((source, "<program>", "error"), (tests, "<tests>", "failed")):
         answer = _execute(text, name, module, failing)
@@ -272,26 +272,26 @@ def _execute(text: str, name: str, module: types.ModuleType, failing: str) -> An
     try:
         exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
     except MemoryError:
-        return _answer("memory", "it needed more memory than it may have")
+        return _answer("memory", "it exceeded its memory limit")
     except SystemExit as error:
         return _answer("error", f"it left by itself ({_describe(error)})")
-    except BaseException as error:  # noqa: BLE001 - whatever a program raises is how it ended
+    except BaseException as error:  # noqa: BLE001 - any exception is a result of the program
         return _answer(failing, f"{_describe(error)}{_place(error, text, name)}")
     return None
 
 
 def _describe(error: BaseException) -> str:
-    """Return the type and message of an exception, as far as a program's own exception class permits."""
+    """Return the type and message of an exception. The message is replaced if the program's exception class fails."""
     try:
         message = str(error)[:MAX_DETAIL_CHARACTERS]
         kind = str(type.__getattribute__(type(error), "__name__"))
-    except BaseException:  # noqa: BLE001 - the message is the program's own code
+    except BaseException:  # noqa: BLE001 - `__str__` may be the program's code
         return "an exception without a readable message"
     return " ".join(f"{kind}: {message}".split()) if message else kind
 
 
 def _place(error: BaseException, text: str, name: str) -> str:
-    """Return the innermost line of this part of the program in the exception's traceback."""
+    """Return the innermost line of the source or the tests in the exception's traceback."""
     line, trace = 0, error.__traceback__
     while trace is not None:
         line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == name else line
@@ -302,10 +302,7 @@ def _place(error: BaseException, text: str, name: str) -> str:
 
 
 def _public_values(module: types.ModuleType) -> Answer:
-    """Return a digest of each public variable at the end of the program: of its plain value, or of its type.
-
-    Empty for what can be called.
-    """
+    """Return a digest of each public variable at the end: of its value or type. Empty for callables."""
     digests = {}
     for name, value in list(vars(module).items()):
         if not name.startswith("_") and not isinstance(value, types.ModuleType):
@@ -325,7 +322,7 @@ def _serialise(value: object) -> list[str]:
         if kind in (bool, float, complex, str, bytes):
             parts.append(repr(item))
         elif kind is int:
-            parts.append(hex(item))  # type: ignore[arg-type]  # its decimal digits may be too many to be written
+            parts.append(hex(item))  # type: ignore[arg-type]  # Python limits the length of decimal numbers
         elif kind is dict:
             waiting += [len(item), *(part for pair in item.items() for part in pair)]  # type: ignore[arg-type, attr-defined]
         elif kind in (list, tuple, set, frozenset):

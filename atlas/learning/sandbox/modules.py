@@ -1,4 +1,4 @@
-"""The public names of modules. They are found in the sandbox, because an import may run any code."""
+"""The public names of modules. They are read in the sandbox, because an import may run any code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PublicNames:
 
 
 def _parse_names(result: RunResult) -> frozenset[str] | str:
-    """Return the names in a result, whatever the module printed."""
+    """Return the names in a result, ignoring the output of the module."""
     if result.outcome != "passed":
         return result.detail.rpartition(_PLACE)[0] or result.detail
     return frozenset(name.removeprefix(_MARK) for name in result.values if name.startswith(_MARK))

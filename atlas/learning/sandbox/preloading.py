@@ -1,4 +1,4 @@
-"""Slow modules, which are imported once for all programs of a run."""
+"""Modules that are slow to import, and are imported once for all programs of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODULES = frozenset(
 """Well-known modules whose import has no side effects. Other modules are imported only in forks."""
 
 MAX_FILES = 64
-"""Number of modules beside programs whose imports are read."""
+"""Largest number of modules next to the programs whose imports are read."""
 
 MAX_CHARACTERS = 1_000_000
 MAX_NAME_CHARACTERS = 200
@@ -31,10 +31,10 @@ _IMPORT = re.compile(
 
 
 def slow_modules(sources: Iterable[str], path: Sequence[str] = ()) -> frozenset[str]:
-    """Return the modules of `MODULES` that programs import, directly or through modules beside them.
+    """Return the modules of `MODULES` that programs import, directly or through modules in `path`.
 
     Args:
-        path: Directories of the modules beside the programs.
+        path: Directories of modules that the programs may import.
     """
     waiting, read_modules, slow = [*dict.fromkeys(sources)], set[str](), set[str]()
     while waiting:
@@ -50,14 +50,14 @@ def slow_modules(sources: Iterable[str], path: Sequence[str] = ()) -> frozenset[
 
 
 def _with_packages(name: str) -> set[str]:
-    """Return a module's name, and those of the packages that it is in."""
+    """Return a module's name and the names of its parent packages."""
     parts = name.split(".")
     return {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
 
 
 def _imported_names(source: str) -> Iterator[str]:
     for module, names, modules in _IMPORT.findall(source):
-        if module and not module.startswith("."):  # another module of a package is not found by its name alone
+        if module and not module.startswith("."):  # a relative name does not identify a file
             yield module
             yield from (f"{module}.{name.split()[0]}" for name in names.split(",") if name.strip())
         yield from (name.split()[0] for name in modules.split(",") if name.strip())
@@ -79,7 +79,7 @@ def _beside(name: str, path: Sequence[str]) -> Path | None:
 
 
 def _read_start(file: Path) -> str:
-    """Return the text of a module, empty if it cannot be read. The programs that import it report that."""
+    """Return the text of a module. Empty if it cannot be read, which the programs that import it report."""
     with suppress(OSError), file.open(encoding="utf-8", errors="replace") as stream:
         return stream.read(MAX_CHARACTERS)
     return ""

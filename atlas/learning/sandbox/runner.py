@@ -1,12 +1,12 @@
 """Programs of unknown origin, each run in a process of its own, with limits that the kernel enforces.
 
-The guarantees depend on the system, and `Sandbox.enforced` returns them. On Linux on x86-64 and aarch64, programs have
+`Sandbox.enforced` returns the guarantees, which depend on the system. On Linux on x86-64 and aarch64, programs have
 no network access and cannot start, signal or slow down other processes. They can read only Python's own files, and
-write only in a temporary directory. On other systems those functions are removed from Python's modules, which prevents
+write only in a temporary directory. On other systems the corresponding Python functions are disabled, which prevents
 accidents only. On all systems, time, memory (not on macOS), files and output are limited, environment variables are not
 inherited, and child processes are killed. The sandbox does not withstand a program that is written to escape.
 
-Programs may use the standard library and any package that is installed beside ATLAS, such as numpy. They run as a
+Programs may use the standard library and any package that is installed with ATLAS, such as numpy. They run as a
 module named `program`, so code under `if __name__ == "__main__"` does not run. Hashes are the same in every run.
 """
 
@@ -49,7 +49,7 @@ for name in [name for name in sys.modules if name.partition(".")[0] == "atlas"]:
     del sys.modules[name]
 main({preloaded!r}, {path!r}, {is_confined!r})
 """
-"""Code that starts the sandbox in packages that are empty otherwise. Importing ATLAS itself would take a second."""
+"""Code that starts the sandbox with empty parent packages. Importing ATLAS itself would take a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,19 +76,19 @@ class RunLimits:
         """Refuse limits that no program could run with."""
         for name, value in asdict(self).items():
             if value <= 0 and name != "output_bytes":
-                raise InvalidInput(f"{name} should be positive, but is {value!r}")
+                raise InvalidInput(f"expected {name} to be positive, got {value!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """The result of running a program. Runs with the same result are equal."""
+    """The result of running a program. Two results are equal if they differ in `seconds` only."""
 
     outcome: Outcome
     """`passed` (program and tests ran to the end), `failed` (the tests raised), `error` (the program raised, or
     exited), `timeout` or `memory`."""
 
     detail: str = ""
-    """Exception and its place on one line, or '' if it passed."""
+    """Exception and its position in one line. Empty if the program passed."""
 
     output: str = ""
     """Start of its output."""
@@ -105,7 +105,7 @@ class RunResult:
 class Sandbox:
     """A sandbox that runs programs, two at a time on two processors. Close it, or use it as a context manager.
 
-    Not for several threads at once.
+    It must not be used by several threads at once.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Sandbox:
 
         Args:
             programs: Pairs of a source and the tests that follow it, which may be empty.
-            is_cancelled: Asked about ten times a second.
+            is_cancelled: Called about ten times a second.
 
         Raises:
             Cancelled: `is_cancelled` returned True. Running programs were ended.
@@ -164,7 +164,7 @@ class Sandbox:
         try:
             return self._run_all(programs, on_progress, is_cancelled)
         except BaseException:
-            self.close()  # otherwise these programs would continue beside those of the next call
+            self.close()  # otherwise these programs would continue during the next call
             raise
 
     def _run_all(
@@ -233,7 +233,7 @@ def _work(
     for position, (source, tests) in todo:
         try:
             result: RunResult | Exception | None = worker.run(source, tests, limits)
-        except Exception as error:  # noqa: BLE001 - raised again by whoever waits, who would else wait for ever
+        except Exception as error:  # noqa: BLE001 - raised again by `_run_all`, which would otherwise wait for ever
             result = error
         if result is None:
             return
@@ -250,7 +250,7 @@ def _result(answer: Mapping[str, Any]) -> RunResult:
         and all(isinstance(text, str) for text in (*texts, *values, *values.values()))
     )
     if not is_sound:
-        return RunResult(outcome="error", detail="what it said of how it ended is no such answer")
+        return RunResult(outcome="error", detail="its report of the result is invalid")
     values_by_field: dict[str, Any] = {
         field.name: answer[field.name] for field in fields(RunResult) if field.name in answer
     }
@@ -281,7 +281,7 @@ class _Worker:
                 return None
             self._end()
             self._start()
-        return RunResult(outcome="error", detail="it ended the process that was to run it")
+        return RunResult(outcome="error", detail="it ended the process that ran it")
 
     def close(self) -> None:
         """End the process and the program that it runs."""
@@ -293,7 +293,7 @@ class _Worker:
 
     def _start(self) -> None:
         if not hasattr(os, "fork"):
-            raise AtlasError(f"programs can be run on Linux and macOS only, but this is {sys.platform}")
+            raise AtlasError(f"expected Linux or macOS to run programs, got {sys.platform!r}")
         packages = {
             "atlas": str(_HERE.parents[1]),
             "atlas.learning": str(_HERE.parent),
@@ -329,7 +329,7 @@ class _Worker:
             view = memoryview(line)
             while view:
                 view = view[self._child.stdin.write(view) :]
-        except (OSError, ValueError):  # it has ended, or is closed
+        except (OSError, ValueError):  # the process has ended, or was closed
             return None
         return self._read_answer(seconds)
 
@@ -348,12 +348,12 @@ class _Worker:
                 if not chunk:
                     return None
                 line += chunk
-        except (OSError, ValueError):  # closed meanwhile
+        except (OSError, ValueError):  # the pipe was closed while waiting
             return None
         return dict(json.loads(line))
 
     def _end(self) -> None:
-        self._child.kill()  # the kernel ends what it was running with it, or else it ends by itself at its limits
+        self._child.kill()  # the kernel ends its running program too, or else the program ends at its limits
         self._child.wait()
         for pipe in (self._child.stdin, self._child.stdout):
             if pipe is not None:

@@ -1,7 +1,7 @@
-"""The system calls that a program may make, as a filter that the kernel runs before each of them.
+"""The system calls that a program may make, as a filter that the kernel runs before each call.
 
 It contains the calls that CPython and numpy need. All others are refused, including calls of later kernels.
-Standard library only, because the process that runs it imports nothing else.
+It uses the standard library only, because the process that runs it imports nothing else.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ ArgumentRule = tuple[int, frozenset[int]]
 
 # fmt: off
 _NUMBERS: Mapping[str, tuple[int, int | None]] = {
-    # its memory
+    # memory
     "brk": (12, 214), "mmap": (9, 222), "mprotect": (10, 226), "mremap": (25, 216), "msync": (26, 227),
     "munmap": (11, 215), "madvise": (28, 233),
-    # files that it may open
+    # files
     "open": (2, None), "openat": (257, 56), "creat": (85, None), "close": (3, 57), "close_range": (436, 436),
     "read": (0, 63), "readv": (19, 65), "pread64": (17, 67), "preadv": (295, 69), "preadv2": (327, 286),
     "write": (1, 64), "writev": (20, 66), "pwrite64": (18, 68), "pwritev": (296, 70), "pwritev2": (328, 287),
@@ -44,20 +44,20 @@ _NUMBERS: Mapping[str, tuple[int, int | None]] = {
     "poll": (7, None), "ppoll": (271, 73), "select": (23, None), "pselect6": (270, 72), "epoll_create": (213, None),
     "epoll_create1": (291, 20), "epoll_ctl": (233, 21), "epoll_wait": (232, None), "epoll_pwait": (281, 22),
     "eventfd": (284, None), "eventfd2": (290, 19),
-    # its threads
+    # threads
     "clone": (56, 220), "exit": (60, 93), "exit_group": (231, 94), "futex": (202, 98), "rseq": (334, 293),
     "set_robust_list": (273, 99), "set_tid_address": (218, 96), "arch_prctl": (158, None), "prctl": (157, 167),
     "restart_syscall": (219, 128), "sched_yield": (24, 124), "sched_getaffinity": (204, 123),
     "sched_getparam": (143, 121), "sched_getscheduler": (145, 120), "sched_get_priority_max": (146, 125),
     "sched_get_priority_min": (147, 126), "getpriority": (140, 141),
-    # signals to itself
+    # signals to its own process
     "kill": (62, 129), "tgkill": (234, 131), "pause": (34, None), "alarm": (37, None), "getitimer": (36, 102),
     "setitimer": (38, 103), "rt_sigaction": (13, 134), "rt_sigpending": (127, 136), "rt_sigprocmask": (14, 135),
     "rt_sigreturn": (15, 139), "rt_sigsuspend": (130, 133), "rt_sigtimedwait": (128, 137), "sigaltstack": (131, 132),
-    # the time
+    # time
     "time": (201, None), "times": (100, 153), "gettimeofday": (96, 169), "clock_gettime": (228, 113),
     "clock_getres": (229, 114), "clock_nanosleep": (230, 115), "nanosleep": (35, 101),
-    # what it is and where
+    # identity of the process and the system
     "getpid": (39, 172), "getppid": (110, 173), "gettid": (186, 178), "getpgid": (121, 155), "getpgrp": (111, None),
     "getsid": (124, 156), "getuid": (102, 174), "geteuid": (107, 175), "getresuid": (118, 148), "getgid": (104, 176),
     "getegid": (108, 177), "getresgid": (120, 150), "getgroups": (115, 158), "getcpu": (309, 168),
@@ -71,29 +71,29 @@ _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """Column of `_NUMBERS`, and AUDIT_ARCH of `linux/audit.h`, by the machine's name."""
 
 _SAME_EVERYWHERE = 424
-"""First number that means the same on all architectures. From here on a call is newer than the C library can rely on.
+"""First number that means the same on all architectures. The C library has a fallback for these newer calls.
 
-Refused ones are answered as by a kernel without them, so that the C library makes an older call, whose arguments can be
-read here: `clone` for `clone3`.
+A refused call is answered as by a kernel without it. The C library then makes an older call, whose arguments can be
+checked here, such as `clone` for `clone3`.
 """
 
 _THREAD = frozenset({0x3D0F00, 0x7D0F00})
-"""The flags with which glibc and musl start a thread. Any others start a process, or leave a namespace."""
+"""The flags with which glibc and musl start a thread. Other flags start a process, or leave a namespace."""
 
 _RULES: Mapping[str, Sequence[ArgumentRule]] = {
     "clone": [(0, _THREAD)],
-    # duplicates, flags and locks. Others choose whom a file signals, or lease it
+    # duplicates, flags and locks. Other commands set the receiver of a file's signals, or lease the file
     "fcntl": [(2, frozenset({0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030}))],
     # FIOCLEX, FIONCLEX, FIONBIO, FIONREAD, TCGETS, TIOCGWINSZ
     "ioctl": [(2, frozenset({0x5451, 0x5450, 0x5421, 0x541B, 0x5401, 0x5413}))],
-    # from MADV_NORMAL to MADV_FREE, then those on huge pages and dumps. Root could poison memory with another
+    # from MADV_NORMAL to MADV_FREE, huge pages, and dumps. MADV_HWPOISON would let root poison memory
     "madvise": [(4, frozenset({0, 1, 2, 3, 4, 8, 14, 15, 16, 17}))],
     # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA
     "prctl": [(0, frozenset({15, 16, 0x53564D41}))],
-    # AF_UNIX and SOCK_STREAM, which cannot be sent elsewhere, whether closed on exec and blocking or not
+    # AF_UNIX with SOCK_STREAM, which stays on this machine, with or without SOCK_CLOEXEC and SOCK_NONBLOCK
     "socketpair": [(0, frozenset({1})), (2, frozenset({1, 0x801, 0x80001, 0x80801}))],
 }
-"""Rules on the arguments of allowed calls. A call without an entry is allowed with any."""
+"""Rules on the arguments of allowed calls. A call without an entry is allowed with any arguments."""
 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
@@ -123,14 +123,14 @@ def _steps(machine: str, own_pid: int) -> Iterator[Step]:
 
 
 def _rules_of(own_pid: int) -> Mapping[str, Sequence[ArgumentRule]]:
-    """Return the rules that name the process: it signals only itself, and reads its own limits without setting them."""
+    """Return the rules that depend on the process id. A process may signal only itself, and read its own limits."""
     itself = (0, frozenset({own_pid}))
     no_new_limits = [(half, frozenset({0})) for half in (4, 5)]
     return {"kill": [itself], "tgkill": [itself], "prlimit64": [(0, frozenset({0, own_pid})), *no_new_limits]}
 
 
 def _checks(rules: Sequence[ArgumentRule]) -> Iterator[Step]:
-    """Yield the steps that refuse a call unless each half of an argument has one of its values."""
+    """Yield the steps that refuse a call unless each half of an argument has a permitted value."""
     for half, values in rules:
         yield (_LOAD, 0, 0, _ARGUMENTS + 4 * half)
         for n_after, value in zip(range(len(values) - 1, -1, -1), sorted(values), strict=True):

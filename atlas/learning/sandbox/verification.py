@@ -26,7 +26,7 @@ class Verdict:
     """State of the verification. `unproven`: the original has no result to compare with."""
 
     reason: str = ""
-    """One line on the difference, or on why verification is impossible. Empty if both are the same."""
+    """The difference, or why verification is impossible, in one line. Empty if both behave the same."""
 
     @property
     def is_proven(self) -> bool:
@@ -38,8 +38,8 @@ class Verifier:
     """Verification of rewritten programs against their originals, which are run twice and cached.
 
     An original can verify a rewritten program only if it passes its tests with the same output in both runs, and if the
-    tests fail once all its functions raise, since otherwise they do not call the functions. A program without tests
-    cannot, unless `compare_output` is set. Then its output and its final values are compared.
+    tests fail when all its functions raise. Otherwise the tests do not call the functions. A program without tests is
+    unproven, unless `compare_output` is set. Then its output and its final values are compared.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Verifier:
     def same(
         self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
     ) -> dict[str, bool | None]:
-        """Return whether each rewritten program behaves the same, by the original's id, None if it is not verified.
+        """Return whether each rewritten program behaves the same, by the original's id. None if it is not verified.
 
         Raises:
             Cancelled: `is_cancelled` returned True.
@@ -119,10 +119,10 @@ def _key(program: Program) -> tuple[str, str]:
 def _disable(source: str) -> str:
     """Return the source with every function and class at its top level replaced by a function that raises."""
     try:
-        with warnings.catch_warnings(action="ignore"):  # of odd escapes, which nobody can mend here
+        with warnings.catch_warnings(action="ignore"):  # such as invalid escapes in the program
             symbols = symtable.symtable(source, "<program>", "exec").get_symbols()
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return source  # it will not run either
+        return source  # code that does not parse does not run either
     names = [name.get_name() for name in symbols if name.is_assigned() and not name.is_imported()]
     return "\n".join([source, *map(raising_stub, names)]) + "\n"
 
@@ -135,9 +135,9 @@ def _ending(first: RunResult, second: RunResult | None, disabled: RunResult | No
     if (first.printed, first.values) != (second.printed, second.values):
         return "two runs of it differ"
     if not has_tests and not first.output and not any(first.values.values()):
-        return "it has no tests, prints nothing and leaves no values behind"
+        return "it has no tests, no output and no final values"
     if disabled is not None and not _difference(first, disabled):
-        return "its tests call nothing of it"
+        return "its tests call none of its functions"
     return first
 
 
@@ -151,7 +151,7 @@ def _verdict(original: Ending, rewritten: RunResult | None) -> Verdict:
 
 
 def _difference(original: RunResult, rewritten: RunResult) -> str:
-    """Return how a rewritten program differs from the original. Empty if it does not. Added definitions are ignored."""
+    """Return how a rewritten program differs, or an empty string. Added definitions are ignored."""
     if rewritten.outcome != "passed":
         return f"{rewritten.outcome}: {rewritten.detail}"
     if rewritten.printed != original.printed:

@@ -15,13 +15,13 @@ from atlas.learning.terms.patterns import Pattern, match, rewrite
 from atlas.learning.terms.terms import CALL, HOLE, SYMBOL, Term, index_of
 
 MAX_BUCKET = 60
-"""Different expressions with the same head that are compared pair by pair, the most frequent ones."""
+"""Number of expressions with the same head that are compared in pairs. The most frequent expressions are chosen."""
 
 MIN_SIZE, MAX_SIZE = 4, 80
 
 
 class AntiUnificationEngine:
-    """A search for abstractions of expressions only, not for combinations of them. It needs nothing installed."""
+    """A search for abstractions of expressions only, never of statements. It needs no further packages."""
 
     name = "Anti-unification"
 
@@ -33,7 +33,7 @@ class AntiUnificationEngine:
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
     ) -> Proposal:
-        """Return the abstractions, as `Engine.abstractions` does. The limits of memory and time are not needed here."""
+        """Return the abstractions, as `Engine.abstractions` does. It ignores the limits of memory and time."""
         terms = list(corpus.terms)
         patterns: list[Pattern] = []
         ranked = _ranked(terms, limits.max_arity, cancelled)
@@ -54,7 +54,7 @@ class AntiUnificationEngine:
 
 
 def _ranked(terms: Sequence[Term], max_arity: int, cancelled: IsCancelled | None) -> list[Pattern]:
-    """Return the generalisations, those first that would save most by themselves."""
+    """Return the generalisations, sorted by the saving of each by itself, largest first."""
     saved: dict[Pattern, int] = {}
     for bucket in _buckets(terms).values():
         if cancelled is not None and cancelled():
@@ -116,7 +116,7 @@ class _Holes:
 
 
 def _saving(pattern: Pattern, n_uses: int) -> int:
-    """Return the saving by the same costs as Stitch's."""
+    """Return the saving of a pattern, with the same costs as in Stitch."""
     body_cost = sum(cost_of(part.head) for part in pattern.body.walk() if index_of(part.head) is None)
     repeated = 100 * (sum(index_of(part.head) is not None for part in pattern.body.walk()) - len(pattern.hole_sorts))
     return n_uses * (body_cost + repeated - CALL_COST) - body_cost

@@ -1,4 +1,4 @@
-"""The protocol of a search for abstractions, which compression is built around."""
+"""The protocol of a search for abstractions, which compression calls."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class EngineError(AtlasError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
-    """The programs that abstractions are searched in."""
+    """The programs that are searched for abstractions."""
 
     terms: tuple[Term, ...]
     tasks: tuple[str, ...]
-    """Task of each term. Terms of one task are alternatives, of which the cheapest counts."""
+    """Task of each term. Of several terms for one task, only the cheapest counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Proposal:
 
     patterns: tuple[Pattern, ...]
     terms: tuple[Term, ...]
-    """Corpus with the patterns called."""
+    """The corpus, rewritten to call the patterns."""
 
     notes: tuple[str, ...] = ()
 
@@ -42,7 +42,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """The name to show."""
+        """Display name of the search."""
         ...
 
     def abstractions(
@@ -53,7 +53,7 @@ class Engine(Protocol):
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
     ) -> Proposal:
-        """Return the abstractions that pay most, each allowed to call those before it.
+        """Return the abstractions that save most. Each may call earlier abstractions.
 
         Raises:
             Cancelled: `cancelled` returned True.

@@ -1,4 +1,4 @@
-"""Limits of a compression, and of what it keeps."""
+"""Limits of a compression, and the conditions for keeping a function."""
 
 from __future__ import annotations
 
@@ -19,50 +19,50 @@ RaiseIfCancelled = Callable[[], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Time, memory, size, and the gates against trivia."""
+    """Limits of time, memory and size, and thresholds that exclude trivial functions."""
 
     seconds: float = 120
-    """Processor time of the search for abstractions. Functions found by then are used.
+    """Processor time of the search for abstractions. Functions that were found until then are used.
 
-    By the clock it may take 20 times as long, on a machine that is busy.
+    On a busy machine, the wall-clock time may be up to 20 times as long.
     """
 
     megabytes: int = 1_000
     """Address space of the search, in its own process."""
 
     iterations: int = 100
-    """Abstractions that the search may propose."""
+    """Largest number of abstractions that the search may propose."""
 
     max_arity: int = 2
-    """Parameters of an abstraction that are not variables."""
+    """Largest number of parameters of an abstraction, not counting variables."""
 
     max_programs: int = 400
     max_heads: int = 120_000
-    """Heads of all programs together. Beyond this or `max_programs`, a sample of different programs is searched.
+    """Total number of heads. Beyond this or `max_programs`, only a sample of diverse programs is searched.
 
-    Measured on 2,000 programs, most of them copies: 9 % of the tokens saved in 37 s of CPU time where 400 of them are
-    searched, and 21 % in 117 s where all are. On 455 different programs 3.6 % with 400, and 3.5 % with all.
+    On 2,000 programs, mostly copies, a sample of 400 saved 9 % of the tokens in 37 s of CPU time, and a search of all
+    saved 21 % in 117 s. On 455 different programs, a sample of 400 saved 3.6 %, and a search of all saved 3.5 %.
     """
 
     max_depth: int = 100
-    """Depth of a program's term. Each statement of a block is one deeper, and the search does not end on deep ones."""
+    """Largest depth of a term, because the search does not finish on deep terms. Each statement adds one level."""
 
     min_body_tokens: int = 8
     min_tasks: int = 2
-    """Different tasks that use a function, directly or through another one."""
+    """Smallest number of tasks that use a function, directly or through another function."""
 
     many_tasks: int = 3
-    """Different tasks that make a function worth keeping even if it saves one token only."""
+    """Number of tasks for which a function is kept even if it saves only one token."""
 
     min_saving_of_few: int = 4
-    """Tokens that a function has to save if fewer tasks use it.
+    """Smallest number of tokens that a function must save if fewer tasks use it.
 
-    Chosen on one half of the tasks of MBPP and HumanEval, split again into programs to learn from and others: of those,
-    4 saves 0.50 % of the tokens, as does 0 with more functions, and 6 or more saves 0.45 %.
+    Chosen on half of the tasks of MBPP and HumanEval, split again into training and test programs. On the test
+    programs, 4 saves 0.50 % of the tokens. A value of 0 saves the same with more functions, and 6 or more saves 0.45 %.
     """
 
     def __post_init__(self) -> None:
-        """Refuse limits that no compression could keep to."""
+        """Refuse negative limits and NaN."""
         for name, value in asdict(self).items():
-            if not value >= 0:  # nor NaN
-                raise InvalidInput(f"expected {name} of at least 0, got {value!r}")
+            if not value >= 0:  # also True for NaN
+                raise InvalidInput(f"expected {name} to be at least 0, got {value!r}")

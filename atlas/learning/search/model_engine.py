@@ -1,7 +1,7 @@
-"""The search by a language model, which reads programs and proposes functions.
+"""A search by a language model, which reads programs and proposes functions.
 
 A proposed function is converted to a pattern of its body, and programs are rewritten by matching the pattern, never by
-the model. So all later steps, such as pruning and verification, are the same as for Stitch.
+the model. All later steps, such as pruning and verification, are the same as for Stitch.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MAX_ANSWER_TOKENS = 4_096
 
 
 def schema_of(programs: Iterable[str]) -> Mapping[str, Any]:
-    """Return the schema of an answer that names programs by these ids."""
+    """Return the JSON schema of an answer that refers to programs by these ids."""
     function = {
         "type": "object",
         "properties": {
@@ -57,14 +57,14 @@ def schema_of(programs: Iterable[str]) -> Mapping[str, Any]:
 
 
 class ModelEngine:
-    """A language model that reads batches of similar programs, and proposes functions for repeated code."""
+    """A search engine that shows a language model batches of similar programs, and has it propose functions."""
 
     def __init__(self, llm: LLMClient) -> None:
         self._llm = llm
 
     @property
     def name(self) -> str:
-        """The name to show."""
+        """Display name of the search."""
         return model_name(self._llm)
 
     def abstractions(
@@ -107,7 +107,7 @@ class _Questions:
             self.notes.append(f"{model_name(llm)} was shown {n_shown:,} of {len(corpus.terms):,} programs")
 
     def ask_all(self) -> Iterator[float]:
-        """Ask several questions concurrently, and yield the share of finished questions before each answer."""
+        """Ask several questions concurrently, and yield the share of answered questions before each answer."""
         batches = self._batches[:MAX_QUESTIONS]
         answers = in_waves(partial(_ask_for_functions, self._llm), batches, concurrency_of(self._llm))
         n_answered = 0
@@ -126,7 +126,7 @@ class _Questions:
                 not n_answered and (is_last or not isinstance(answer, LLMReplyInvalid))
             ):
                 raise answer
-            self.notes.append(f"no answer of use about {len(batch):,} programs: {answer}")
+            self.notes.append(f"no usable answer about {len(batch):,} programs: {answer}")
             if not isinstance(answer, LLMReplyInvalid):
                 return
 
@@ -151,13 +151,13 @@ def _validate(answer: dict[str, Any]) -> list[str]:
     """
     for function in answer["functions"]:
         if len(set(function["programs"])) < 2:
-            raise InvalidInput("a function should name at least two different programs that hold its body")
+            raise InvalidInput("expected at least two different programs that contain the function's body")
         patterns_of(function["code"])
     return [function["code"] for function in answer["functions"]]
 
 
 def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
-    """Return batches of similar programs by new ids, each as large as the prompt permits without truncation."""
+    """Return batches of similar programs, each as large as the prompt permits. Every program gets a new id."""
     by_id = {str(number): term for number, term in enumerate(terms)}
     in_turn = [by_id[name] for group in kinds(by_id) for name in group]
     batches: list[dict[str, str]] = [{}]
@@ -170,13 +170,13 @@ def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
 
 
 def _rewrite_corpus(corpus: Corpus, codes: Sequence[str], notes: Sequence[str]) -> Proposal:
-    """Return the corpus with calls of the functions that occur in two tasks, each in its most frequent form."""
+    """Return the corpus rewritten to call the functions that occur in at least two tasks."""
     proposed = dict.fromkeys(_most_frequent(code, corpus) for code in codes)
     standing = [pattern for pattern in proposed if _n_tasks(pattern, corpus) > 1]
     by_size = sorted(standing, key=lambda pattern: -pattern.body.size)
     patterns = tuple(replace(pattern, name=f"{CALL}{number}") for number, pattern in enumerate(by_size))
     n_absent = len(proposed) - len(patterns)
-    absent = f"{n_absent:,} of {len(proposed):,} proposed functions stand in no two tasks' programs as they are written"
+    absent = f"{n_absent:,} of {len(proposed):,} proposed functions do not occur verbatim in programs of two tasks"
     return Proposal(
         patterns=patterns,
         terms=tuple(rewrite(term, patterns) for term in corpus.terms),
@@ -189,7 +189,7 @@ def _most_frequent(code: str, corpus: Corpus) -> Pattern:
 
 
 def _n_tasks(pattern: Pattern, corpus: Corpus) -> int:
-    """Return the number of tasks with a program that holds a pattern."""
+    """Return the number of tasks with a program in which a pattern occurs."""
     patterns = [replace(pattern, name=f"{CALL}0")]
     pairs = zip(corpus.terms, corpus.tasks, strict=True)
     return len({task for term, task in pairs if rewrite(term, patterns).calls})

@@ -1,4 +1,4 @@
-"""Samples of a corpus that is too large, made of programs that differ."""
+"""Samples of diverse programs from a corpus that is too large."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from atlas.learning.search.limits import Limits
 from atlas.learning.terms.terms import Term
 
 GROUP = 4
-"""Number of programs of a kind that are sampled together."""
+"""Number of programs of one kind that are sampled together."""
 
 
 def sample(terms: Mapping[str, Term], limits: Limits) -> list[str]:
-    """Return the names of as many programs as the limits permit, evenly from all kinds.
+    """Return the names of as many programs as the limits permit, evenly distributed over all kinds.
 
-    Programs are of one kind if they share their rarest common head. They may have an abstraction in common, which is
-    still found only if several of them are sampled.
+    Programs are of one kind if they share their rarest common head. Such programs may have an abstraction in common,
+    which is found only if several of them are sampled.
     """
     if len(terms) <= limits.max_programs and sum(term.size for term in terms.values()) <= limits.max_heads:
         return list(terms)
@@ -25,7 +25,7 @@ def sample(terms: Mapping[str, Term], limits: Limits) -> list[str]:
     n_heads = 0
     for name in _in_turn(groups):
         if len(names) == limits.max_programs or n_heads + terms[name].size > limits.max_heads:
-            continue  # a smaller one may still fit
+            continue  # a smaller program may still fit
         names.append(name)
         n_heads += terms[name].size
     selected = set(names)
@@ -48,7 +48,7 @@ def _heads(term: Term) -> set[str]:
 
 
 def _in_turn(groups: list[list[str]]) -> list[str]:
-    """Return programs from all groups in turn, a few of each group at a time."""
+    """Return programs in round-robin order over the groups, a few of each group at a time."""
     ordered: list[str] = []
     for begin in range(0, max(map(len, groups), default=0), GROUP):
         for group in groups:

@@ -1,4 +1,4 @@
-"""The search by Stitch (Bowers et al., POPL 2023), in a process of its own."""
+"""A search by Stitch (Bowers et al., POPL 2023), in a separate process."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from atlas.learning.terms.terms import SYMBOL, read_term
 
 POLL_SECONDS = 0.05
 BUSY = 20
-"""Factor by which a search may take longer in wall-clock time than in CPU time before it is ended."""
+"""Largest ratio of wall-clock time to CPU time before a search is ended."""
 
 SPARE_SECONDS = 60
-"""Time after which a search ends by itself if it was not ended before."""
+"""Extra time after which a search ends by itself, if nobody ended it."""
 
-MAX_SECONDS = 1e8  # a timer takes no more than some centuries
-OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)  # not on Windows, where only the clock ends a search
-IN_TIME = "with what was found by then"
+MAX_SECONDS = 1e8  # timers overflow beyond some centuries
+OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)  # Windows has no such signal, and only wall-clock time ends a search
+IN_TIME = "with the functions found by then"
 
 
 class StitchEngine:
-    """Stitch, extended by sorts, local variables and costs by the length of source code.
+    """Stitch, extended with sorts, local variables, and costs that follow the length of the source code.
 
     Args:
-        costs: Cost of each head. Stitch itself counts 100 for each.
+        costs: Returns the cost of a head. Stitch itself uses 100 for every head.
     """
 
     name = "Stitch"
@@ -58,11 +58,11 @@ class StitchEngine:
     ) -> Proposal:
         """Return the abstractions, as `Engine.abstractions` does."""
         require("learning", "a search by Stitch", EngineError)
-        if len(corpus.terms) < 2:  # Stitch aborts on an empty list, and a single program has no shared code
+        if len(corpus.terms) < 2:  # Stitch aborts on an empty list, and one program shares no code
             return empty_proposal(corpus)
         symbols = [
             number_symbols(term) for term in corpus.terms
-        ]  # otherwise it does not finish on programs that differ only in names
+        ]  # otherwise Stitch does not finish on programs that differ only in names
         alike = replace(corpus, terms=tuple(map(with_symbols, corpus.terms, symbols)))
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
@@ -100,7 +100,7 @@ def _request(corpus: Corpus, limits: Limits, costs: Callable[[str], int]) -> dic
 
 
 def _compact(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))  # a space would end the option
+    return json.dumps(value, separators=(",", ":"))  # Stitch splits its options at spaces
 
 
 def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -114,7 +114,7 @@ def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def _run(directory: Path, limits: Limits, progress: StageProgress | None, cancelled: IsCancelled | None) -> str:
-    """Return why the search stopped early. Empty if it did not."""
+    """Run the search, and return why it stopped early, or an empty string."""
     command = [sys.executable, "-P", stitch_worker.__file__, str(directory)]
     with (directory / "errors.txt").open("wb") as errors:
         process = subprocess.Popen(command, cwd=directory, stdout=errors, stderr=errors, stdin=subprocess.DEVNULL)
@@ -174,12 +174,12 @@ def _proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits)
     ]
     notes = [f"the search {stop_reason}: {_unsearched(len(patterns), limits)}"] if stop_reason else []
     if answer["unchecked"]:
-        notes.append("Stitch's check of its own costs failed and was left out; every result is checked here")
+        notes.append("Stitch's own check of costs failed and was skipped; ATLAS checks every result itself")
     return Proposal(patterns=tuple(patterns), terms=tuple(map(read_term, answer["programs"])), notes=tuple(notes))
 
 
 def _unsearched(n_patterns: int, limits: Limits) -> str:
-    """Return how far a search came that ended early, and how to give it more time."""
+    """Return the progress of a search that ended early, and how to give it more time."""
     return (
         f"{n_patterns} of at most {limits.iterations} functions; more time (ATLAS_COMPRESS_SECONDS) or memory may find "
         "the others"

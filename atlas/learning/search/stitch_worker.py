@@ -1,7 +1,7 @@
-"""Stitch in a process of its own, because it cannot be interrupted, and aborts when it runs out of memory.
+"""The script that runs Stitch in a separate process. Stitch cannot be interrupted, and aborts if memory runs out.
 
-This script takes the path of a directory. It reads `request.json` there, and writes `answer.json` after each step, so
-that a search that is ended early leaves its results.
+The script takes the path of a directory. It reads `request.json` there, and writes `answer.json` after each step, so
+that the results of a search that is ended early are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(directory: Path) -> None:
-    """Search step by step, each time on the programs that the last step rewrote."""
+    """Run the search in steps, each on the programs that the previous step rewrote."""
     _end_with_parent()
     request = json.loads((directory / "request.json").read_text("ascii"))
     _limit(request["megabytes"], request["cpu_seconds"])
@@ -69,7 +69,7 @@ def _write(directory: Path, answer: dict[str, Any]) -> None:
 
 
 def _end_with_parent() -> None:
-    """Have the kernel end this process with its parent. `confinement.end_with_parent` is out of reach here."""
+    """Have the kernel end this process with its parent. This script cannot import `confinement.end_with_parent`."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
@@ -77,10 +77,10 @@ def _end_with_parent() -> None:
 def _limit(megabytes: int, cpu_seconds: int) -> None:
     try:
         import resource
-    except ImportError:  # not on Windows
+    except ImportError:  # Windows
         return
     for what, limit in ((resource.RLIMIT_AS, megabytes << 20), (resource.RLIMIT_CPU, cpu_seconds)):
-        with suppress(ValueError, OSError):  # macOS refuses the first, and the limits of time hold even so
+        with suppress(ValueError, OSError):  # macOS refuses the memory limit, but the time limits still apply
             resource.setrlimit(what, (limit, resource.getrlimit(what)[1]))
 
 

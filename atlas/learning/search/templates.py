@@ -1,4 +1,4 @@
-"""Patterns of the code that calls of a given function can replace."""
+"""Patterns that match the code which a call of a given function can replace."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ NAMES = (READ, "e:Tuple/")
 def patterns_of(code: str) -> list[Pattern]:
     """Return unnamed patterns of the code that a call of a function can replace.
 
-    A parameter that is only read matches any expression, another variable only a variable. A function that only returns
-    an expression matches that expression. Statements match at the start of a block or later in it, with their `return`.
-    If the `return` has only variables, they also match without it, followed by more statements.
+    A parameter that is only read matches any expression, and any other variable matches a variable. If the function
+    only returns an expression, the pattern is that expression. Otherwise there are patterns for its statements at the
+    start of a block and later in it. If it returns only variables, there are also patterns without the `return`.
 
     Raises:
         InvalidInput: The code is not one plain function after its imports.
@@ -32,7 +32,7 @@ def patterns_of(code: str) -> list[Pattern]:
     defined = next(term for term in encode(module).walk() if term.head.startswith(DEFINED))
     body = next((child for child in defined.children if child.head.startswith(DO)), None)
     if body is None:
-        raise InvalidInput("the function should import or define nothing inside it; put imports before it")
+        raise InvalidInput("expected a function without imports or definitions inside; put imports before it")
     statements = list(_statements(body))
     if len(statements) == 1 and statements[0].head.startswith(RETURN) and statements[0].children:
         return [_pattern(statements[0].children[0], EXPRESSION, parameters)]
@@ -55,12 +55,12 @@ def _parameters(module: ast.Module) -> frozenset[str]:
     """
     *imports, function = module.body or [ast.Pass()]
     if not isinstance(function, ast.FunctionDef) or function.decorator_list:
-        raise InvalidInput("expected one plain function, without decorators and not async, after its imports")
+        raise InvalidInput("expected one plain function after its imports, not async and without decorators")
     if not all(isinstance(node, ast.Import | ast.ImportFrom) for node in imports):
         raise InvalidInput("expected one function, with nothing but imports before it")
     arguments = function.args
     if arguments.defaults or arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
-        raise InvalidInput(f"the parameters of {function.name!r} should be plain: no defaults, no stars")
+        raise InvalidInput(f"expected plain parameters of {function.name!r}, without defaults and stars")
     return frozenset(arg.arg for arg in (*arguments.posonlyargs, *arguments.args))
 
 

@@ -1,9 +1,9 @@
 """Programs as terms: trees that can be compared, and decoded into the same program again.
 
 `parsing` reads source code, `normalisation` removes comments, docstrings and annotations, and `codec` converts the
-result to a term. Each head contains everything of a node that is not a subtree (`heads`). `scopes` marks local
-variables. `patterns` are terms with holes, which are matched with other terms. `names` reads the names in code,
-`imports` lists the modules that it needs, and `description_length` counts tokens.
+result to a term. Each head contains everything of a node that is not a subtree (`heads`). `scopes` finds local
+variables. `patterns` are terms with holes, which are matched against other terms. `names` finds the names in code,
+`imports` handles import statements, and `description_length` counts tokens.
 """
 
 from atlas.learning.terms.codec import decode, encode

@@ -1,4 +1,4 @@
-"""Python's syntax trees as terms and back, exactly."""
+"""Lossless conversion of Python's syntax trees to terms and back."""
 
 from __future__ import annotations
 
@@ -56,23 +56,23 @@ OTHER_SORTS: Mapping[type[ast.AST], str] = {
 CONTEXTS: Mapping[str, type[ast.expr_context]] = {"lvalue": ast.Store, "dtarget": ast.Del}
 _EXCLUDED_STATEMENTS = (f"{EXCLUDED}:Assert/", f"{EXCLUDED}:Expr/")
 NAMED = {ast.Name: "id", ast.arg: "arg", ast.ExceptHandler: "name"}
-"""Classes with a name that may be a local variable, and the field of that name."""
+"""Classes with a name that may be a local variable, and the field that contains the name."""
 
 
 def encode(module: ast.Module, excluded: Collection[ast.stmt] = (), tools: Container[str] = ()) -> Term:
     """Return the term of a program. Names of local variables are separate terms.
 
     Args:
-        excluded: Statements to leave out of patterns. They and their parts get a sort that no hole has.
-        tools: Names of unbound variables that are tools, which patterns may contain.
+        excluded: Statements that patterns must not contain. They and their parts get a sort that no hole has.
+        tools: Names of unbound variables that count as tools. Patterns may contain them.
 
     Raises:
-        InvalidInput: It has syntax that this version does not support.
+        InvalidInput: The program contains syntax that is not supported.
     """
     marks = {id(statement): number for number, statement in enumerate(excluded)}
     digest = hashlib.blake2b(ast.dump(module).encode("utf-8", "replace"), digest_size=6).hexdigest() if marks else ""
-    apart = {key: f"{digest}{number}" for key, number in marks.items()}
-    return _Encoder(bindings(module, tools), apart).node(module, MODULE)
+    excluded_marks = {key: f"{digest}{number}" for key, number in marks.items()}
+    return _Encoder(bindings(module, tools), excluded_marks).node(module, MODULE)
 
 
 def n_excluded(term: Term) -> int:
@@ -84,14 +84,16 @@ class _Encoder:
     """The encoding of one program.
 
     Args:
-        origins: Where each name comes from, by the `id` of its node.
-        apart: A mark for each statement that is set apart, by its `id`, which no other program has.
+        origins: Origin of each name, by the `id` of its node.
+        excluded_marks: A unique mark for each excluded statement, by its `id`.
         expression: Sort of expressions.
     """
 
-    def __init__(self, origins: Mapping[int, str], apart: Mapping[int, str], expression: str = EXPRESSION) -> None:
+    def __init__(
+        self, origins: Mapping[int, str], excluded_marks: Mapping[int, str], expression: str = EXPRESSION
+    ) -> None:
         self._origins = origins
-        self._marks = apart
+        self._marks = excluded_marks
         self._expression = expression
 
     def node(self, node: ast.AST, sort: str) -> Term:
@@ -134,7 +136,7 @@ class _Encoder:
         return Part(sorts=sorts, is_list=True), terms
 
     def _block(self, statements: list[ast.stmt]) -> Term:
-        """Return the term of a block. With definitions or imports, it is flat, with a sort that no abstraction has."""
+        """Return the term of a block. A block with definitions or imports is flat, and no abstraction has its sort."""
         terms = [self._statement(statement) for statement in statements]
         if any(isinstance(statement, DEFINING) for statement in statements):
             sorts = tuple(read_head(term.head).sort for term in terms)
@@ -145,7 +147,7 @@ class _Encoder:
         return Term(f"{DO}/{read_head(terms[0].head).sort}/{REST}", (terms[0], tail))
 
     def _statement(self, statement: ast.stmt) -> Term:
-        """Return the term of a statement. An excluded statement has its mark in the head."""
+        """Return the term of a statement. The head of an excluded statement contains its mark."""
         if id(statement) not in self._marks:
             return self.node(statement, _sort(statement, statement))
         term = _Encoder(self._origins, {}, EXCLUDED).node(statement, EXCLUDED)
@@ -165,7 +167,7 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
 
 
 def _sort(node: ast.AST, parent: ast.AST) -> str:
-    """Return the sort of a node. Its head contains the sort if such a node has another sort elsewhere."""
+    """Return the sort of a node in its parent."""
     if isinstance(node, ast.stmt):
         return DEFINITION if isinstance(node, DEFINING) else STATEMENT
     if isinstance(node, ast.expr):
@@ -173,7 +175,7 @@ def _sort(node: ast.AST, parent: ast.AST) -> str:
     for kind, sort in OTHER_SORTS.items():
         if isinstance(node, kind):
             return sort
-    raise InvalidInput(f"expected syntax of Python 3.11, got {type(node).__name__!r}: leave this program out")
+    raise InvalidInput(f"expected Python 3.11 syntax, got {type(node).__name__!r}; leave this program out")
 
 
 def _expression_sort(node: ast.expr, parent: ast.AST) -> str:
@@ -192,7 +194,7 @@ def _expression_sort(node: ast.expr, parent: ast.AST) -> str:
 
 
 def _place_sort(node: ast.expr, parent: ast.AST) -> str:
-    """Return the sort of a position, since f-strings and patterns do not permit every expression."""
+    """Return the sort of a position. F-strings and patterns permit only some expressions."""
     match node, parent:
         case ast.FormattedValue(), _:
             return "format"
@@ -209,7 +211,7 @@ def decode(term: Term) -> ast.Module:
     """Return the program of a term.
 
     Raises:
-        InvalidInput: The term is not one of a program.
+        InvalidInput: The term does not represent a program.
     """
     module = Decoder().node(term)
     if not isinstance(module, ast.Module):
@@ -218,10 +220,10 @@ def decode(term: Term) -> ast.Module:
 
 
 class Decoder:
-    """Decoder of terms to syntax trees. Subclasses handle the heads that are not Python syntax."""
+    """Decoder of terms to syntax trees. Subclasses handle heads that are not Python syntax."""
 
     def node(self, term: Term) -> Any:
-        """Return the syntax node of a term of any sort but blocks."""
+        """Return the syntax node of a term that is not a block."""
         head = read_head(term.head)
         kind = class_of(head)
         node = kind()
@@ -246,14 +248,14 @@ class Decoder:
         return statements
 
     def record_block(self, term: Term, statements: list[ast.stmt]) -> None:
-        """Record a block with the list of statements that contains it. Does nothing here."""
+        """Do nothing. Subclasses record the list of statements that a block was decoded to."""
 
     def rest(self, term: Term) -> list[ast.stmt]:
         """Return the statements of a block that is not a chain."""
         return [statement for child in term.children for statement in self.statements(child)]
 
     def statements(self, term: Term) -> list[ast.stmt]:
-        """Return the statements of the term of a statement."""
+        """Return the statements that one statement's term stands for."""
         return [self.node(term)]
 
     def symbol(self, term: Term) -> str:

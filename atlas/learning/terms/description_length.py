@@ -1,4 +1,4 @@
-"""The length of code in tokens, as Python's own tokenizer cuts it."""
+"""The length of code in tokens of Python's tokenizer."""
 
 from __future__ import annotations
 

@@ -25,13 +25,13 @@ def star_modules(module: ast.Module) -> list[str]:
 
 
 def expand_stars(module: ast.Module, public: Mapping[str, frozenset[str]], also: frozenset[str]) -> ast.Module:
-    """Return a program with the names that it reads in place of its star imports.
+    """Return a program with each star import replaced by imports of the names that it reads.
 
-    Names that it binds itself before any use are left out. A module of which it reads no name is still imported, for
-    the side effects.
+    Names that the program binds before any use are left out. If it reads no name of a module, the module is still
+    imported, because of side effects.
 
     Args:
-        public: The public names of each of these modules.
+        public: The public names of each star-imported module.
         also: Names that the code after the program, such as its tests, reads.
     """
     read = read_names(module) | also
@@ -50,7 +50,7 @@ def _is_star(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
 
 
 def _import_of(module: str, names: list[str], read: frozenset[str]) -> ast.stmt | None:
-    """Return the import of names or of the module alone. None if the code has a variable with the module's name."""
+    """Return an import of names, or of the module if there are none. None if the module's name is a variable."""
     if names:
         return ast.ImportFrom(module=module, names=[ast.alias(name) for name in names], level=0)
     return None if module.partition(".")[0] in read else ast.Import(names=[ast.alias(module)])
@@ -61,7 +61,7 @@ def _needed(
 ) -> frozenset[str]:
     """Return the names that may be read before they are bound again.
 
-    The bodies of functions count as read as soon as a statement may call one.
+    A function body counts as soon as a statement may call a function.
 
     Args:
         star: Position of the star import in the body.
@@ -87,7 +87,7 @@ def _may_call(statement: ast.stmt) -> bool:
 
 
 def _read_by(statement: ast.stmt, public: Mapping[str, frozenset[str]]) -> tuple[set[str], set[str]]:
-    """Return the names that a statement reads immediately, and those that it always binds."""
+    """Return the names that a statement reads immediately, and the names that it always binds."""
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             return set(read_names(*statement.decorator_list, statement.args)), {statement.name}
@@ -124,10 +124,10 @@ def mentioned_names(node: ast.AST) -> Iterator[str]:
 
 
 def removable_imports(module: ast.Module, also: frozenset[str]) -> frozenset[str]:
-    """Return the imported names that a program reads. Their imports may be removed once it no longer does.
+    """Return the imported names whose imports may be removed once the program no longer reads them.
 
-    An import that is never read may have side effects, and stays. So does `import a.b as c` if `a` is bound too,
-    because `a.b` may be read through `a`. A program with `__all__` keeps all imports.
+    An import that is never read is kept, because it may have side effects. `import a.b as c` is kept if `a` is bound
+    too, because `a.b` may be read through `a`. A program with `__all__` keeps all imports.
 
     Args:
         also: Names that the code after the program, such as its tests, reads.
@@ -146,7 +146,7 @@ def removable_imports(module: ast.Module, also: frozenset[str]) -> frozenset[str
 
 
 def _reachable(module: ast.Module, bound: set[str]) -> set[str]:
-    """Return the names of modules that can also be read as attributes of another bound name."""
+    """Return the imported names whose modules can also be reached as attributes of another name."""
     aliases = [alias for node in ast.walk(module) if isinstance(node, ast.Import) for alias in node.names]
     return {
         alias.asname
@@ -158,12 +158,12 @@ def _reachable(module: ast.Module, bound: set[str]) -> set[str]:
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def remove_unread_imports(module: ast.Module, may_go: frozenset[str]) -> ast.Module:
+def remove_unread_imports(module: ast.Module, removable: frozenset[str]) -> ast.Module:
     """Remove the removable imports whose names a program does not mention, in place.
 
     It removes them only at the top level of the module or of a function.
     """
-    removed = may_go.difference(mentioned_names(module))
+    removed = removable.difference(mentioned_names(module))
     for scope in ast.walk(module) if removed else ():
         if isinstance(scope, (ast.Module, *_FUNCTIONS)):
             remaining = [part for node in scope.body if (part := remove_names(node, removed)) is not None]
@@ -182,7 +182,7 @@ def remove_names(node: ast.stmt, removed: frozenset[str]) -> ast.stmt | None:
 
 
 def merge_imports(statements: Iterable[str]) -> list[str]:
-    """Return statements with the same imports, one for each module.
+    """Return equivalent import statements, one for each module.
 
     Args:
         statements: Imports of one name each.

@@ -1,4 +1,4 @@
-"""The names in code that are bound, read or free."""
+"""Names that code binds, reads or leaves free."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OF_STACK = frozenset({
 """Names that give access to stack frames, or to the source code of functions on the stack."""
 
 _OF_INSPECT = frozenset({"stack", "trace", "*"})
-"""The same for code that imports `inspect`. In other code, these names may mean something else."""
+"""Further such names in code that imports `inspect`. In other code, they may have another meaning."""
 
 
 def is_available(name: str) -> bool:
@@ -39,7 +39,7 @@ def is_available(name: str) -> bool:
 
 
 def unused_name(name: str, reserved: Iterable[str]) -> str:
-    """Return the name, with the first number that makes it unique if it is reserved."""
+    """Return the name. If it is reserved, append the first number that makes it unique."""
     reserved_names = set(reserved)
     candidates = (f"{name}_{number}" for number in range(2, len(reserved_names) + 3))
     return (
@@ -50,7 +50,7 @@ def unused_name(name: str, reserved: Iterable[str]) -> str:
 
 
 def function_of(code: str, name: str = "") -> Function:
-    """Return the function of this name that the code defines on its top level, or else the last one.
+    """Return the top-level function of this name, or else the last top-level function.
 
     Raises:
         InvalidInput: The code does not parse, or defines no function.
@@ -68,7 +68,7 @@ def defined_name(code: str, name: str = "") -> str:
     """Return the name of the function that code defines, or of the class if it defines no function.
 
     Raises:
-        InvalidInput: The code does not parse, or defines neither.
+        InvalidInput: The code does not parse, or defines no function or class.
     """
     if not defines_class(code):
         return function_of(code, name).name
@@ -134,7 +134,7 @@ def looks_at_stack(tree: ast.AST) -> bool:
 
 
 def _names_of(node: ast.AST) -> set[str]:
-    """Return the names in a node, including strings, which `getattr` accepts."""
+    """Return the names in a node, including strings, which `getattr` takes."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)) | ast.alias(name=name):
             return {name}

@@ -23,21 +23,21 @@ def normalise(source: str) -> ast.Module:
 
 
 def check_round_trip(module: ast.Module) -> None:
-    """Raise an error if a program changes when it is unparsed and parsed again.
+    """Check that a program does not change when it is unparsed and parsed again.
 
     Raises:
-        InvalidPython: It changes, or `ast.unparse` fails.
+        InvalidPython: The program changes, or `ast.unparse` fails.
     """
     try:
         same = ast.dump(parse(ast.unparse(module))) == ast.dump(module)
-    except (ValueError, RecursionError) as error:  # an f-string with a backslash inside its braces, for one
+    except (ValueError, RecursionError) as error:  # for example an f-string with a backslash inside its braces
         raise InvalidPython(f"the code does not survive `ast.unparse`: {error}; leave this program out") from error
     if not same:
         raise InvalidPython("the code does not survive `ast.unparse`; leave this program out")
 
 
 def strip(source: str) -> ast.Module:
-    """Return the same as `normalise`, also for code that does not survive `ast.unparse`.
+    """Return the result of `normalise`, even for code that does not survive `ast.unparse`.
 
     Raises:
         InvalidPython: It does not parse, is too long or too deeply nested.
@@ -51,10 +51,10 @@ def strip(source: str) -> ast.Module:
 
 
 def own_checks(module: ast.Module) -> list[ast.stmt]:
-    """Return the assertions and prints at the top level of a program, outside of its functions and classes.
+    """Return the top-level assertions and prints of a program, outside of functions and classes.
 
-    An agent uses them to try out its functions. They are not part of the solution. A program without a function or
-    class of its own is a script, and what it prints is its result.
+    Agents use them to try out their functions. They are not part of the solution. The list is empty for a script, which
+    defines no function or class, because its output is its result.
     """
     statements = list(_at_top(module.body))
     if not any(map(_defines, statements)):
@@ -85,7 +85,7 @@ def _is_check(statement: ast.stmt) -> bool:
 
 
 class _Stripper(ast.NodeTransformer):
-    """The removal of docstrings and annotations. Those of classes stay, because a dataclass is made of them."""
+    """A transformer that removes docstrings and annotations. Fields of classes keep theirs, for dataclasses."""
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         self.generic_visit(node)
@@ -104,7 +104,7 @@ class _Stripper(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
-        """Keep a declaration without a value, because it makes a local."""
+        """Keep a declaration without a value, because it makes the name a local variable."""
         self.generic_visit(node)
         return node if node.value is None else ast.Assign(targets=[node.target], value=node.value)
 

@@ -8,7 +8,7 @@ import warnings
 from atlas.core.errors import InvalidInput
 
 MAX_CHARACTERS = 100_000
-"""Characters of a program. A longer one is not read, because parsing it may take seconds."""
+"""Largest length of a program. Parsing a longer program could take seconds."""
 
 
 class InvalidPython(InvalidInput):
@@ -24,14 +24,14 @@ def parse(source: str) -> ast.Module:
     if len(source) > MAX_CHARACTERS:
         raise InvalidPython(f"expected at most {MAX_CHARACTERS:,} characters of Python, got {len(source):,}")
     try:
-        with warnings.catch_warnings(action="ignore"):  # of odd escapes, which nobody can mend here
+        with warnings.catch_warnings(action="ignore"):  # such as invalid escapes in the program
             return ast.parse(source)
     except SyntaxError as error:
-        raise InvalidPython(f"expected Python, got {error.msg!r} in line {error.lineno}") from error
+        raise InvalidPython(f"expected valid Python, got {error.msg!r} in line {error.lineno}") from error
     except (RecursionError, MemoryError) as error:
         raise too_deep() from error
     except ValueError as error:  # null bytes, or a number of more than 4,300 digits
-        raise InvalidPython(f"expected Python, got: {error}") from error
+        raise InvalidPython(f"expected valid Python, got: {error}") from error
 
 
 def too_deep() -> InvalidPython:
@@ -51,7 +51,7 @@ def try_parse(source: str) -> ast.Module | None:
 
 
 def is_runnable(source: str) -> bool:
-    """Return whether Python compiles the source as a module. Its parser also takes a `return` outside of functions."""
+    """Return whether Python compiles the source. Parsing is not enough: it accepts a `return` outside of functions."""
     try:
         with warnings.catch_warnings(action="ignore"):
             compile(source, "<program>", "exec", dont_inherit=True)

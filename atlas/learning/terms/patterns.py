@@ -14,14 +14,14 @@ class Pattern:
     """An abstraction: a term with holes, and the sort of terms that it may replace."""
 
     name: str
-    """Head of its calls: `fn_3`."""
+    """Head of the terms that call it, such as `fn_3`."""
 
     body: Term
-    """Term with the holes `#0`, `#1` …, which may call patterns before it."""
+    """Term with the holes `#0`, `#1` …, which may call earlier patterns."""
 
     sort: str
     hole_sorts: tuple[str, ...]
-    """The kind of each hole: an expression, the rest of a block, or the name of a variable."""
+    """The sort of each hole: an expression, the rest of a block, or the name of a variable."""
 
 
 def match(pattern: Pattern, term: Term) -> Term | None:
@@ -50,7 +50,7 @@ def _is_of(sort: str, term: Term) -> bool:
 
 
 def rewrite(term: Term, patterns: Sequence[Pattern]) -> Term:
-    """Return the term with each match replaced by a call, from the top down. The first matching pattern is used."""
+    """Return the term with each match replaced by a call, from the root down. The first matching pattern is used."""
     by_head: dict[str, list[Pattern]] = {}
     for pattern in patterns:
         by_head.setdefault(pattern.body.head, []).append(pattern)

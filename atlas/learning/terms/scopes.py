@@ -1,4 +1,4 @@
-"""The meaning of every name in a program: local, builtin or its own."""
+"""The origin of every name in a program: local, builtin, imported, a tool, or another definition of the program."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def bindings(module: ast.Module, tools: Container[str] = ()) -> dict[int, str]:
 
 
 def _module_scope(module: ast.Module) -> _Scope:
-    """Return the module's scope, in which variables count as local unless a function or class can read them."""
+    """Return the module's scope. Its variables count as local unless a function or class can read them."""
     scope = _bound_in(module)
     visible = {
         name.id
@@ -74,7 +74,7 @@ def _bound_in(node: ast.AST) -> _Scope:
 
 
 def _unsure_imports(scope: ast.AST, bound: Mapping[str, str]) -> set[str]:
-    """Return the imported names of a scope that may have no value, or another one, by the time they are used."""
+    """Return the imported names of a scope that may be undefined or rebound when they are used."""
     imports = {name for node in own_nodes(scope) if isinstance(node, IMPORTS) for name in imported_names(node)}
     if "*" in bound:
         return imports  # the other names of a star import are unknown
@@ -92,7 +92,7 @@ def _changed_from_inside(function: ast.AST) -> set[str]:
 
 
 def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that a scope evaluates itself, with what inner scopes take from it."""
+    """Yield the nodes that a scope evaluates itself, including the parts of inner scopes that it evaluates."""
     waiting = list(_inside(scope))
     while waiting:
         node = waiting.pop()

@@ -30,4 +30,4 @@ _ARRAYS = (
 # fmt: on
 
 MEMBERS = frozenset(name for kind in _TYPES for name in dir(kind)) | frozenset(_ARRAYS)
-"""Attributes and methods that identify an object as one of these, unless the program defines the name itself."""
+"""Attributes and methods of these types. A program that defines no such name itself can only mean these."""

@@ -8,7 +8,7 @@ from atlas.learning.terms.terms import SYMBOL, Term
 
 
 def number_symbols(term: Term) -> dict[str, str]:
-    """Return a numbered head for each variable of a term. Terms that differ only in variables get the same heads."""
+    """Return a numbered head for each variable of a term, so that terms that differ only in variables become equal."""
     heads: dict[str, str] = {}
     for part in term.walk():
         if part.head.startswith(SYMBOL):

@@ -1,4 +1,4 @@
-"""Trees of heads: s-expressions for the comparison of programs."""
+"""Terms: trees of heads, written as s-expressions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Term:
         self._hash = hash((head, self.children))
         self.has_holes: bool = head.startswith(HOLE) or any(child.has_holes for child in self.children)
         self.calls: frozenset[str] = NO_CALLS.union(*(child.calls for child in self.children if child.calls))
-        """Heads of all calls in it."""
+        """Heads of all calls in the term."""
         if head.startswith(CALL):
             self.calls |= {head}
 
@@ -94,17 +94,17 @@ def _head(item: Term | str) -> str:
 
 
 def index_of(head: str) -> int | None:
-    """Return the number of the parameter that a head represents, or None for another head."""
+    """Return the number of the parameter that a head represents, or None if it represents no parameter."""
     return int(head[1:]) if head.startswith(HOLE) else None
 
 
 def is_call(term: Term) -> bool:
-    """Return whether a term calls an abstraction. No head of Python's syntax has that prefix."""
+    """Return whether a term calls an abstraction. Heads of Python syntax never have the prefix of calls."""
     return term.head.startswith(CALL)
 
 
 def fill_holes(body: Term, arguments: Sequence[Term]) -> Term:
-    """Return a body with its parameters replaced by terms."""
+    """Return a body with its holes replaced by terms."""
     index = index_of(body.head)
     if index is not None:
         return arguments[index]

@@ -82,7 +82,7 @@ def test_without_examples_it_says_that_nothing_was_run():
     found = compose(concept("def a(text: str) -> int:\n    return len(text)"), DOUBLE)
     assert found is not None
     assert found.metadata["n_examples_run"] == 0
-    assert "No example of it was run" in found.description
+    assert "No example was run" in found.description
 
 
 def test_what_the_concepts_call_is_found():
@@ -113,8 +113,8 @@ def test_what_needs_a_concept_that_is_gone_is_refused_with_why(code):
     calling = replace(CALLING, code=code)
     assert compose(calling, DOUBLE) is None
     assert composition_problem([calling, DOUBLE], find_nothing) == (
-        "calling needs helper, which no concept that it calls defines any more. "
-        "Bring that concept back, or change the code, then try again."
+        "calling needs helper, but none of the concepts that it calls defines it. "
+        "Restore the missing concept or change the code, then try again."
     )
     outer = concept("def outer(number: int) -> int:\n    return calling(number)", calls=(CALLING.id,))
     assert composition_problem([outer, DOUBLE], {CALLING.id: calling}.get).startswith("calling needs helper")

@@ -82,7 +82,7 @@ def test_a_function_with_which_a_program_does_something_else_is_refused() -> Non
     )
     assert found.abstractions == ()
     assert found.rewritten == {}
-    assert found.refused["changes what a program does"] == 2, "the whole definition, and what its body does"
+    assert found.refused["changes the behaviour of a program"] == 2, "the whole definition, and what its body does"
     assert found.tokens_before == found.tokens_after
 
 
@@ -90,11 +90,8 @@ def test_a_program_that_needs_its_annotations_is_left_out_and_no_function_is_bla
     (first, *others) = programs()
     hints = "\nimport typing\ndef hinted(x: int): return x\nassert typing.get_type_hints(hinted)"
     found = compress([replace(first, source=first.source + hints), *others], limits=Limits(iterations=5), verify=verify)
-    assert (
-        found.refused["program: does something else in the form that is searched, without comments and annotations"]
-        == 1
-    )
-    assert "changes what a program does" not in found.refused
+    assert found.refused["program: behaves differently without comments, docstrings and annotations"] == 1
+    assert "changes the behaviour of a program" not in found.refused
     assert found.abstractions[0].uses == tuple(f"p{n}" for n in range(1, 6))
     assert found.n_programs == 5
 
@@ -137,7 +134,7 @@ def test_an_import_of_a_builtins_name_leaves_a_program_out_for_functions_before_
     found = compress(
         [replace(first, source=f"from numpy import max\n{first.source}"), *others], limits=Limits(iterations=5)
     )
-    assert found.refused["program: gives a name of Python's own another meaning"] == 1
+    assert found.refused["program: rebinds a builtin name"] == 1
 
 
 def test_programs_of_one_task_count_once() -> None:
@@ -155,15 +152,15 @@ def test_what_cannot_be_compressed_is_left_out_and_counted() -> None:
     found = compress([*programs(), *bad], limits=Limits(iterations=5))
     assert found.n_programs == 6
     assert {why: n for why, n in found.refused.items() if why.startswith("program")} == {
-        "program: not Python that can be worked with": 1,
-        "program: gives a name of Python's own another meaning": 1,
+        "program: not Python that can be processed": 1,
+        "program: rebinds a builtin name": 1,
         "program: looks names up as texts": 1,
-        "program: nested too deeply, or in blocks too long": 1,
+        "program: nested too deeply, or a block is too long": 1,
     }
 
 
 def test_limits_below_nothing_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="expected iterations of at least 0, got -1"):
+    with pytest.raises(InvalidInput, match="expected iterations to be at least 0, got -1"):
         Limits(iterations=-1)
 
 

@@ -145,7 +145,7 @@ def test_a_result_that_equals_everything_is_no_result():
 def test_what_names_concepts_without_calling_them_is_not_composed_of_them(code, idle):
     twice = concept("def twice(n: int) -> int:\n    return next_one(next_one(n))", calls=(NEXT.id,))
     _, llm = compose(answer(code=code), answer(), concepts=(HALF, NEXT, twice))
-    assert f"no example runs {idle}" in llm.prompts[1]
+    assert f"no example calls {idle}" in llm.prompts[1]
 
 
 def test_examples_may_call_one_concept_each_and_hand_concepts_on():

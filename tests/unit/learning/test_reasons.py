@@ -15,19 +15,19 @@ from atlas.learning.rewrite.gates import ANOTHER_NAME, SAVES_NOTHING
         (
             12,
             0,
-            {"there is no solution in it": 11},
+            {"the attempt has no solution": 11},
             {"program: looks names up as texts": 1},
             "no Python program to compress in 12 attempts: "
-            "there is no solution in it (11), looks names up as texts (1)",
+            "the attempt has no solution (11), looks names up as texts (1)",
         ),
-        (1, 1, {}, {}, "only one program, and a function has to be in programs of at least two tasks"),
-        (4, 4, {}, {}, "nothing that two tasks share in 4 programs"),
+        (1, 1, {}, {}, "only one program, but a function has to occur in programs of at least two tasks"),
+        (4, 4, {}, {}, "no code that two tasks share in 4 programs"),
         (
             4,
             4,
             {},
             {"line: an assertion": 3, "line: a print": 1},
-            "nothing that two tasks share in 4 programs; 4 lines at the top of programs, assertions and prints, were "
+            "no code that two tasks share in 4 programs; 4 top-level assertions and prints were "
             "not searched, as the agent's own checks",
         ),
         (
@@ -36,7 +36,7 @@ from atlas.learning.rewrite.gates import ANOTHER_NAME, SAVES_NOTHING
             {},
             {"line: an assertion": 1, SAVES_NOTHING: 1},
             "nothing worth keeping in 2 programs: 1 function refused, makes programs and library no shorter (1); 1 "
-            "line at the top of a program, an assertion or a print, was not searched, as the agent's own checks",
+            "top-level assertion or print was not searched, as the agent's own checks",
         ),
         (
             1_200,

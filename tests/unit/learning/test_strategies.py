@@ -266,7 +266,10 @@ def compress(given: Sequence[Trajectory]) -> list[CodeConcept]:
 
 def test_compress_says_why_it_found_nothing(caplog: pytest.LogCaptureFixture):
     assert compress([attempt(n, source="Just ask them.") for n in range(12)]) == []
-    assert "no Python program to compress in 12 attempts: no part of it parses as a whole Python program" in caplog.text
+    assert (
+        "no Python program to compress in 12 attempts: no part of the attempt parses as a whole Python program"
+        in caplog.text
+    )
 
 
 def test_a_concept_of_the_library_that_is_found_again_keeps_what_is_said_of_its_proof(found: Proposal):

@@ -86,7 +86,7 @@ def test_a_function_keeps_its_tools_as_free_names_and_lists_them(learned: Compre
 def test_without_running_tests_an_unbound_name_is_the_programs_own() -> None:
     found = compress(programs())
     assert found.abstractions == ()
-    assert found.refused["names what only its program defines"] > 0
+    assert found.refused["uses a name that only its program defines"] > 0
 
 
 def test_tools_that_are_listed_need_no_test() -> None:
@@ -213,7 +213,7 @@ async def solve():
         ],
         sandbox=sandbox,
     )
-    assert found.refused.get("changes what a program does", 0) == 0
+    assert found.refused.get("changes the behaviour of a program", 0) == 0
     (function,) = found.abstractions
     assert set(function.proofs) == {"a", "b", "c", "d"}
 

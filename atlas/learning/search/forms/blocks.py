@@ -157,7 +157,7 @@ def use_get_for_counting(block: list[ast.stmt], counts: Counter[str]) -> list[as
 
 
 def _counting(test: ast.expr, adding: ast.stmt, starting: ast.stmt, operator: type[ast.cmpop]) -> ast.stmt | None:
-    """Return the counting of a key, if one branch adds to an existing count, and the other initialises it."""
+    """Return `d[k] = d.get(k, 0) + n` if one branch adds to an existing count and the other initialises it."""
     match test, adding, starting:
         case (
             ast.Compare(left=key, ops=[asked], comparators=[mapping]),
@@ -196,7 +196,7 @@ def inline_value(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] 
 
 
 def _inline_in_next(name: str, value: ast.expr, n_read: int, following: list[ast.stmt]) -> list[ast.stmt] | None:
-    """Inline a value into the next statement, if only that reads it and has no earlier side effects."""
+    """Inline a value into the next statement, if no other reads it and no side effect comes before the read."""
     if n_read != 1 or not isinstance(following[0], ast.Assign | ast.AugAssign | ast.Return | ast.Expr):
         return None
     if name in changed_names(following[:1]) or not _is_read_once_in(following[0], name):
@@ -205,7 +205,7 @@ def _inline_in_next(name: str, value: ast.expr, n_read: int, following: list[ast
 
 
 def _is_read_once_in(statement: ast.stmt, name: str) -> bool:
-    """Return whether a statement reads a name if it is evaluated exactly once."""
+    """Return whether a statement reads a name exactly once."""
     match statement:
         case ast.If(test=value) | ast.Return(value=ast.expr() as value) | ast.Expr(value=value) | ast.For(iter=value):
             place: ast.AST = value

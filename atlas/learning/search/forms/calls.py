@@ -1,4 +1,4 @@
-"""Canonical calls, for equivalent calls of builtin functions."""
+"""Canonical forms of calls of builtin functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CONSUMERS = frozenset({"all", "any", "frozenset", "max", "min", "set", "sorted"
 
 
 def simplify_call(node: ast.Call) -> ast.expr:
-    """Return the canonical form of a call, whose arguments are canonical already."""
+    """Return the canonical form of a call whose arguments are canonical already."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords) if args and not keywords:
             return _of_builtin(name, args, node)
@@ -50,7 +50,7 @@ def _over_items(name: str, args: list[ast.expr]) -> ast.expr | None:
 
 
 def _collected(name: str, args: list[ast.expr]) -> ast.expr | None:
-    """Return a collection that is made of a generator as a comprehension."""
+    """Return the call of a collection type with a generator as a comprehension."""
     match name, args:
         case "list", [ast.GeneratorExp() | ast.ListComp() as items]:
             return ast.ListComp(items.elt, items.generators)
@@ -85,7 +85,7 @@ def _bounds(args: list[ast.expr]) -> list[ast.expr]:
 
 
 def _generator(items: ast.expr) -> ast.expr:
-    """Return the argument of a function that iterates over it once, without a needless list or copy."""
+    """Return an iterable without a redundant list or copy, for a function that iterates over it once."""
     match items:
         case ast.ListComp(elt=value, generators=generators):
             return _generator(ast.GeneratorExp(value, generators))

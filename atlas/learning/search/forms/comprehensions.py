@@ -9,7 +9,7 @@ from atlas.learning.search.forms.nodes import Comprehension, is_same_code, load,
 
 
 def without_enumerate(node: Comprehension) -> Comprehension:
-    """Return a comprehension over `enumerate` as one over indices: `x` becomes `xs[i]`."""
+    """Return a comprehension over `enumerate` as a comprehension over indices: `x` becomes `xs[i]`."""
     match node.generators:
         case [
             ast.comprehension(
@@ -64,7 +64,7 @@ class _ElementReader(ast.NodeTransformer):
 
 
 def over_elements(node: Comprehension) -> Comprehension:
-    """Return a comprehension over elements instead of indices that are only used to select them."""
+    """Return a comprehension over indices as one over elements, if the indices only select elements."""
     for number, generator in enumerate(node.generators):
         items = indexed_items(generator.iter)
         if items is None or not isinstance(generator.target, ast.Name):
@@ -79,7 +79,7 @@ def over_elements(node: Comprehension) -> Comprehension:
 
 
 def fuse(node: Comprehension) -> Comprehension:
-    """Return a comprehension over a nested comprehension as a single one."""
+    """Return a comprehension over a nested comprehension as a single comprehension."""
     for number, generator in enumerate(node.generators):
         inner = generator.iter
         if not isinstance(inner, ast.ListComp | ast.GeneratorExp) or not isinstance(generator.target, ast.Name):

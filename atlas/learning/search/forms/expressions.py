@@ -117,7 +117,7 @@ class _Simplifier(ast.NodeTransformer):
 
 
 def _turn(node: ast.Compare) -> ast.Compare:
-    """Return a comparison with `<` for `>`, and with a literal on the right."""
+    """Return a comparison with `<` instead of `>`, and with a literal on the right."""
     operator = type(node.ops[0])
     right = node.comparators[0]
     if operator in _TURNED:
@@ -128,7 +128,7 @@ def _turn(node: ast.Compare) -> ast.Compare:
 
 
 def _simplify_test(test: ast.expr) -> ast.expr:
-    """Return a test without a needless `bool`, and with the truth of a remainder as a comparison."""
+    """Return a test without a redundant `bool`, and with `x % n` as a comparison with 0."""
     match test:
         case ast.Call(func=ast.Name(id="bool"), args=[inner], keywords=[]):
             return _simplify_test(inner)
@@ -158,7 +158,7 @@ def _simplify_choice(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.exp
 
 
 def _as_test(test: ast.expr, body: ast.expr, other: ast.expr) -> ast.expr | None:
-    """Return a choice between booleans as one test, or None if a value may not be a boolean."""
+    """Return a choice between booleans as one test, or None if a value may have another type."""
     if text(body) == text(other):
         return body
     ends = [value.value if isinstance(value, ast.Constant) else None for value in (body, other)]

@@ -1,4 +1,4 @@
-"""Loops as the comprehensions, sums and tests that they compute."""
+"""Rules that rewrite loops as equivalent comprehensions, sums and tests."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _NUMBERS = (int, float)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeeledLoop:
-    """Loops and tests around one statement, as the generators of a comprehension."""
+    """Nested loops and tests around one statement, as the generators of a comprehension."""
 
     generators: list[ast.comprehension]
     statement: ast.stmt
 
 
 def peel(loop: ast.stmt) -> PeeledLoop | None:
-    """Return a loop as generators, or None if it contains several statements or may end early."""
+    """Return a loop as generators and a statement, or None if it contains several statements or may end early."""
     generators: list[ast.comprehension] = []
     inner = loop
     while True:
@@ -168,7 +168,7 @@ def merge_sum(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | N
 
 
 def without_positions(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Replace indices in loops that only select elements by the elements, and `enumerate` by indices."""
+    """Replace indices that only select elements by the elements, and `enumerate` by indices."""
     match block:
         case [ast.For(target=ast.Name(id=position), iter=iterated, body=body, orelse=other), *rest]:
             items = indexed_items(iterated)
@@ -228,7 +228,7 @@ def _may_skip(block: Sequence[ast.stmt]) -> bool:
 
 
 def without_continue(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt] | None:
-    """Replace `continue` by the negated test around the skipped statements, and drop a final one."""
+    """Replace `continue` by the negated test around the skipped statements, and drop a `continue` at the end."""
     match block:
         case [ast.For() | ast.While() as loop, *rest]:
             for position, statement in enumerate(loop.body[:-1]):

@@ -1,4 +1,4 @@
-"""Questions about syntax trees, and small steps on them, that every form needs."""
+"""Predicates on syntax trees and small transformations, which all canonical forms use."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def is_same_code(node: ast.AST | None, other: ast.AST | None) -> bool:
-    """Return whether two trees are equal, positions and contexts aside."""
+    """Return whether two trees are equal, ignoring positions and contexts."""
     return text(node) == text(other)
 
 
@@ -68,12 +68,12 @@ def count_names(nodes: Iterable[ast.AST]) -> Counter[str]:
 
 
 def reads(node: ast.AST, name: str) -> int:
-    """Return how often a tree holds a name."""
+    """Return how often a name occurs in a tree."""
     return count_names([node])[name]
 
 
 def changed_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that are bound, or whose objects are visibly changed."""
+    """Return the names that code binds, or whose objects it visibly changes."""
     names: set[str] = set()
     for node in (inner for tree in nodes for inner in ast.walk(tree)):
         match node:
@@ -87,14 +87,14 @@ def changed_names(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def root_name(node: ast.expr) -> str:
-    """Return `a` for `a`, `a[i]`, `a.b` and what is deeper, empty for anything else."""
+    """Return `a` for `a`, `a[i]`, `a.b` and longer chains, and an empty string for any other expression."""
     while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
 
 
 def is_repeatable(value: ast.expr) -> bool:
-    """Return whether a value can be computed again with the same result and no side effect, judged by names."""
+    """Return whether a value can be computed again with the same result and no side effect, judging calls by name."""
     for node in ast.walk(value):
         match node:
             case ast.Call(func=ast.Name(id=name)) if name not in _REPEATABLE:
@@ -115,7 +115,7 @@ _REPEATABLE = frozenset(
 
 
 def is_boolean(value: ast.expr) -> bool:
-    """Return whether a value is surely True or False."""
+    """Return whether a value is always True or False."""
     match value:
         case ast.Compare() | ast.UnaryOp(op=ast.Not()) | ast.Constant(value=bool()):
             return True
@@ -131,7 +131,7 @@ def is_boolean(value: ast.expr) -> bool:
 
 
 def negate(test: ast.expr) -> ast.expr:
-    """Return the opposite of a test, without a `not` where a comparison has one of its own."""
+    """Return the negation of a test, with an opposite operator instead of `not` where there is one."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return truth(inner)
@@ -143,7 +143,7 @@ def negate(test: ast.expr) -> ast.expr:
 
 
 def truth(value: ast.expr) -> ast.expr:
-    """Return a value as True or False."""
+    """Return an expression that is True or False for the truth value of another."""
     return value if is_boolean(value) else call("bool", value)
 
 
@@ -153,7 +153,7 @@ def call(function: str, *arguments: ast.expr) -> ast.Call:
 
 
 def load(name: str) -> ast.Name:
-    """Return the reading of a name."""
+    """Return a node that reads a name."""
     return ast.Name(name, ast.Load())
 
 

@@ -1,4 +1,4 @@
-"""Variables of comprehensions, each with a name of its own, so that no two of them are confused."""
+"""Renaming of the variables of comprehensions, so that each has a unique name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atlas.learning.search.forms.nodes import Comprehension, load, substitute
 
 
 def with_own_names(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Return statements in which every comprehension has variables of its own, inner ones first."""
+    """Return statements in which the variables of every comprehension have unique names."""
     renamer = _Renamer()
     return [renamer.visit(statement) for statement in body]
 

@@ -222,7 +222,7 @@ REFUSED_ARGUMENTS = [
 def test_an_argument_that_would_see_or_make_a_change_too_early_is_refused(program, whole, hole, call) -> None:
     reason, rewritten = learned([program], carve(program, whole, holes=(hole,)))
     assert rewritten == [], rewritten
-    assert "would be evaluated" in reason or "may call the function around it" in reason
+    assert "would be evaluated" in reason or "may call its enclosing function" in reason
 
 
 COUNTING = (

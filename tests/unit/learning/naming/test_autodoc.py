@@ -97,17 +97,17 @@ def test_types_are_taken_as_they_are_written_without_what_follows_them(kind):
         ({"name": "one"}, "used in the code for something else"),
         ({"description": " "}, "description should contain words, but is empty"),
         ({"parameters": []}, "has 2 parameters, but the answer names 0"),
-        ({"parameters": [{"name": "a", "type": ""}] * 2}, "an identifier of its own"),
+        ({"parameters": [{"name": "a", "type": ""}] * 2}, "a unique identifier"),
         ({"parameters": ["a", "b"]}, "is not of type 'object'"),
-        ({"name": "concept_0"}, "name should be words for what the function does"),
+        ({"name": "concept_0"}, "name should describe what the function does"),
         ({"guidance": ""}, "guidance should contain words"),
-        ({"returns": "list of int"}, "returns should be a type annotation"),
-        ({"returns": "__import__('os').system('id')"}, "returns should be a type annotation"),
-        ({"returns": "list['print(1)']"}, "returns should be a type annotation"),
-        ({"returns": "int + 1"}, "returns should be a type annotation"),
-        ({"returns": "lambda: int"}, "returns should be a type annotation"),
-        ({"returns": "int = 5"}, "returns should be a type annotation"),
-        ({"returns": "int = __import__('os')\nx: int"}, "returns should be a type annotation"),
+        ({"returns": "list of int"}, "returns should be a Python type annotation"),
+        ({"returns": "__import__('os').system('id')"}, "returns should be a Python type annotation"),
+        ({"returns": "list['print(1)']"}, "returns should be a Python type annotation"),
+        ({"returns": "int + 1"}, "returns should be a Python type annotation"),
+        ({"returns": "lambda: int"}, "returns should be a Python type annotation"),
+        ({"returns": "int = 5"}, "returns should be a Python type annotation"),
+        ({"returns": "int = __import__('os')\nx: int"}, "returns should be a Python type annotation"),
     ],
 )
 def test_what_does_not_fit_is_asked_for_once_more_with_what_is_wrong(wrong, message):
@@ -126,7 +126,7 @@ def test_after_two_wrong_answers_the_name_is_a_number_and_the_metadata_says_why(
 
 def test_a_model_that_sees_no_name_is_not_asked_again():
     found = document(ScriptedLLM([answer(name=None)]))
-    assert found.metadata["undocumented_because"] == "the language model found nothing that a name could say"
+    assert found.metadata["undocumented_because"] == "the language model found no meaningful name"
 
 
 @pytest.mark.parametrize("error", [AtlasError("no key"), TimeoutError("too slow")])

@@ -194,7 +194,7 @@ def test_code_without_a_function_is_refused(code):
 def test_code_that_is_nested_deeply_is_counted_and_not_told(code):
     found = document(concept(code))
     assert found.name == "concept_1"
-    assert found.description == f"Does more than can be told step by step. {DERIVED}"
+    assert found.description == f"Does too much to be described step by step. {DERIVED}"
 
 
 def test_texts_of_tasks_and_programs_may_be_anything():

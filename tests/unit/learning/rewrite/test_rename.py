@@ -63,7 +63,7 @@ def test_nested_functions_that_bind_the_name_anew_stay_right():
         ("def f(a):\n    global a", {"a": "x"}, "depends on the name 'a'|that parses"),
         ("def f(a):\n    class C:\n        a = 1\n    return C", {"a": "x"}, "depends on the name 'a'"),
         ("def f(a): return eval('a')", {"a": "x"}, "look up names as strings"),
-        ("def f(a, b): return a", {"a": "x", "b": "x"}, "a different name for each"),
+        ("def f(a, b): return a", {"a": "x", "b": "x"}, "different new names"),
         ("def f(", {"f": "g"}, "that parses"),
     ],
 )

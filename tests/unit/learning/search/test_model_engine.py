@@ -78,7 +78,7 @@ def test_what_a_model_says_stands_in_programs_is_looked_for_there():
     proposal, _ = propose(functions(absent))
     assert proposal.learned == ()
     assert proposal.rewritings == ()
-    assert "1 of 1 proposed functions stand in no two tasks' programs as they are written" in proposal.compression.notes
+    assert "1 of 1 proposed functions do not occur verbatim in programs of two tasks" in proposal.compression.notes
 
 
 def test_what_is_longer_than_what_it_saves_is_pruned():
@@ -106,7 +106,7 @@ def test_what_programs_name_themselves_is_not_taken_out_of_them():
     ]
     proposal, _ = propose(functions(own), given=given)
     assert proposal.learned == ()
-    assert proposal.compression.refused == {"names what only its program defines": 1}
+    assert proposal.compression.refused == {"uses a name that only its program defines": 1}
 
 
 def test_statements_that_go_on_after_it_are_called_with_what_is_read_later():
@@ -128,7 +128,7 @@ def test_statements_that_go_on_after_it_are_called_with_what_is_read_later():
     [
         (functions(IS_PRIME, programs=("p1", "p99")), "'p99' is not one of ['p1', 'p2'"),
         (functions(IS_PRIME, programs=("p1", "p1")), "at least two different programs"),
-        (functions("def f(x) return x"), "expected Python, got"),
+        (functions("def f(x) return x"), "expected valid Python, got"),
         (functions("import os\nos.remove('x')\ndef f(x):\n    return x"), "nothing but imports before it"),
         (functions("@cache\ndef f(x):\n    return x"), "without decorators"),
         (functions("def f(x=1):\n    return x"), "no defaults, no stars"),
@@ -159,7 +159,7 @@ def test_programs_that_do_not_fit_into_one_question_are_asked_about_in_several(m
     proposal, llm = propose(functions(IS_PRIME), LLMReplyInvalid("not now"), LLMReplyInvalid("nor now"), NAMED)
     assert len(llm.prompts) == 4
     assert len(proposal.learned[0].concept.found_in) == 4
-    assert any("no answer of use about 2 programs" in note for note in proposal.compression.notes)
+    assert any("no usable answer about 2 programs" in note for note in proposal.compression.notes)
 
 
 def test_a_budget_that_ends_keeps_what_was_found_and_says_so(monkeypatch):
