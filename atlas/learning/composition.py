@@ -275,7 +275,7 @@ def _build_chain(links: tuple[_Link, ...], reserved: set[str]) -> _Chain:
     short = long if len(long) <= MAX_NAME_CHARACTERS else f"{concept_names[0]}_to_{concept_names[-1]}"
     name = unused_name(short[:MAX_NAME_CHARACTERS].rstrip("_"), reserved)
     returns = links[-1].typed_concept.returns
-    quoted = _head(name, [(parameter_name, _quoted(kind)) for parameter_name, kind in parameters], _quoted(returns))
+    quoted = _head(name, [(parameter_name, _quote(kind)) for parameter_name, kind in parameters], _quote(returns))
     return _Chain(
         links=links,
         name=name,
@@ -292,7 +292,7 @@ def _head(name: str, parameters: Iterable[tuple[str, ast.expr | None]], returns:
     return f"{name}({parameter_list}){f' -> {ast.unparse(returns)}' if returns else ''}"
 
 
-def _quoted(annotation: ast.expr | None) -> ast.expr | None:
+def _quote(annotation: ast.expr | None) -> ast.expr | None:
     return ast.Constant(ast.unparse(annotation)) if annotation is not None else None
 
 

@@ -398,7 +398,7 @@ def with_definitions(
     names = {each.name for each in sharing.definitions}
     whole = with_preludes(compression.rewritten, compression.library.shelf.programs, sharing, originals)
     rewritten = whole.rewritten
-    shared = tuple(_shared(each, rewritten, sharing, originals, verify) for each in sharing.definitions)
+    shared = tuple(_shared_abstraction(each, rewritten, sharing, originals, verify) for each in sharing.definitions)
     found = tuple(
         replace(
             each,
@@ -455,7 +455,7 @@ def with_preludes(
     return WholePrograms(rewritten=rewritten, n_tokens_less=n_less)
 
 
-def _shared(
+def _shared_abstraction(
     definition: SharedDefinition,
     rewritten: Mapping[str, RewrittenProgram],
     sharing: Sharing,

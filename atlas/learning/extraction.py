@@ -147,7 +147,7 @@ def _candidate_texts(text: str, prompt: str = "") -> Iterator[str]:
         yield f"{prompt.rstrip()}\n{textwrap.indent(textwrap.dedent(text), '    ')}"
     yield from _heredoc(text)
     yield text
-    yield from reversed([block for label, block in _fenced(text) if label in _PYTHON])
+    yield from reversed([block for label, block in _fenced_blocks(text) if label in _PYTHON])
 
 
 def _heredoc(text: str) -> Iterator[str]:
@@ -158,7 +158,7 @@ def _heredoc(text: str) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _fenced(text: str) -> list[tuple[str, str]]:
+def _fenced_blocks(text: str) -> list[tuple[str, str]]:
     """Return the fenced blocks of a string as pairs of lower-case label and content, without unclosed blocks."""
     blocks: list[tuple[str, str]] = []
     label, mark, lines = "", "", list[str]()
@@ -205,7 +205,7 @@ def _defines(source: str) -> bool:
 def _reason(attempt: Attempt) -> str:
     solution = _solution(attempt)
     texts = [solution, *(step.action for step in attempt.steps)]
-    labels = [label for text in texts for label, _ in _fenced(text)]
+    labels = [label for text in texts for label, _ in _fenced_blocks(text)]
     checks = {
         NO_CODE: not any(text.strip() for text in texts),
         TOO_LONG: len(solution) > MAX_CHARACTERS,

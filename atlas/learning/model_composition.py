@@ -178,11 +178,11 @@ def _declines(answer: Mapping[str, Any]) -> bool:
 
 
 def _prompt(concepts: Sequence[CodeConcept]) -> str:
-    functions = {f"function {number}": _shown(concept) for number, concept in enumerate(concepts, start=1)}
+    functions = {f"function {number}": _describe_concept(concept) for number, concept in enumerate(concepts, start=1)}
     return f"The functions:\n{as_data(functions, limit=sum(map(len, functions.values())))}"
 
 
-def _shown(concept: CodeConcept) -> str:
+def _describe_concept(concept: CodeConcept) -> str:
     examples = [f"{call} == {result}" for call, result in concept.examples[:MAX_PROMPT_EXAMPLES]]
     return as_fields(
         {

@@ -126,7 +126,9 @@ def reuse(
     by_id = {program.id: program for program in programs}
     own = {name for name, program in by_id.items() if _prefix(library) in program.source}
     allowed = tools_by(tools, are_run=verify is not None)
-    sharing, n_changed = _shared([by_id[name] for name in by_id if name not in own], library, allowed, verify)
+    sharing, n_changed = _apply_shared_definitions(
+        [by_id[name] for name in by_id if name not in own], library, allowed, verify
+    )
     current = [sharing.programs.get(name, program) for name, program in by_id.items()]
     corpus = read_programs(current, limits or Limits(), Counter(), star_names, tools_and_definitions(allowed, sharing))
     originals = {name: term for name, term in corpus.terms.items() if name not in own}
@@ -164,7 +166,9 @@ def _savings(shelf: Shelf, library: Library, rewritten: Mapping[str, RewrittenPr
     return dict(saved.most_common())
 
 
-def _shared(programs: Sequence[Program], library: Library, tools: Tools, verify: Verify | None) -> tuple[Sharing, int]:
+def _apply_shared_definitions(
+    programs: Sequence[Program], library: Library, tools: Tools, verify: Verify | None
+) -> tuple[Sharing, int]:
     """Return the programs that share definitions with a library, and how many behave differently with them."""
     sources = read_sources(programs, tools) if library.definitions else []
     originals = {program.id: program for program in programs}

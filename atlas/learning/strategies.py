@@ -189,7 +189,7 @@ class ProvenCompression:
             concepts |= {placeholder: _with_examples(item, examples) for placeholder, item in concepts.items()}
             taken = [concept.name for concept in (*library, *concepts.values())]
             workflows = await asyncio.to_thread(workflows_of, attempts, taken)
-            replayed = await asyncio.to_thread(_replayed, workflows, library, sandbox, cancelled)
+            replayed = await asyncio.to_thread(_replay_workflows, workflows, library, sandbox, cancelled)
         learned = [*(_describe(item, concepts, existing, rewritings) for item in compression.abstractions), *replayed]
         return Proposal(
             learned=tuple(map(_record_proof, learned)),
@@ -376,7 +376,7 @@ def _record_proof(learned: LearnedConcept) -> LearnedConcept:
     )
 
 
-def _replayed(
+def _replay_workflows(
     workflows: Sequence[Workflow], library: Sequence[CodeConcept], sandbox: Sandbox, cancelled: IsCancelled | None
 ) -> list[LearnedConcept]:
     """Return workflows as concepts, each proven by replaying the calls of its runs."""

@@ -153,7 +153,7 @@ def strategy_of_workflow(workflow: CodeConcept) -> Strategy:
     """Return a workflow as advice, for agents that call their tools themselves."""
     return Strategy(
         title=_chain(workflow.tools),
-        situation=f"A task for which {_listed(workflow.tools)} are needed.",
+        situation=f"A task for which {_join_names(workflow.tools)} are needed.",
         suggestion=numbered_steps(workflow),
         sources=workflow.found_in,
         metadata=scope_of(workflow.metadata),
@@ -203,10 +203,10 @@ def _call(action: str, observation: str, source: object) -> ToolCall | None:
         return None
     names = [*arguments]
     is_callable = all(name.isidentifier() and not keyword.iskeyword(name) for name in (match[1], *names))
-    return ToolCall(match[1], arguments, _parsed(observation)) if is_callable else None
+    return ToolCall(match[1], arguments, _parse_observation(observation)) if is_callable else None
 
 
-def _parsed(observation: str) -> Any:
+def _parse_observation(observation: str) -> Any:
     """Return an observation parsed as JSON, or the string itself if it is not JSON or nested too deeply."""
     try:
         value = json.loads(observation)
@@ -336,5 +336,5 @@ def _chain(tools: Sequence[str]) -> str:
     return " → ".join(tools)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"

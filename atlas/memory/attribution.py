@@ -1,4 +1,4 @@
-"""Credit assignment: which retrieved memories an attempt used, and how its outcome counts for them."""
+"""Credit assignment: finds the retrieved records that an attempt used, and counts its outcome for them."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ class Attribution:
     """Ids by memory."""
 
     unknown: tuple[str, ...] = ()
-    """Ids that the attempt lists as used but that were not retrieved for its task, or are ambiguous."""
+    """Ids that the attempt lists as used, but that are ambiguous or were not retrieved for its task."""
 
     problems: tuple[str, ...] = ()
-    """Other parts of its `used` that cannot be counted, each with the reason."""
+    """Reasons why other parts of its `used` cannot be counted."""
 
     marks: Mapping[str, Any] = field(default_factory=dict)
     """Metadata of the attempt about its context: its random assignment, and the result of `shown_marks`."""
 
     def marked(self, trajectory: Trajectory) -> Trajectory:
-        """Return an attempt with the marks that it does not have yet."""
+        """Return an attempt with missing marks added to its metadata."""
         return replace(trajectory, metadata={**self.marks, **trajectory.metadata}) if self.marks else trajectory
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Records that an agent got for a task, its coin, and the block that showed them, if there is one."""
+    """The records that an agent received for a task, with the coin and the context block, if there are any."""
 
     retrieved: Ids
     coin: Coin | None = None
@@ -111,10 +111,10 @@ class TrajectoryAttribution:
     def of(self, trajectory: Trajectory, read: Callable[[Ids], Texts] = lambda _: {}) -> Attribution:
         """Return the records that an attempt used, and its marks.
 
-        They are those that its thoughts, actions and solution name, or else those whose text reappears in these. What
-        was merely shown is not used. `trajectory.metadata["used"]` overrides those: ids by memory, or a list of
-        retrieved ids. Each is a full id or a prefix at least as long as a context block shows. An empty list means that
-        no record was used.
+        A record counts as used if the attempt's thoughts, actions or solution contain its id. If they contain no id, a
+        record whose text reappears in them counts as used. `trajectory.metadata["used"]` overrides this: ids by memory,
+        or a list of retrieved ids. Each is a full id or a prefix at least as long as a context block shows. An empty
+        list means that no record was used.
 
         Args:
             read: Returns the texts of records that were given without a block.
@@ -123,7 +123,7 @@ class TrajectoryAttribution:
             delivery = self._deliveries.get(self._found(trajectory), _NO_DELIVERY)
         coin = delivery.coin.metadata if delivery.coin is not None else {}
         if not any(delivery.retrieved.values()):
-            return replace(_stated(trajectory.metadata.get("used"), {}), marks=coin)
+            return replace(_attribution_from_metadata(trajectory.metadata.get("used"), {}), marks=coin)
         from atlas.memory.effects.uses import block_texts, shown_marks, used_records  # late: opening stores nothing
 
         retrieved = delivery.retrieved
@@ -133,7 +133,7 @@ class TrajectoryAttribution:
             solution = trajectory.metadata.get("solution")
             found = Attribution(used=used_records(retrieved, texts, trajectory.task, trajectory.steps, solution))
         else:
-            found = _stated(stated, retrieved)
+            found = _attribution_from_metadata(stated, retrieved)
         counter = delivery.counter if delivery.block else None
         return replace(found, marks={**coin, **shown_marks(retrieved, texts, found.used, counter)})
 
@@ -143,7 +143,7 @@ class TrajectoryAttribution:
             self._deliveries.pop(self._found(trajectory), None)
 
 
-def _stated(stated: object, retrieved: Ids) -> Attribution:
+def _attribution_from_metadata(stated: object, retrieved: Ids) -> Attribution:
     """Return the records that an attempt's own metadata list as used."""
     if stated is None:
         return Attribution()
@@ -152,7 +152,7 @@ def _stated(stated: object, retrieved: Ids) -> Attribution:
     ids = _ids(stated)
     if ids is None:
         return Attribution(problems=(f"`used` should be ids by memory, or a list of ids, but is {stated!r:.80}",))
-    return _among(ids, retrieved)
+    return _retrieved_with_prefixes(ids, retrieved)
 
 
 @dataclass(slots=True)
@@ -182,14 +182,14 @@ class UseCounter:
             try:
                 if whole := self._count(name, record_id, success, trajectory, operation_id):
                     counted.used.setdefault(name, []).append(whole)
-            except NotFound:  # deleted since it was retrieved
+            except NotFound:  # deleted after it was retrieved
                 unknown.append(record_id)
-            except Exception as error:  # it costs this memory's part alone
-                logger.warning("the memory %r counted no use of %r", name, record_id, exc_info=True)
+            except Exception as error:  # the uses of other memories are still counted
+                logger.warning("the memory %r could not count the use of %r", name, record_id, exc_info=True)
                 failed.append({name: error_text(error)})
         problems = list(used.problems)
         if unknown:
-            problems.append(f"nothing that was retrieved for the task has the id {', '.join(map(repr, unknown))}")
+            problems.append(f"no record with the id {', '.join(map(repr, unknown))} was retrieved for the task")
         counted.errors = joined(*failed, *({"used": problem} for problem in problems))
         return counted
 
@@ -230,25 +230,25 @@ def _by_memory(stated: Mapping[Any, Any], retrieved: Ids) -> Attribution:
         elif ids is None:
             problems.append(f"`used` of {label} should be a list of ids, but is {value!r:.80}")
         elif ids:
-            whole = (_whole(begin, retrieved.get(name, ())) for begin in ids)
+            whole = (_expand_prefix(begin, retrieved.get(name, ())) for begin in ids)
             used[name] = tuple(dict.fromkeys((*used.get(name, ()), *whole)))
     return Attribution(used=used, problems=tuple(problems))
 
 
-def _whole(begin: str, retrieved: Sequence[str]) -> str:
+def _expand_prefix(begin: str, retrieved: Sequence[str]) -> str:
     """Return the retrieved id with this prefix, or the prefix itself if it matches no id or several."""
     found = [record_id for record_id in retrieved if _is_named(begin, record_id)]
     return begin if begin in retrieved or len(found) != 1 else found[0]
 
 
 def _is_named(begin: str, record_id: str) -> bool:
-    """Return whether a prefix may mean an id: it is a str, and no shorter than a context block shows."""
+    """Return whether a prefix of an id is long enough: at least as long as the ids in a context block."""
     if not isinstance(record_id, str):
         return False
     return (len(begin) >= SHORT_ID and record_id.startswith(begin)) or shown_id(record_id) == begin
 
 
-def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
+def _retrieved_with_prefixes(stated: Sequence[str], retrieved: Ids) -> Attribution:
     """Return the retrieved ids with these prefixes."""
     used: dict[str, list[str]] = {}
     unknown = []
@@ -287,7 +287,7 @@ class ScrubbedAttempt:
     """The attempt without secrets, unless the store's settings keep them."""
 
     is_clean: bool
-    """True if secrets were looked for, and any found were replaced."""
+    """True if secrets were searched for and replaced."""
 
     scrubbed: Mapping[str, int]
     """Number of secrets that were replaced, by kind."""
@@ -311,21 +311,23 @@ class StoredBefore:
 
 
 def stored_before(experience: Memory[Any], storage: Store, trajectory: Trajectory) -> StoredBefore | None:
-    """Return the actor's stored attempt of the same id, or None.
+    """Return the actor's stored attempt with the same id, or None.
 
     Raises:
-        InvalidInput: Another actor has stored an attempt of this id, or the stored one has another task.
+        InvalidInput: Another actor has stored an attempt with this id, or the stored attempt has another task.
     """
     ids = experience.ids({"trajectory_id": trajectory.id})
     if not ids:
         return None
     done = storage.history(1, 0, Operations(kind="store", of=ids[0]))
     if done and done[0].actor != actor_name(storage.settings.actor):
-        raise InvalidInput(f"{done[0].actor} has stored an attempt of the id {trajectory.id!r}; choose another id")
+        raise InvalidInput(
+            f"{done[0].actor} has already stored an attempt with the id {trajectory.id!r}; choose another id"
+        )
     earlier = experience.get(ids[0])
     if earlier is not None and earlier.task.description != trajectory.task.description:
         raise InvalidInput(
-            f"an attempt sent again should be of the task {earlier.task.description!r:.100}, but this one is of "
+            f"the attempt with this id is stored for the task {earlier.task.description!r:.100}, but got the task "
             f"{trajectory.task.description!r:.100}; choose another key or id"
         )
     return StoredBefore(ids[0], done[0].id if done else None)

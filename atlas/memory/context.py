@@ -1,4 +1,4 @@
-"""Context blocks: the memories that an agent is shown before a task, within a budget of tokens."""
+"""Context blocks: retrieved memories as a part of an agent's prompt, within a token budget."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 BUDGET_TOKENS = 2_000
 EACH = 8
-"""Default number of hits of each memory that a block chooses from."""
+"""Default number of hits per memory from which a block is filled."""
 
 MEMORIES = ("strategies", "experience", "concepts", "journal")
 """Memories of ATLAS. Equally relevant records are shown in this order."""
@@ -46,13 +46,13 @@ SHORTENED_PREAMBLE = "What ends with … is shortened: read it whole by its id."
 """Added to the preamble if a block contains gists."""
 
 FULL_SHARE = 0.7
-"""Largest share of the remaining budget for the full text of a record, before all others have their gists.
+"""Largest share of the remaining budget for the full text of a record, while other records have no gist yet.
 
 A smaller share shows more gists and fewer full texts. It was tuned on development splits, like the gist's length.
 """
 
 NEAR_COPY = 0.95
-"""Share of a record's words in another record from which it counts as a near-copy."""
+"""Share of a record's words that must occur in another record for it to count as a near-copy."""
 
 WITHOUT_TOOLS = 0.5
 """Factor on the relevance of a concept whose code calls a tool that the agent lacks."""
@@ -75,7 +75,7 @@ class Omission:
 
     memory: str
     id: str = ""
-    """Id of the record. Empty below the level, because a search only counts such records."""
+    """Id of the record. Empty for records below the level, because a search only counts these."""
 
     reason: Reason
     relevance: float = 0.0
@@ -106,7 +106,7 @@ def omission_line(omission: Omission) -> str:
         return f"{omission.memory}: {omission.sentence}"
     from atlas.llm.instructions import reads_like  # imported late, because opening a memory does not need it
 
-    named = "an id" if reads_like(omission.id) else shown_id(omission.id)  # this line is outside the block's tags
+    named = "an id" if reads_like(omission.id) else shown_id(omission.id)  # the line is not quoted as untrusted text
     return f"[{named}] {omission.memory}, relevance {omission.relevance:.2f}: {omission.sentence}"
 
 
@@ -121,8 +121,8 @@ class Coin:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The mark on the attempt: `holdout`, which is `held out` or `shown`, and `holdout_share`."""
-        from atlas.memory.experience.extraction import ARM, HELD_OUT, SHARE, SHOWN  # late: few toss coins
+        """The marks on the attempt: `holdout`, which is `held out` or `shown`, and `holdout_share`."""
+        from atlas.memory.experience.extraction import ARM, HELD_OUT, SHARE, SHOWN  # late: rarely needed
 
         return {ARM: HELD_OUT if self.is_held_out else SHOWN, SHARE: self.share}
 
@@ -132,7 +132,7 @@ class ContextBlock:
     """A part of a prompt."""
 
     text: str
-    """Empty if there are no hits, or if no hit fits."""
+    """Text of the block. Empty if there are no hits, or if no hit fits the budget."""
 
     n_tokens: int
     budget_tokens: int
@@ -173,7 +173,7 @@ class ContextBlock:
 
 
 def held_out(coin: Coin, counter: TokenCounter, budget_tokens: int) -> ContextBlock:
-    """Return the empty block of an attempt that is held out, or raise `InvalidInput` as `build_context` does."""
+    """Return the empty block of a held-out attempt. Raise `InvalidInput` for a negative budget."""
     _check_budget(budget_tokens)
     return ContextBlock(
         text="",
@@ -193,7 +193,7 @@ class _Part:
     relevance: float
     full: RecordText
     gist: RecordText
-    """The gist, or the full text if it is as short."""
+    """The gist, or the full text if this is no longer."""
 
     content: str
     """Title and fields, without the id."""
@@ -218,7 +218,7 @@ def task_to_ask(description: str, *, domain: str = "", tools: Sequence[str] = ()
 
 
 def tools_of(task: Task) -> frozenset[str] | None:
-    """Return the names under `tools` in a task's context, or None if there is no such list.
+    """Return the tool names in the field `tools` of a task's context, or None if there is no such list.
 
     Each tool is a name, or a mapping with a `name` at the top level or under `function`, as in tool definitions.
     """
@@ -251,8 +251,8 @@ def build_context(
 
     Args:
         by_words: Whether the hits were found by keywords only, which the block states.
-        sections: Sections of the block, by memory. Those of all known kinds if it is None.
-        tools: Tools of the agent, or None if unknown. Concepts that need other tools rank lower.
+        sections: Sections of the block, by memory, or None for the sections of all known kinds.
+        tools: Tools of the agent, or None if unknown. Concepts that need further tools rank lower.
 
     Raises:
         InvalidInput: The budget is negative.
@@ -295,7 +295,7 @@ class _Draft:
     def __init__(self, counter: TokenCounter, budget: int, headings: Mapping[str, str]) -> None:
         self._budget, self._headings = budget, headings
         self._count = cache(counter.count)
-        """Return the number of tokens of a piece. The sum over pieces is close to the block's, and ten times faster."""
+        """Start an empty block. Tokens are counted piece by piece, which is ten times faster and nearly exact."""
 
         self._texts: dict[_Part, RecordText] = {}
         """The text of each part that is shown, the best first."""
@@ -335,10 +335,10 @@ class _Draft:
                 self._texts[part] = part.full
 
     def drop_last(self, n_tokens_over: int) -> None:
-        """Drop the least relevant part, for when the whole has more tokens than the sum of its pieces.
+        """Drop the least relevant part. The whole block may have more tokens than the sum of its pieces.
 
         Args:
-            n_tokens_over: Tokens by which the block exceeds its budget with it.
+            n_tokens_over: Tokens by which the block with this part exceeds its budget.
         """
         part, text = self._texts.popitem()
         self._omit(part, "failing" if text.is_warning else "too long", n_tokens_over=n_tokens_over)
@@ -421,7 +421,7 @@ def _parts(
                     parts.append(_part(name, hit.item.id, hit.relevance, text))
                 else:
                     unusable.append(_part(name, hit.item.id, hit.relevance * WITHOUT_TOOLS, text))
-            except Exception as error:  # noqa: BLE001 - one record, in which somebody else may have put anything
+            except Exception as error:  # noqa: BLE001 - third parties may have stored invalid records
                 failed.append(error)
         parts += unusable
         if failed:

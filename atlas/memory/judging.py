@@ -32,9 +32,9 @@ class JudgedMemories(ABC):
         Args:
             query: The query, such as a task's description.
             record_id: The id of a hit.
-            right: True if the query should find it, False if it should not, None to take back a judgement.
+            right: True if the query should find it, False if it should not, None to remove a judgement.
             memory: The memory of the record: `experience`, `concepts`, `strategies` or `journal`. It is needed
-                only if several have the id.
+                only if several memories have the id.
 
         Raises:
             NotFound: There is no such record. The judgement of a deleted record can still be removed.

@@ -12,8 +12,8 @@ from atlas.infra.background import Background
 
 logger = logging.getLogger(__name__)
 
-LATE_STRATEGY = "it is written in the background; if that fails, planning to write strategies finds it"
-LATE_SUMMARY = "it is found by its task, until it is summed up in the background"
+LATE_STRATEGY = "it is written in the background; if that fails, a plan to write strategies includes the attempt"
+LATE_SUMMARY = "it is found by its task until its summary is written in the background"
 
 
 class LateWrites:
@@ -45,9 +45,9 @@ class LateWrites:
         while self._waiting:
             try:
                 what, write = self._waiting.popleft()
-            except IndexError:  # dropped meanwhile
+            except IndexError:  # the writes were dropped
                 return
             try:
                 write()
-            except Exception as error:  # noqa: BLE001 - somebody else's extractor or abstractor, and others wait
+            except Exception as error:  # noqa: BLE001 - a third-party extractor or abstractor, and others wait
                 logger.warning("%s was not written in the background: %s", what, error)

@@ -1,4 +1,4 @@
-"""The loss to agents if some records leave the searches, as plans carry it."""
+"""The loss to agents if some records leave the searches, which plans contain."""
 
 from __future__ import annotations
 
@@ -18,52 +18,52 @@ class LostRecord:
     """Untrusted text, like the tasks."""
 
     tasks: tuple[str, ...]
-    """Descriptions of these tasks."""
+    """Descriptions of the tasks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurationLoss(Tabular):
     """The loss to agents if some records are no longer found, measured by replaying the tasks of these records.
 
-    A record is right for a task if it is an attempt at it, was drawn from one, was used at it with success, or was
-    judged right for its text.
+    A record is right for a task if it is an attempt at the task or was derived from one, if a successful attempt at the
+    task used it, or if it was judged right for the task's text.
     """
 
     n_leaving: int
-    """Records that would leave the searches."""
+    """Number of records that would leave the searches."""
 
     n_sampled: int
-    """Records among them whose tasks were replayed."""
+    """Number of these records whose tasks were replayed."""
 
     n_known: int
-    """Distinct tasks of the sampled records, and queries that they were judged right for."""
+    """Number of distinct tasks and judged queries of the sampled records."""
 
     n_tasks: int
-    """Tasks among them that were replayed."""
+    """Number of these tasks that were replayed."""
 
     n_losing: int
-    """Tasks among these that lose their best record."""
+    """Number of replayed tasks that lose their best record."""
 
     lost: tuple[LostRecord, ...]
-    """Records to keep: successes first, then those that most tasks lose."""
+    """Records to keep, successes first, then by the number of tasks that lose them."""
 
     n_in_hits: int
-    """Right records in the hits of these tasks now, one for each task that finds it."""
+    """Number of right records in the current hits of the replayed tasks, counted once for each task."""
 
     n_lost_from_hits: int
     n_in_blocks: int
-    """The same for the context blocks of these tasks."""
+    """Number of right records in the current context blocks of the replayed tasks, counted once for each task."""
 
     n_lost_from_blocks: int
 
     words: tuple[str, ...]
-    """Words in the full texts of the records in the blocks of these tasks now that the texts of later blocks lack."""
+    """Words in the records of the current blocks that are missing from the blocks without the removed records."""
 
     conditions: tuple[str, ...]
-    """Sentences lost like them that state a condition: with *if*, *unless*, *only*, *never* and the like."""
+    """Missing sentences that state a condition, with words such as *if*, *unless*, *only* or *never*."""
 
     unproven: tuple[str, ...] = ()
-    """Names of proven concepts that would leave, or of whose attempts none would stay to prove them again."""
+    """Names of proven concepts that would leave, or that no remaining attempt could prove again."""
 
     @property
     def ids_to_keep(self) -> tuple[str, ...]:
@@ -72,12 +72,12 @@ class CurationLoss(Tabular):
 
     @property
     def sentence(self) -> str:
-        """The figure in words, without texts of records: `2 of 31 tasks lose their best record`."""
+        """The loss in words, without texts of records: `2 of 31 tasks lose their best record`."""
         return losing_sentence(self.n_losing, self.n_tasks, noun="sampled task" if self.is_sampled else "task")
 
     @property
     def is_sampled(self) -> bool:
-        """True if not all tasks of all these records were replayed."""
+        """True if only some of the records' tasks were replayed."""
         return self.n_sampled < self.n_leaving or self.n_tasks < self.n_known
 
     @property
@@ -86,22 +86,22 @@ class CurationLoss(Tabular):
         if not self.n_tasks:
             return self._proofs
         sampling = (
-            f"Sampled: {self.n_tasks:,} of {_counted(self.n_known, 'task')} of {self.n_sampled:,} of "
-            f"{_counted(self.n_leaving, 'record')}."
+            f"Sampled: {self.n_tasks:,} of {_with_count(self.n_known, 'task')} of {self.n_sampled:,} of "
+            f"{_with_count(self.n_leaving, 'record')}."
         )
         return (
             *([sampling] if self.is_sampled else []),
             f"Right records lost: {self.n_lost_from_hits:,} of {self.n_in_hits:,} in hits, "
             f"{self.n_lost_from_blocks:,} of {self.n_in_blocks:,} in context blocks.",
-            f"Evidence lost from the blocks: {_counted(len(self.words), 'word')} and "
-            f"{_counted(len(self.conditions), 'condition')}.",
+            f"Evidence lost from the blocks: {_with_count(len(self.words), 'word')} and "
+            f"{_with_count(len(self.conditions), 'condition')}.",
             *self._proofs,
         )
 
     @property
     def _proofs(self) -> tuple[str, ...]:
         n = len(self.unproven)
-        return (f"{_counted(n, 'proven concept')} would not be proven any more.",) if n else ()
+        return (f"{_with_count(n, 'proven concept')} would no longer be proven.",) if n else ()
 
     def _caption(self) -> str:
         return self.sentence
@@ -125,18 +125,18 @@ NO_LOSS = CurationLoss(
     words=(),
     conditions=(),
 )
-"""The loss if no record leaves."""
+"""The loss if no record leaves the searches."""
 
 
 class MeasuredPlan(Protocol):
-    """A plan after which searches do not find some records."""
+    """A plan that removes records from the searches."""
 
     memory: ClassVar[str]
     """Name of the memory."""
 
     @property
     def leaving(self) -> Mapping[str, str]:
-        """The ids of these records, each with the id of the record that it is merged into, or an empty text."""
+        """For each removed record's id, the id of the record that it is merged into, or an empty string."""
         ...
 
     @property
@@ -150,7 +150,7 @@ def losing_sentence(n_losing: int, n_tasks: int, *, noun: str = "task") -> str:
     if not n_tasks:
         return f"no {noun} to replay"
     verb = "loses its" if n_losing == 1 else "lose their"
-    return f"{n_losing:,} of {_counted(n_tasks, noun)} {verb} best record"
+    return f"{n_losing:,} of {_with_count(n_tasks, noun)} {verb} best record"
 
 
 def with_loss(reason: str, loss: CurationLoss | None) -> str:
@@ -158,5 +158,5 @@ def with_loss(reason: str, loss: CurationLoss | None) -> str:
     return reason if loss is None or not loss.n_leaving else "; ".join(filter(None, (reason, loss.sentence)))
 
 
-def _counted(n: int, noun: str) -> str:
+def _with_count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

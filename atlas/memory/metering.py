@@ -1,4 +1,4 @@
-"""The loss to agents of a plan, measured before it is applied."""
+"""Mixin of a memory system that measures the loss of a plan before it is applied."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class MeteredMemories(ABC):
         """The counter of a context's tokens."""
 
     def curation_loss(self, memory: str, leaving: Mapping[str, str]) -> CurationLoss:
-        """Return the loss to agents if some records left the searches: deleted, merged or buried.
+        """Return the loss to agents if some records are deleted, merged or buried.
 
-        The tasks of these records are replayed against the memories with and without them. Of many records only some
-        are sampled. Nothing is changed or counted as retrieved. The weights of words stay those of the whole store.
+        The tasks of these records are replayed against the memories with and without them. Many records are sampled.
+        The store is not changed, and no retrieval is counted. Word weights are computed from the whole store.
 
         Args:
             memory: `experience`, `concepts`, `strategies` or `journal`.
-            leaving: Ids of the records, each with the id of the record that it is merged into, or an empty text.
+            leaving: For each removed record's id, the id of the record that it is merged into, or an empty string.
 
         Raises:
             InvalidInput: There is no such memory, or its store keeps no history.
@@ -55,7 +55,7 @@ class MeteredMemories(ABC):
         return Meter(self._memories, self.storage, self.token_counter).measure(memory, leaving)
 
     def _right_for(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
-        """Return the attempts that are right for a task, by id, each with how good it is. See `AskedQuery.right`."""
+        """Return the attempts that are right for a task, each with its worth, by id. See `AskedQuery.right`."""
         from atlas.memory.effects.rightness import tasks_of, worth
 
         experience: Any = self._memories["experience"]
@@ -65,7 +65,7 @@ class MeteredMemories(ABC):
     acuration_loss = twin(curation_loss)
 
     def with_loss(self, plan: P) -> P:
-        """Return a plan with its `loss` to agents, which the history shows after it is applied."""
+        """Return a plan with its `loss`. After the plan is applied, the history shows the loss."""
         loss = self.curation_loss(plan.memory, plan.leaving)
         measured: Any = plan
         return replace(measured, loss=loss)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Opening an agent's memory: the store, its embedding model, and every memory over it."""
+"""Opening of an agent's memory: the store, its embedding model, and its memories."""
 
 from __future__ import annotations
 
@@ -49,26 +49,26 @@ def open_memory(
     """Open an agent's memory, creating it if it does not exist.
 
     Args:
-        path: The store directory; `ATLAS_STORE`, or `.atlas`, if it is None.
-        embedder: Any object with a method `encode`. If it is None, the store's own model; for a new store
-            `ATLAS_EMBEDDING_MODEL`, else bge-base if it is downloaded or `confirm` allows the download, else the
+        path: The store directory. None for `ATLAS_STORE`, or else `.atlas`.
+        embedder: Any object with a method `encode`. None for the store's own model. A new store then gets
+            `ATLAS_EMBEDDING_MODEL`, or else bge-base if it is downloaded or `confirm` allows the download, or else the
             bundled MiniLM.
         llm: A language model that documents the concepts found by compression, composes concepts, abstracts strategies,
             and summarises compacted entries. Without it, names are derived, concepts are composed by type, strategies
             are made from templates, and summaries are extractive.
-        success_updater: Computes the success rates of strategies from all recorded outcomes, so it may differ each
-            time; that of `ATLAS_SUCCESS_UPDATER` if it is None.
-        extractor: Returns the text to embed of a new attempt, such as `LLMSummarizingExtractor(llm)`; the task's
-            description if it is None.
+        success_updater: Computes the success rates of strategies from all recorded outcomes, so it can be replaced at
+            any time. None for `ATLAS_SUCCESS_UPDATER`.
+        extractor: Returns the text to embed of a new attempt, such as `LLMSummarizingExtractor(llm)`. None for the
+            task's description.
         read_only: Whether to open without any write, not even of retrieval counts.
         create: Whether to create a missing store.
-        settings: Options; those of the ATLAS_* variables if it is None.
-        announce: Called with a message on the model of a new store, and before slow steps; a warning if it is None.
-        confirm: Called before a model of hundreds of MB is downloaded for a new store; nothing is downloaded if it is
-            None.
+        settings: Options. None for the ATLAS_* variables.
+        announce: Called with a message about the model of a new store, and before slow steps. None to warn instead.
+        confirm: Called before a model of hundreds of MB is downloaded for a new store. With None, nothing is
+            downloaded.
 
     Raises:
-        EmbeddingModelMismatch: The embedder is not the store's own.
+        EmbeddingModelMismatch: The store's vectors come from another embedder.
         StoreError: The store cannot be opened; the message names the remedy.
     """
     settings = settings or Settings.from_environment()
@@ -96,7 +96,7 @@ def open_memory(
             settings=settings,
             clock=clock,
         ).memory()
-        if embedder is None:  # another process could not make one that was given
+        if embedder is None:  # another process could not create a given embedder
             memory._compress_automatically(
                 AutomaticCompression(storage, lambda: memory.experience, settings.compress_every)
             )
@@ -183,20 +183,20 @@ def open_storage(*, settings: Settings, read_only: bool = False, create: bool = 
     """Open a store directory for operations without embedding: history, undo, backup, doctor.
 
     Args:
-        begun: Whether an unfinished copy of another store is accepted.
+        begun: Whether to accept an unfinished copy of another store.
     """
     is_read_only = read_only or settings.read_only
     return Store.open(settings.directory, read_only=is_read_only, create=create, settings=settings, begun=begun)
 
 
 def reembed_store(settings: Settings, model: str = "", on_progress: Progress | None = None) -> tuple[str, int]:
-    """Embed a whole store again, and bind it to the new model.
+    """Embed all texts of a store again, and bind the store to the new model.
 
     Args:
-        model: Its name, empty for the store's own.
+        model: Name of the new model. Empty for the store's own model.
 
     Returns:
-        The model's name, and the number of texts.
+        The name of the model, and the number of texts.
 
     Raises:
         NotFound: The store has no model, and `model` is empty.
@@ -206,7 +206,7 @@ def reembed_store(settings: Settings, model: str = "", on_progress: Progress | N
     with open_storage(settings=settings, create=False) as storage:
         name = model or (storage.model.name if storage.model else "")
         if not name:
-            raise NotFound("the store is not bound to an embedding model yet; name one: atlas reembed --model NAME")
+            raise NotFound("the store has no embedding model yet; choose one with: atlas reembed --model NAME")
         embedder = sentence_embedder(name, settings)
         n_texts = reembed(storage.ledger, embedder, on_progress, keeps_tokens=settings.late_interaction)
         storage.relabel(EmbeddingModel(embedder.model_name, embedder.dimension), embedder.checksum)
@@ -252,14 +252,14 @@ def _embedder_of(
     )
     if stored != declared:
         announce(
-            f"This store was embedded with the prompts {_quoted(stored)}, and keeps them. Its model {name} now has "
-            f"{_quoted(declared)}. To use those: atlas reembed"
+            f"This store was embedded with the prompts {_quote_prompts(stored)}, which stay in use. Its model {name} "
+            f"now declares {_quote_prompts(declared)}. To use the new prompts, run: atlas reembed"
         )
         embedder.use_prompts(stored)
     return embedder
 
 
-def _quoted(prompts: Prompts) -> str:
+def _quote_prompts(prompts: Prompts) -> str:
     return f"{prompts.query!r} for questions and {prompts.document!r} for documents"
 
 

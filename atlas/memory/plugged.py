@@ -18,20 +18,20 @@ from atlas.storage.plain.usage import with_successes
 M = TypeVar("M")
 
 PLUGGED = "write to a plugged-in memory"
-"""Act that an actor with a scope may not do, since the memory would show the record to all."""
+"""Action that is not permitted to an actor with a scope, because the memory would show the record to everyone."""
 
 
 class PluggedMemory:
     """Adapter for a memory with only its protocol's methods: no signals, marks or history.
 
-    Its results are kept in its own order, without weights and thresholds. Uses are counted by its `update_stats`, if it
-    has that method.
+    Its results keep their order, without weights and thresholds. Uses are counted by its method `update_stats`, if
+    there is one.
     """
 
     noun: ClassVar[str]
     item: ClassVar[type]
     needs: ClassVar[tuple[str, str] | tuple[str]]
-    """Methods that a memory system calls, the search first."""
+    """Names of the methods that a memory system calls, the search first."""
 
     own_name: ClassVar[str]
     """Property of a memory system that returns the wrapped object."""
@@ -54,11 +54,11 @@ class PluggedMemory:
         self.memory = memory
 
     def within(self, kind: str, reason: str = "", *, operation_id: str | None = None, scrubs: bool = True) -> Self:
-        """Return itself, as it has no history of operations."""
+        """Return itself, because it has no history of operations."""
         return self
 
     def ranked_with(self, weights: RankingWeights) -> Any:
-        """Return itself, as its ranking cannot be changed."""
+        """Return itself, because its ranking cannot be changed."""
         return self.memory
 
     @property
@@ -115,7 +115,7 @@ class PluggedConcepts(PluggedMemory):
         return getattr(self.memory, "compression_strategy", None)
 
     def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
-        """Return the concepts that its strategy finds in attempts."""
+        """Return the concepts that its compression strategy finds in attempts."""
         found: list[CodeConcept] = call(self.memory.compress, trajectories)
         return found
 
@@ -149,7 +149,7 @@ class PluggedStrategies(PluggedMemory):
 
 
 def unwrapped(memory: M | PluggedMemory | None) -> M | Any | None:
-    """Return a plugged-in memory without its adapter, and any other unchanged."""
+    """Return a plugged-in memory without its adapter, and any other memory unchanged."""
     return memory.memory if isinstance(memory, PluggedMemory) else memory
 
 
@@ -159,7 +159,7 @@ def own_memory(memory: M | PluggedMemory | None) -> M | None:
 
 
 def own_or_plugged(memory: object, plugged: type[PluggedMemory]) -> Any:
-    """Return a memory of ATLAS unchanged, and any other in its adapter."""
+    """Return a memory of ATLAS unchanged, and any other memory in an adapter."""
     return memory if memory is None or isinstance(memory, resolve_name(plugged.own_class)) else plugged(memory)
 
 
@@ -168,8 +168,8 @@ def lacking(memory: object, noun: str) -> NotFound:
     if not isinstance(memory, PluggedMemory):
         return NotFound(f"this memory system has no {noun}")
     return NotFound(
-        f"the {noun} of this memory system is {_a(repr(type(memory.memory).__name__))}, none of ATLAS's own; "
-        f"for the methods of the protocol, use `{memory.own_name}`"
+        f"the {noun} of this memory system is {_a(repr(type(memory.memory).__name__))}, not ATLAS's own; "
+        f"to call the methods of its protocol, use `{memory.own_name}`"
     )
 
 

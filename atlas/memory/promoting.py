@@ -36,7 +36,7 @@ class PromotingMemories(ABC):
 
         Raises:
             NotFound: It does not exist, or this system lacks the target memory.
-            InvalidInput: It has another type, the crash has no linked fix, or it was promoted already.
+            InvalidInput: The entry is neither a crash with a linked fix nor a reflection, or was promoted already.
         """
         return self._promoter.plan(entry_id)
 

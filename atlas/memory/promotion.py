@@ -30,10 +30,10 @@ LOG = "protea_log"
 """Metadata key of an imported entry's source log. Entries written here lack it."""
 
 N_LOOKED_AT = 200
-"""Number of latest tasks of a generation to search for an entry's own, because there may be tasks from other logs."""
+"""Number of latest tasks of a generation in which to search for an entry's task, among tasks from other logs."""
 
 ABOUT = ("refers_to", "caused_by")
-"""Types of links from a reflection to its subject, if it fixed no crash."""
+"""Types of links from a reflection to its subject, if it is not linked to a crash that it fixed."""
 
 SOURCE = "journal"
 """Source in the metadata of a promoted record."""
@@ -92,7 +92,7 @@ class Promoter:
             InvalidInput: It is neither a crash with a fix nor a reflection, or it was promoted already.
         """
         with self._journal.collection.reading():
-            return self._planned(entry_id)
+            return self._plan_for(entry_id)
 
     def apply(self, promotion: Promotion) -> str | None:
         """Apply a plan as one operation, and return the operation's id.
@@ -112,14 +112,14 @@ class Promoter:
         journal.note_promotion(ids, _name(promotion))
         return journal.operation_id
 
-    def _planned(self, entry_id: str) -> Promotion:
+    def _plan_for(self, entry_id: str) -> Promotion:
         graph = self._journal.linked(entry_id)
         [entry] = self._journal.get_many([entry_id])
         crashes, reflections = (self._journal.types.counting_as(name) for name in (CRASH, REFLECTION))
         if entry.entry_type in crashes:
-            promotion = self._solved(entry, graph)
+            promotion = self._promote_crash(entry, graph)
         elif entry.entry_type in reflections:
-            promotion = self._considered(entry, graph)
+            promotion = self._promote_reflection(entry, graph)
         else:
             raise InvalidInput(
                 f"only a {CRASH} with a linked fix or a {REFLECTION} can be promoted, but entry "
@@ -127,22 +127,22 @@ class Promoter:
             )
         if self._is_there(promotion) and _name(promotion) in promotions_of(entry):
             raise InvalidInput(
-                f"entry {entry_id!r} was promoted already, to {promotion.target} {promotion.becomes.id!r}; "
-                "edit that one, or delete it first"
+                f"entry {entry_id!r} was already promoted to {promotion.target} {promotion.becomes.id!r}; "
+                f"edit that {promotion.target}, or delete it first"
             )
         return promotion
 
-    def _solved(self, crash: JournalEntry, graph: LinkGraph) -> Promotion:
+    def _promote_crash(self, crash: JournalEntry, graph: LinkGraph) -> Promotion:
         fixed_by = {edge.target_id for edge in graph.edges if edge.source_id == crash.id and edge.type == "fixed_by"}
         fixes = _by_time([entry for entry in graph.entries if entry.id in fixed_by])
         if not fixes:
             raise InvalidInput(
-                f"crash {crash.id!r} has no linked fix; link one first, as 'fixed_by', or accept a suggested link"
+                f"crash {crash.id!r} has no linked fix; add a link of type 'fixed_by', or accept a suggested link"
             )
         task = self._task_of(crash, graph)
         return Promotion(entries=(crash, *fixes), becomes=_experience(crash, fixes, task), task=task)
 
-    def _considered(self, reflection: JournalEntry, graph: LinkGraph) -> Promotion:
+    def _promote_reflection(self, reflection: JournalEntry, graph: LinkGraph) -> Promotion:
         solved = {e.source_id for e in graph.edges if e.target_id == reflection.id and e.type == "fixed_by"}
         described = {e.target_id for e in graph.edges if e.source_id == reflection.id and e.type in ABOUT}
         about = _by_time([entry for entry in graph.entries if entry.id in (solved or described)])
@@ -150,7 +150,7 @@ class Promoter:
         return Promotion(entries=(reflection,), becomes=_strategy(reflection, [task] if task else about), task=task)
 
     def _task_of(self, entry: JournalEntry, graph: LinkGraph) -> JournalEntry | None:
-        """Return the last earlier task linked to an entry, else that of its generation."""
+        """Return the last earlier task that is linked to an entry, or else the last task of its generation."""
         names = self._journal.types.counting_as(TASK)
         linked = [
             near for near in graph.entries if near.entry_type in names and _was_written(near) <= _was_written(entry)
@@ -187,7 +187,7 @@ class Promoter:
 
 
 def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: JournalEntry | None) -> Experience:
-    """Return the attempt of a crash, with its fixes as the solution.
+    """Return a crash as an attempt, with its fixes as the solution.
 
     Its outcome is unknown, because no run has confirmed the fix.
     """
@@ -210,14 +210,14 @@ def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: Journa
 
 
 def _strategy(reflection: JournalEntry, about: Sequence[JournalEntry]) -> Strategy:
-    """Return a reflection as a strategy whose situation is its subject."""
+    """Return a reflection as a strategy, with the reflection's subject as the situation."""
     situation = "\n\n".join(entry.content for entry in about) or sentences_of(reflection.content)[0]
     return Strategy(
         id=_promoted_id(reflection),
         title=title_of(reflection.content),
         situation=situation,
         suggestion=reflection.content,
-        rationale=f"An agent thought so in generation {reflection.generation}; no attempt has shown it yet.",
+        rationale=f"A reflection of an agent in generation {reflection.generation}; no attempt has confirmed it yet.",
         metadata={"derived_by": SOURCE, CANDIDATE: True, **_origin([reflection])},
     )
 
@@ -236,7 +236,7 @@ def _promoted_id(entry: JournalEntry) -> str:
 
 
 def _name(promotion: Promotion) -> str:
-    """Return the promoted record in the form of the entries' metadata."""
+    """Return the name of the promoted record for the entries' metadata, such as `experience:id`."""
     return f"{promotion.target}:{promotion.becomes.id}"
 
 

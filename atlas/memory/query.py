@@ -1,4 +1,4 @@
-"""Queries over several memories: failures are isolated, and memories of a store share a snapshot."""
+"""Queries over several memories. A failure affects only its own memory. Memories of a store share a snapshot."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def gathered(outcomes: Mapping[str, Any]) -> QueryAnswers:
     answers, errors = dict[str, Any](), dict[str, str]()
     for name, came in outcomes.items():
         if isinstance(came, Exception):
-            logger.warning("the memory %r failed, and has no part in the answer", name, exc_info=came)
+            logger.warning("the memory %r failed, and its hits are missing from the answer", name, exc_info=came)
             errors[name] = error_text(came)
         elif isinstance(came, BaseException):
             raise came
@@ -90,7 +90,7 @@ def joined(*errors: Mapping[str, str]) -> dict[str, str]:
 def searches_for(
     memories: Mapping[str, AnyMemory], task: Task, k: int, among: Among
 ) -> dict[str, Search | Exception | None]:
-    """Return the prepared search or the error of each memory, by name. Each embedder embeds the task once."""
+    """Return the prepared search or the error of each memory, by name. An embedder that is shared embeds only once."""
     check_limit(k)
     check_text(task.description, "the task's description")
     check_diversity(among.diversity)
@@ -182,7 +182,7 @@ def result_of(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQ
 
 
 def _check_unfiltered(memory: PluggedMemory, where: Where | None) -> None:
-    """Raise `InvalidInput` for a filter that a plugged-in memory cannot apply: its hits would be of any scope."""
+    """Raise `InvalidInput` if there is a filter, because a plugged-in memory would ignore it."""
     if where := within_actor_scope(where):
         raise InvalidInput(f"{type(memory.memory).__name__} cannot filter its records by {dict(where)!r}")
 

@@ -51,7 +51,7 @@ class Run:
     def __init__(self, memory: MemorySystem, task: Task, parent: Run | None) -> None:
         self.task = task
         self.id = Trajectory(task=task, steps=(), outcome=Outcome(None)).id
-        """Id of the trajectory that this run is stored as."""
+        """Id of the trajectory as which this run is stored."""
 
         self.answer: Any = None
         """Result of the run: a decorated function's return value."""
@@ -60,10 +60,10 @@ class Run:
         """The outcome, if reported. See `succeeded` and `failed`."""
 
         self.stored: dict[str, Any] = {}
-        """The result of `MemorySystem.store`, once it is over."""
+        """The result of `MemorySystem.store`, after the run has ended."""
 
         self.problem = ""
-        """Why it could not be stored, or its memory could not be queried. Empty on success."""
+        """Reason why the run could not be stored or its memory could not be queried. Empty on success."""
 
         self.parent = parent
         self._memory = memory
@@ -73,7 +73,7 @@ class Run:
 
     @property
     def context(self) -> str:
-        """The memories for the task, as a part of a prompt, retrieved once, or empty if there are no hits.
+        """The memories for the task, as a part of a prompt. Empty without hits. They are retrieved on first access.
 
         If a memory fails, the hits of the others are used, and `problem` contains the reason.
         """
@@ -81,10 +81,10 @@ class Run:
             try:
                 self._block = self._memory.build_context(self.task, BUDGET_TOKENS, attempt=self.id)
                 problem = "; ".join(f"{name}: {error}" for name, error in self._block.errors.items())
-            except Exception as error:  # noqa: BLE001 - whatever it is, the run can go on without
+            except Exception as error:  # noqa: BLE001 - the run continues without memories
                 self._block, problem = _EMPTY, _error_text(error)
             if problem:
-                _note(self, f"its memory could not be asked: {problem}")
+                _note(self, f"its memory could not be queried: {problem}")
         return self._block.text
 
     async def acontext(self) -> str:
@@ -98,7 +98,7 @@ class Run:
             return tuple(self._steps)
 
     def step(self, *, thought: Any = "", action: Any = "", observation: Any = "", **metadata: Any) -> None:
-        """Add a step: the agent's thought, action and observation. Other values than strings are stored as JSON."""
+        """Add a step: the agent's thought, action and observation. Values other than strings are stored as JSON."""
         plain = {name: _plain(value) for name, value in metadata.items()}
         step = Step(_text(thought), _text(action), _text(observation), plain)
         with self._lock:
@@ -130,7 +130,7 @@ class Run:
         return Trajectory(self.task, self.steps, outcome, agent_id, metadata=metadata, id=self.id)
 
     def _used(self, block: ContextBlock) -> dict[str, Any]:
-        """Return `used` with the shown records that the run used, if there are any, for a server that forgot them."""
+        """Return `used` with the shown records that the run used, in case a server has forgotten the shown records."""
         from atlas.memory.effects.uses import block_texts, used_records  # late: opening a memory records nothing
 
         texts = block_texts(block.text, block.credited)
@@ -139,9 +139,9 @@ class Run:
 
 
 def current_run() -> Run:
-    """Return the innermost current run of this thread or asyncio task. A thread started through asyncio inherits it.
+    """Return the innermost run of this thread or asyncio task.
 
-    A new thread inherits it if started with `contextvars.copy_context().run`.
+    A thread that asyncio starts inherits the run, and so does a thread started with `contextvars.copy_context().run`.
 
     Raises:
         InvalidInput: No run is active.
@@ -158,8 +158,8 @@ def current_run() -> Run:
 class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
     """Decorator and context manager that records runs, sync and async.
 
-    An exception is a failure, and is raised again; a return leaves the outcome unknown unless `judge`,
-    `run.succeeded()` or `run.failed()` sets it. If the attempt cannot be stored, the run's answer or exception is not
+    An exception counts as a failure, and is raised again. Otherwise `judge`, `run.succeeded()` or `run.failed()` sets
+    the outcome, which is unknown by default. If the attempt cannot be stored, the run's answer or exception is not
     affected, and `run.problem` and the log contain the reason.
     """
 
@@ -223,7 +223,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         try:
             _tell_parent(run, error)
             run.stored = self._memory.store(self._attempt(run, error))
-        except Exception as problem:  # noqa: BLE001 - whatever it is, the run's own answer or exception comes first
+        except Exception as problem:  # noqa: BLE001 - the run's own answer or exception takes precedence
             _report(run, problem, error)
 
     async def __aenter__(self) -> Run:
@@ -274,7 +274,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         if error is None and run.outcome is None and self._judge is not None:
             try:
                 run.outcome = _outcome(self._judge(run.answer))
-            except Exception as problem:  # noqa: BLE001 - the run is over, and stored whoever cannot judge it
+            except Exception as problem:  # noqa: BLE001 - the run is stored even if `judge` fails
                 _report(run, problem, None, "judged")
         return run.trajectory(error, self._agent_id)
 
@@ -308,10 +308,10 @@ def _task_id(description: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value as a string: JSON if it is not a string, else its `repr`."""
+    """Return a value as a string: unchanged, as JSON, or else its `repr`."""
     try:
         text = value if isinstance(value, str) else to_text(value)
-    except Exception:  # noqa: BLE001 - agents hand over anything
+    except Exception:  # noqa: BLE001 - agents may pass any object
         text = _representation(value)
     return _storable(text)[:TEXT_CHARACTERS]
 

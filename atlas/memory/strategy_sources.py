@@ -1,4 +1,4 @@
-"""Relations between strategies and experiences: sources, and outcomes of the same tasks without the strategies."""
+"""Relations between strategies and experiences: sources of strategies, and attempts at their tasks without them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MANY = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A stored attempt, as its own experience or merged into another."""
+    """A stored attempt: an experience, or an attempt that was merged into an experience."""
 
     id: str
     """Id of the experience."""
@@ -48,9 +48,9 @@ def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) ->
 def tasks_without(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategies: Sequence[Strategy]
 ) -> dict[str, SuccessRate]:
-    """Return the attempts at the source tasks of strategies that did not use them, by the strategy's id.
+    """Return the success rate of attempts at a strategy's source tasks that did not use it, by the strategy's id.
 
-    The sources are included, because they were made before the strategy. Recorded tries are excluded.
+    The sources count, because they precede the strategy. Recorded tries are excluded.
     """
     tasks = _tasks(experience, strategies)
     every = {task_id for ids in tasks.values() for task_id in ids}
@@ -69,7 +69,7 @@ def tasks_without(
 
 
 def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRate:
-    """Return the outcomes of the attempts that are not tries of a strategy.
+    """Return the success rate of the attempts that are not tries of a strategy.
 
     A try with only a task's id removes one attempt at that task with the same outcome, if there is one. A try without
     ids removes none.
@@ -113,7 +113,7 @@ def unwritten_attempts(
 
 
 def _tasks(experience: ChromaExperienceMemory, strategies: Sequence[Strategy]) -> dict[str, set[str]]:
-    """Return the source tasks of strategies: those of their sources, else the one in their metadata."""
+    """Return the source tasks of strategies: the tasks of their sources, or else the task in their metadata."""
     of = linked(experience, [source for strategy in strategies for source in strategy.sources])
     tasks = {
         strategy.id: {of[source].task_id for source in strategy.sources if source in of} for strategy in strategies
@@ -142,7 +142,7 @@ def merged_into(
     """Return the experiences into which attempts were merged, with the stored data of each attempt."""
     merging = experience.get_many(list(experience.column("merged_from", where)))
     merged = {i: (run, attempt) for run in merging for i, attempt in merged_attempts(run.metadata).items()}
-    restored = experience.titles(list(merged))  # from the trash: they speak for themselves again
+    restored = experience.titles(list(merged))  # merged experiences that were restored count by themselves
     return [pair for record_id, pair in merged.items() if record_id not in restored]
 
 

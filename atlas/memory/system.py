@@ -89,7 +89,7 @@ M = TypeVar("M")
 
 
 class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, StrictMemories, UndoableMemories):
-    """The memories of an agent. Each is optional, so that its contribution can be measured."""
+    """The memory system of an agent. Each memory is optional, so that its contribution can be measured."""
 
     def __init__(
         self,
@@ -105,10 +105,10 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         storage: Store | None = None,
         attribution: TrajectoryAttribution | None = None,
     ) -> None:
-        """Put memories together: ATLAS's own, or any objects with the methods of these protocols, sync or async.
+        """Join memories into a system: ATLAS's own, or any objects with the methods of these protocols, sync or async.
 
-        Sync methods of others are called in threads. Their coroutines are awaited on the caller's loop, or, under a
-        sync method such as `query_sync`, on ATLAS's own.
+        Sync methods of plugged-in memories are called in threads. Their coroutines are awaited on the caller's event
+        loop, or on ATLAS's own loop if the caller uses a sync method such as `query_sync`.
 
         Args:
             experience_memory: Another name of `experience`.
@@ -116,7 +116,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             strategy_bank: Another name of `strategies`.
 
         Raises:
-            InvalidInput: One of them lacks a method that this calls, or has both of its names.
+            InvalidInput: A memory lacks a required method, or is passed under both of its names.
         """
         experience = _either(experience=experience, experience_memory=experience_memory)
         concepts = _either(concepts=concepts, concept_library=concept_library)
@@ -138,7 +138,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
     @property
     def experience_memory(self) -> ExperienceMemory | None:
-        """The memory of attempts at tasks, as it was plugged in."""
+        """The experience memory as it was passed, without an adapter."""
         return unwrapped(self._memory("experience"))
 
     @property
@@ -153,7 +153,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
     @property
     def concept_library(self) -> ConceptLibrary | None:
-        """Reusable code, as it was plugged in."""
+        """The concept library as it was passed, without an adapter."""
         return unwrapped(self._memory("concepts"))
 
     @property
@@ -168,7 +168,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
     @property
     def strategy_bank(self) -> StrategyBank | None:
-        """The strategy bank, as it was plugged in."""
+        """The strategy bank as it was passed, without an adapter."""
         return unwrapped(self._memory("strategies"))
 
     @property
@@ -183,20 +183,20 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
     @property
     def journal(self) -> Journal:
-        """The agent's notes, generation by generation.
+        """The journal of the agent.
 
         Raises:
-            NotFound: This system was put together without it.
+            NotFound: The system has none.
         """
         journal: Journal = self._needed("journal", "journal")
         return journal
 
     @property
     def conversations(self) -> Conversations:
-        """The turns between people and the agent.
+        """The conversations between people and the agent.
 
         Raises:
-            NotFound: This system was put together without them.
+            NotFound: The system has none.
         """
         conversations: Conversations = self._needed("conversations", "conversations")
         return conversations
@@ -206,7 +206,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         """The store that the memories share.
 
         Raises:
-            NotFound: This system was put together without one.
+            NotFound: The system has none.
         """
         if self._storage is None:
             raise NotFound("this memory system has no store; open one with atlas.open_memory")
@@ -214,7 +214,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
     @property
     def _memories(self) -> dict[str, AnyMemory]:
-        """The memories that exist, by the names that results, ids and errors have them under."""
+        """The memories that exist, by name."""
         from atlas.memory.kinds.kind import FURTHER
 
         names = ["experience", "concepts", "strategies", "journal", *(FURTHER if self._storage is not None else ())]
@@ -222,11 +222,11 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         return {name: memory for name, memory in memories.items() if memory is not None}
 
     def _make_later(self, makers: Mapping[str, Callable[[], Any]]) -> None:
-        """Register makers of memories, each called when its memory is first used."""
+        """Register factories of memories. Each is called when its memory is first used."""
         self._makers = dict(makers)
 
     def _compress_automatically(self, automatic: AutomaticCompression) -> None:
-        """Search for concepts in the background each time that `store` has stored enough successes."""
+        """Let `store` start a search for concepts in the background after enough successes."""
         self._automatic = automatic
 
     def compression_status(self) -> str:
@@ -234,14 +234,16 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         if self._automatic is not None:
             return self._automatic.status()
         if self._extracts():
-            return "Concepts are extracted at once from each success that is stored."
-        return "Storing a success looks for no concepts: there is no compression strategy, or the embedder is your own."
+            return "Concepts are extracted from each success immediately when it is stored."
+        return (
+            "Concepts are not extracted from stored successes: that needs a compression strategy or a built-in model."
+        )
 
     def _memory(self, name: str) -> Any:
-        """Return the memory of a name, ours or plugged in, or None."""
+        """Return a memory by its name, or None."""
         if name in self._makers:
             with self._making:
-                if name in self._makers:  # no other thread has made it meanwhile
+                if name in self._makers:  # checked again, because another thread may have created it
                     self._parts[name] = self._makers[name]()
                     del self._makers[name]
         if name not in self._parts:
@@ -251,7 +253,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         return self._parts[name]
 
     def _needed(self, name: str, noun: str) -> Any:
-        """Return a memory of ours, or raise `NotFound`."""
+        """Return one of ATLAS's own memories, or raise `NotFound`."""
         memory = own_memory(self._memory(name))
         if memory is None:
             raise lacking(self._memory(name), noun)
@@ -264,12 +266,12 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         return counter_of(next((embedder for embedder in embedders if embedder is not None), None))
 
     def ranked_with(self, weights: RankingWeights, names: Collection[str] = MEMORIES) -> MemorySystemImpl:
-        """Return the same memories, or only some of them, whose searches rank with other weights.
+        """Return a system of these memories, or of some of them, that ranks with other weights.
 
-        It is for comparisons: its searches count as used only for attempts that it stores itself.
+        Use it for comparisons. Its searches count as used only for attempts that it stores itself.
 
         Args:
-            names: Names of the memories that it has: `strategies`, `experience`, `concepts`, `journal`.
+            names: Names of the memories to include: `strategies`, `experience`, `concepts`, `journal`.
         """
         chosen = {name: memory for name, memory in self._memories.items() if name in names}
         memories: dict[str, Any] = {name: memory.ranked_with(weights) for name, memory in chosen.items()}
@@ -288,7 +290,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         diversity: float = 0.0,
         count_retrieval: bool = True,
     ) -> MemoryQueryResult:
-        """Return the hits of every memory for a task, asked at once. At most k of each, best first.
+        """Return at most k hits of every memory for a task, best first. The memories are queried concurrently.
 
         If the task has a domain, attempts of that domain come first among hits of similar relevance.
         `where={"domain": …}` leaves others out.
@@ -296,16 +298,16 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         What is returned counts as used for the task by the next attempt at it that this object stores; see `store`.
 
         Args:
-            where: A filter for the records of every memory, such as `{"scope.project": "shop"}`. A memory whose records
-                have no such field finds nothing, and a plugged-in one, which cannot filter, is left out with an error.
-            threshold: The relevance that a hit has at least, in [0, 1]; None for what each memory's level makes of it.
-            distinct: See `retrieve`. Only ATLAS's own memories get it.
-            diversity: So too.
-            count_retrieval: Whether what is returned counts as retrieved, and as used for the task; a demonstration
-                does not.
+            where: Filter for the records of every memory, such as `{"scope.project": "shop"}`. A memory whose records
+                lack the field has no hits. A plugged-in memory cannot filter, and is left out with an error.
+            threshold: Least relevance of a hit, in [0, 1]. None for each memory's own level.
+            distinct: See `Memory.retrieve`. Only ATLAS's own memories support it.
+            diversity: See `Memory.retrieve`. Only ATLAS's own memories support it.
+            count_retrieval: Whether the hits count as retrieved, and may count as used. Use False for a
+                demonstration.
 
         Raises:
-            InvalidInput: An impossible threshold, or a text that JSON cannot hold.
+            InvalidInput: The threshold is out of range, or a text cannot be encoded as JSON.
         """
         if not limit_of_list(k):
             return MemoryQueryResult()
@@ -350,19 +352,19 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
     ) -> ContextBlock:
         """Return the part of a prompt with the memories for a task, within a budget.
 
-        It asks like `query`. The shown records, rather than all that were found, then count as used for the task, but
-        for those that the block warns of.
+        The memories are queried as in `query`. Only the records in the block, except warnings, are candidates for the
+        uses of the next attempt at the task.
         Tokens are counted with the embedder's tokenizer if it has one.
 
         Args:
-            by_words: Whether words alone are looked for, so that no embedding model is needed.
-            holdout: Share of attempts, from 0 to below 1, that a coin gives an empty block. The attempt is marked when
-                it is stored, and `memory_effect` compares both sides. None for `Settings.holdout`, which is 0.
-            attempt: Id that the attempt will be stored with, for which the coin is tossed. By default the coin is
-                tossed for the number of stored attempts at the task, so once between two of them.
+            by_words: Whether to search by keywords only, which needs no embedding model.
+            holdout: Share of attempts, in [0, 1), that get an empty block at random. The attempt is marked when it is
+                stored, and `memory_effect` compares both groups. None for `Settings.holdout`, which is 0.
+            attempt: Id with which the attempt will be stored, and which determines its group. By default, the number
+                of stored attempts at the task determines the group.
 
         Raises:
-            InvalidInput: k is below 1, the budget is negative, `holdout` is no such share, or what `query` refuses.
+            InvalidInput: k is below 1, the budget is negative, `holdout` is out of range, or `query` would raise it.
         """
         check_limit(k, "k")
         among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
@@ -393,33 +395,31 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
     @operation()
     def store(self, trajectory: Trajectory) -> dict[str, Any]:
-        """Remember an attempt, and count its outcome for the records that it used.
+        """Store an attempt, and count its outcome for the records that it used.
 
-        A success goes to all memories, anything else to experiences alone. A concept library that was given with a
-        `compression_strategy` adds what that finds in the success. Of a memory that `atlas.open_memory` opened with no
-        embedder of yours, concepts are looked for in the background, by a process of its own, after every
-        `Settings.compress_every` new successes that hold programs. `compression_status` returns its result.
+        A success is stored in all memories, any other attempt only as an experience. A concept library with a
+        `compression_strategy` adds the concepts that this finds in the success. If `atlas.open_memory` opened the
+        memory without a custom embedder, a separate process searches for concepts after every
+        `Settings.compress_every` new successes with programs. `compression_status` returns its result.
 
-        What ATLAS's own experience memory refuses is stored nowhere. One of somebody else's that raises costs its own
-        part alone, like any other memory that does: strategies are written, and uses counted, all the same.
+        An attempt that ATLAS's own experience memory refuses is not stored at all. If a plugged-in memory raises, only
+        its own part fails: strategies are still written, and uses are still counted.
 
-        Where `query` or `build_context` was asked for its task before, the outcome counts for those of the records
-        given whose ids the attempt's thoughts, actions or solution name, or else whose text reappears in them;
-        `trajectory.metadata["used"]`, ids by memory or a list of given ids, overrides those. What was merely shown is
-        not used: the metadata `shown_records`, `shown_tokens` and `unused_tokens` say how much that was. Where the
-        outcome is unknown no use is counted, nor in a memory of somebody else's without `update_stats`. `undo` takes
-        the counting back with the attempt.
+        If `query` or `build_context` returned records for the task before, the outcome counts for the records that the
+        attempt used: its thoughts, actions or solution contain the record's id, or else its text. The metadata `used`,
+        with ids by memory or a list of ids, overrides this. The metadata `shown_records`, `shown_tokens` and
+        `unused_tokens` report the size of the context. No use is counted if the outcome is unknown, or in a plugged-in
+        memory without `update_stats`. `undo` reverts the counts together with the attempt.
 
         Returns:
-            `experience` and `strategies`, each with an id, where they hold it now; `concepts`, the ids of those that
-            were added at once, if there are any; `compression`, `started` where a search began in the background;
-            `used`, the ids by memory that the outcome was counted for, if there are any; `errors`, by memory, where
-            something failed, or a language model took longer than `Settings.llm_store_seconds` and a strategy or a
-            summary is written in the background; `scrubbed`, the number of secrets that were replaced, by kind, where
-            there were any.
+            A dict with these keys, as far as they apply: `experience` and `strategies`, the ids of the stored records;
+            `concepts`, the ids of added concepts; `compression`, which is `started` if a search began in the
+            background; `used`, the ids by memory for which the outcome was counted; `errors`, the failures by memory,
+            and writes that continue in the background because a language model took longer than
+            `Settings.llm_store_seconds`; `scrubbed`, the number of replaced secrets by kind.
 
         Raises:
-            InvalidInput: ATLAS's own experience memory cannot store the attempt; the store is unchanged.
+            InvalidInput: ATLAS's own experience memory refuses the attempt; the store was not changed.
         """
         return self._store(ScrubbedAttempt.of(trajectory, self._storage), self._begun())
 
@@ -514,7 +514,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         return "started" if self._automatic is not None and is_success and self._automatic.after(trajectory) else ""
 
     def memory_effect(self) -> MemoryEffect:
-        """Return at how many tasks attempts that used memories, as `store` counts them, went better than the others."""
+        """Return a comparison of attempts with and without memories at the same tasks."""
         from atlas.memory.effects.memory_effect import memory_effect
 
         with self.storage.reading():
@@ -532,7 +532,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         return result
 
     def close(self) -> None:
-        """Catch the index up and let go of every file. What waits for a language model is dropped."""
+        """Update the index and close all files. Writes that wait for a language model are dropped."""
         self._late.drop()
         if self._storage is not None:
             self._storage.close()
@@ -548,10 +548,10 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
 
 
 def _either(**memories: M | None) -> M | None:
-    """Return the one of two arguments that is not None, or None."""
+    """Return the argument that is not None, or None. Raise `InvalidInput` if both are given."""
     present = {name: memory for name, memory in memories.items() if memory is not None}
     if len(present) > 1:
-        raise InvalidInput(f"expected one of the arguments {' and '.join(present)}, got both; leave one out")
+        raise InvalidInput(f"expected only one of the arguments {' and '.join(present)}, got both; leave one out")
     return next(iter(present.values()), None)
 
 

@@ -1,4 +1,4 @@
-"""The history of a memory system as its own methods: undoing, purging, and frozen copies."""
+"""Mixin of a memory system for its history, undo, purging, and frozen copies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class UndoableMemories(ABC):
-    """The part of a memory system that reads its history, undoes operations, and purges records."""
+    """Mixin of a memory system that reads its history, undoes operations, and purges records."""
 
     @property
     @abstractmethod
@@ -53,7 +53,7 @@ class UndoableMemories(ABC):
         return self.storage.ledger.history.actors()
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
-        """Return the change of each record in an operation, in its order, field by field."""
+        """Return the changes of records in an operation, field by field, in the order of the operation."""
         return self.storage.changes(operation_id, limit, offset)
 
     def plan_undo(self, wanted: Operations) -> UndoneMany:
@@ -72,7 +72,7 @@ class UndoableMemories(ABC):
         return self.storage.apply_undo(wanted, plan, reason=reason)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
-        """Undo an operation, exactly. See `atlas.storage.sql.history.undo.undo` for when that is refused."""
+        """Undo an operation exactly. `atlas.storage.sql.history.undo.undo` lists when this is refused."""
         return self.storage.undo(operation_id, reason=reason)
 
     def plan_purge(self, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
@@ -82,17 +82,17 @@ class UndoableMemories(ABC):
         return plan_purge(self.storage, ids, collection=collection)
 
     def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> PurgeResult:
-        """Erase exactly the records of a plan, or raise `PlanOutdated`. They cannot be brought back."""
+        """Erase exactly the records of a plan, or raise `PlanOutdated`. They cannot be restored."""
         from atlas.storage.maintenance.purge import apply_purge
 
         return apply_purge(self.storage, plan, reason=reason, reword=self._rewording())
 
     def plan_withdrawal(self, ids: Sequence[str], keep: Sequence[str] = ()) -> Withdrawal:
-        """Return a plan to delete records with all that came from them, such as strategies learned from an attempt.
+        """Return a plan to delete records with all derived records, such as strategies learned from an attempt.
 
         Args:
             ids: Ids of records in any memory.
-            keep: Ids of records that stay, and with them what came only from these.
+            keep: Ids of derived records to keep. Records derived only from these are kept too.
 
         Raises:
             InvalidInput: There are no ids.
@@ -109,7 +109,7 @@ class UndoableMemories(ABC):
         can be planned and applied again.
 
         Raises:
-            PlanOutdated: Something was derived, used, changed or deleted since.
+            PlanOutdated: A record was derived, used, changed or deleted since.
         """
         from atlas.memory.effects.withdrawal import apply_withdrawal
 

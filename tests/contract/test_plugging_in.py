@@ -234,7 +234,7 @@ def test_their_hits_have_no_signals_and_say_so(system):
     [hit] = system.query_sync(Task("t", "", REFUND)).experience_hits
     assert (hit.similarity, hit.meaning, hit.words, hit.relevance) == (0.0, 0.0, 0.0, UNKNOWN_RELEVANCE)
     assert (dict(hit.signals), hit.rank_value, dict(hit.outcomes)) == ({}, 0.0, {"failed": 1})
-    assert explain(hit) == "The memory that found it gives no reasons."
+    assert explain(hit) == "The memory that found it does not explain its ranking."
 
 
 def test_a_context_is_built_of_them(system, parts):
@@ -278,7 +278,7 @@ def test_a_rate_that_is_none_costs_its_own_record_at_most(parts, rate):
 
 def test_they_are_given_back_as_they_are_and_have_nothing_that_only_ours_offer(system, parts):
     assert [system.experience_memory, system.concept_library, system.strategy_bank] == parts
-    with pytest.raises(NotFound, match=r"the experience memory of this memory system is a '\w+', none of ATLAS's own"):
+    with pytest.raises(NotFound, match=r"the experience memory of this memory system is a '\w+', not ATLAS's own"):
         _ = system.experience
     with pytest.raises(NotFound, match="the concept library of this memory system is"):
         _ = system.concepts

@@ -133,7 +133,7 @@ def test_a_memory_system_implements_its_protocol_and_takes_either_name_of_its_pa
 )
 def test_both_names_of_one_part_are_refused(short, long):
     part = dict(zip(("experience", "concepts", "strategies"), PLAIN, strict=True))[short]
-    with pytest.raises(InvalidInput, match=f"expected one of the arguments {short} and {long}, got both"):
+    with pytest.raises(InvalidInput, match=f"expected only one of the arguments {short} and {long}, got both"):
         _at("atlas.memory.MemorySystem")(**{short: part(), long: part()})
 
 

@@ -130,7 +130,7 @@ def test_an_embedder_of_ones_own_and_a_read_only_store_begin_none(tmp_path):
         tmp_path / "own", embedder=HashEmbedder(), settings=atlas.Settings(compress_every=1)
     ) as memory:
         assert "compression" not in memory.store(attempt(1)) | memory.store(attempt(2))
-        assert "looks for no concepts" in memory.compression_status()
+        assert "are not extracted from stored successes" in memory.compression_status()
     assert "automatic" not in "".join(path.name for path in (tmp_path / "own").iterdir())
 
 

@@ -78,7 +78,7 @@ def test_the_status_says_what_the_search_for_concepts_did(store, capsys, monkeyp
     with atlas.open_memory() as memory:
         memory.storage.ledger.notes.write({RESULT: "It added \x1b[31m1 concept."})
     said = run(capsys, "status")
-    assert "1 concept. 0 of 20 new successes with programs before concepts are looked for." in said
+    assert "1 concept. 0 of 20 new successes with programs until the next search for concepts." in said
     assert "\x1b" not in said
 
 
@@ -659,7 +659,7 @@ def test_an_entry_is_written_and_a_gate_kept_out_is_told_of_and_let_in(journal, 
         [written] = memory.journal.recent(1)
     assert (written.generation, written.metadata, written.links[0].target_id) == (6, {"file": "a.py"}, journal["task"])
     add = ("journal", "add", "observation", "ok", "--generation", "7")
-    assert "an entry needs 3 to tell anything. To write it anyway, add --keep-noise" in said_beside(capsys, *add)
+    assert "an informative entry needs 3. To write it anyway, add --keep-noise" in said_beside(capsys, *add)
     run(capsys, *add, "--keep-noise")
     assert "add --keep-repetitions" in said_beside(capsys, *add, "--keep-noise")
     run(capsys, *add, "--keep-noise", "--keep-repetitions")
@@ -716,7 +716,7 @@ def test_compacting_the_journal_is_shown_before_it_is_done_and_undone_as_a_whole
     )
     said = run(capsys, "journal", "compact", "--keep-recent", "0", "--max-entries", "2")
     assert "Entries that would be deleted to keep at most 2: 4." in said
-    assert "hot → deleted  Eve survived  (a summary stands for it; worth 0.00" in said
+    assert "hot → deleted  Eve survived  (a summary replaces it; worth 0.00" in said
     said = run(capsys, "journal", "compact", "--keep-recent", "3", "--max-entries", "2")
     assert "The cap of 2 cannot be reached: 3 entries are protected." in said
     said = run(capsys, "journal", "compact", "--keep-recent", "0", "--apply")

@@ -52,7 +52,7 @@ def assigned_before(node: ast.AST, program: ProgramTree) -> Names:
     for child, parent in _upwards(node, program):
         assigned |= _assigned_by_parent(child, parent, flows, program)
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            return assigned - _deleted(parent)
+            return assigned - _deleted_variables(parent)
         if isinstance(parent, ast.stmt):
             assigned |= flows.of(_siblings(parent, program)[0]).written
     return assigned
@@ -141,7 +141,7 @@ def _siblings(statement: ast.stmt, program: ProgramTree) -> tuple[list[ast.stmt]
     return block[:index], block[index + 1 :]
 
 
-def _deleted(function: ast.AST) -> Names:
+def _deleted_variables(function: ast.AST) -> Names:
     """Return the variables that a function deletes. `except … as` deletes its name at the end."""
     nodes = list(ast.walk(function))
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)).union(

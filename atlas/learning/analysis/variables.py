@@ -125,14 +125,14 @@ class Flows:
             case ast.Assign():
                 return self.of([node.value, *node.targets])
             case ast.AugAssign():
-                return Flow(reads=self._augmented(node.target)).then(self.of([node.value, node.target]))
+                return Flow(reads=self._augmented_target(node.target)).then(self.of([node.value, node.target]))
             case ast.AnnAssign():
                 return self.of_node(node.value).then(self.of_node(node.target)) if node.value else NOTHING
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                return Flow(reads=self._captured(node))
+                return Flow(reads=self._captured_names(node))
         return self._compound(node)
 
-    def _augmented(self, target: ast.expr) -> Names:
+    def _augmented_target(self, target: ast.expr) -> Names:
         """Return the variable that `x += 1` reads, although its node has a store context."""
         return frozenset([target.id]) if isinstance(target, ast.Name) and id(target) in self._symbols else frozenset()
 
@@ -147,7 +147,7 @@ class Flows:
             case ast.With() | ast.AsyncWith():
                 return self.of(node.items).then(self.of(node.body).optionally())
             case ast.Try() | ast.TryStar():
-                return self._guarded(node)
+                return self._try_statement(node)
             case ast.Match():
                 flow = self.of_node(node.subject)
                 return flow.then(self.of([part for case in node.cases for part in _parts(case)]).optionally())
@@ -162,7 +162,7 @@ class Flows:
             return self.of_node(loop.target).then(self.of(loop.body)).optionally()
         return NOTHING
 
-    def _guarded(self, node: ast.Try | ast.TryStar) -> Flow:
+    def _try_statement(self, node: ast.Try | ast.TryStar) -> Flow:
         flow = self.of(node.body).optionally()
         for handler in node.handlers:
             names = frozenset([handler.name]) if handler.name and id(handler) in self._symbols else frozenset()
@@ -170,7 +170,7 @@ class Flows:
             flow = flow.then(self.of_node(handler.type)).then(inside.optionally())
         return flow.then(self.of(node.orelse).optionally()).then(self.of(node.finalbody))
 
-    def _captured(self, definition: ast.AST) -> Names:
+    def _captured_names(self, definition: ast.AST) -> Names:
         """Return the variables that a nested definition may read at any time: all names in it."""
         return frozenset(
             node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and id(node) in self._symbols

@@ -57,9 +57,9 @@ def _roles(node: ast.AST, parameter: str) -> Iterator[str]:
     match node:
         case ast.Call(func=ast.Name(id=name), args=args):
             yield from ["function"] * (name == parameter)
-            yield from _passed_to(name) if _is_in(parameter, args) else ()
+            yield from _roles_as_argument(name) if _is_in(parameter, args) else ()
         case ast.Attribute(value=value, attr=attribute) if _is_in(parameter, [value]):
-            yield from _with_method(attribute)
+            yield from _roles_as_receiver(attribute)
         case ast.For(iter=value) | ast.comprehension(iter=value) if _is_in(parameter, [value]):
             yield "items"
         case ast.Subscript(value=value, slice=position):
@@ -71,7 +71,7 @@ def _roles(node: ast.AST, parameter: str) -> Iterator[str]:
             yield from ["other"] * _is_in(parameter, [left, *others])
 
 
-def _passed_to(name: str) -> Iterator[str]:
+def _roles_as_argument(name: str) -> Iterator[str]:
     if name in _OVER_ITEMS:
         yield "items"
     elif name == "range":
@@ -82,7 +82,7 @@ def _passed_to(name: str) -> Iterator[str]:
         yield "number"
 
 
-def _with_method(attribute: str) -> Iterator[str]:
+def _roles_as_receiver(attribute: str) -> Iterator[str]:
     if attribute in _OF_TEXT:
         yield "text"
     elif attribute in _OF_MAPPINGS:

@@ -181,18 +181,18 @@ class Lengths:
         needed: set[str] = set()
         for name, pattern in self._shelf.patterns.items():
             if name != excluding:
-                needed |= self._needed(pattern.body)
+                needed |= self._needed_names(pattern.body)
                 if excluding in pattern.body.calls:
-                    needed |= self._needed(self._shelf.term(excluding))
+                    needed |= self._needed_names(self._shelf.term(excluding))
         return n_import_tokens(frozenset(needed))
 
     def sharing_imports(self, name: str) -> set[str]:
         """Return the functions that import from the same modules. Shared imports affect the saving of a function."""
-        modules = import_modules(self._needed(self._shelf.term(name)))
+        modules = import_modules(self._needed_names(self._shelf.term(name)))
         if not modules:
             return set()
         bodies = {other: pattern.body for other, pattern in self._shelf.patterns.items()}
-        return {other for other, body in bodies.items() if modules & import_modules(self._needed(body))}
+        return {other for other, body in bodies.items() if modules & import_modules(self._needed_names(body))}
 
     def saving(self, name: str, callers: set[str]) -> int:
         """Return the tokens that inlining a function would add, minus the tokens of the function and its imports."""
@@ -200,7 +200,7 @@ class Lengths:
         longer = sum(
             self.of(caller, inline_pattern(self._shelf.term(caller), pattern)) - self.of(caller) for caller in callers
         )
-        n_imports = self.imports() - self.imports(excluding=name) if self._needed(pattern.body) else 0
+        n_imports = self.imports() - self.imports(excluding=name) if self._needed_names(pattern.body) else 0
         return longer - self.of(name) - n_imports
 
     def _header(self, name: str) -> int:
@@ -221,7 +221,7 @@ class Lengths:
         except ValueError:
             return UNWRITABLE
 
-    def _needed(self, body: Term) -> frozenset[str]:
+    def _needed_names(self, body: Term) -> frozenset[str]:
         if body not in self._needs:
             self._needs[body] = frozenset(imports_of(body))
         return self._needs[body]

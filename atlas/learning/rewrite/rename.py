@@ -24,12 +24,12 @@ def rename_identifiers(code: str, names: Mapping[str, str]) -> str:
     if not changed:
         return code
     try:
-        return _renamed(code, changed)
+        return _rename(code, changed)
     except RecursionError as error:
         raise too_deep() from error
 
 
-def _renamed(code: str, changed: Mapping[str, str]) -> str:
+def _rename(code: str, changed: Mapping[str, str]) -> str:
     tree = try_parse(code)
     if tree is None:
         raise InvalidInput(f"expected Python that parses, got {code[:80]!r}")

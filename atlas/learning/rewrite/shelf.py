@@ -88,7 +88,7 @@ class Shelf:
         """Inline single calls."""
         for name, path in sorted(sites, key=lambda site: -len(site[1])):  # inner first: outer paths stay valid
             if name in self.programs or name in self.patterns:
-                self.put(name, self._inlined_at(self.term(name), path))
+                self.put(name, self._inline_at(self.term(name), path))
 
     def put(self, name: str, term: Term) -> None:
         """Replace the term of a program or a pattern."""
@@ -97,11 +97,11 @@ class Shelf:
         else:
             self.programs[name] = term
 
-    def _inlined_at(self, term: Term, path: tuple[int, ...]) -> Term:
+    def _inline_at(self, term: Term, path: tuple[int, ...]) -> Term:
         if path:
             index, *further = path
             children = list(term.children)
-            children[index] = self._inlined_at(children[index], tuple(further))
+            children[index] = self._inline_at(children[index], tuple(further))
             return Term(term.head, children)
         return fill_holes(self.patterns[term.head].body, term.children) if is_call(term) else term
 

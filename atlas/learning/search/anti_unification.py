@@ -36,7 +36,7 @@ class AntiUnificationEngine:
         """Return the abstractions, as `Engine.abstractions` does. It ignores the limits of memory and time."""
         terms = list(corpus.terms)
         patterns: list[Pattern] = []
-        ranked = _ranked(terms, limits.max_arity, cancelled)
+        ranked = _rank_generalisations(terms, limits.max_arity, cancelled)
         for number, candidate in enumerate(ranked):
             if len(patterns) == limits.iterations:
                 break
@@ -53,7 +53,7 @@ class AntiUnificationEngine:
         return Proposal(patterns=tuple(patterns), terms=tuple(terms))
 
 
-def _ranked(terms: Sequence[Term], max_arity: int, cancelled: IsCancelled | None) -> list[Pattern]:
+def _rank_generalisations(terms: Sequence[Term], max_arity: int, cancelled: IsCancelled | None) -> list[Pattern]:
     """Return the generalisations, sorted by the saving of each by itself, largest first."""
     saved: dict[Pattern, int] = {}
     for bucket in _buckets(terms).values():

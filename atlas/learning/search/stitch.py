@@ -158,7 +158,7 @@ def _failure(directory: Path, limits: Limits, code: int) -> str:
 def _proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits) -> Proposal:
     answer = _answer(directory)
     if answer is None and IN_TIME in stop_reason:
-        return empty_proposal(corpus, [f"the search {stop_reason}: {_unsearched(0, limits)}"])
+        return empty_proposal(corpus, [f"the search {stop_reason}: {_describe_progress(0, limits)}"])
     if answer is None or (stop_reason and IN_TIME not in stop_reason and not answer["patterns"]):
         raise EngineError(
             f"the search {stop_reason or 'gave no answer'}; try fewer programs, or AntiUnificationEngine()"
@@ -172,13 +172,13 @@ def _proposal(directory: Path, corpus: Corpus, stop_reason: str, limits: Limits)
         )
         for abstraction in answer["patterns"]
     ]
-    notes = [f"the search {stop_reason}: {_unsearched(len(patterns), limits)}"] if stop_reason else []
+    notes = [f"the search {stop_reason}: {_describe_progress(len(patterns), limits)}"] if stop_reason else []
     if answer["unchecked"]:
         notes.append("Stitch's own check of costs failed and was skipped; ATLAS checks every result itself")
     return Proposal(patterns=tuple(patterns), terms=tuple(map(read_term, answer["programs"])), notes=tuple(notes))
 
 
-def _unsearched(n_patterns: int, limits: Limits) -> str:
+def _describe_progress(n_patterns: int, limits: Limits) -> str:
     """Return the progress of a search that ended early, and how to give it more time."""
     return (
         f"{n_patterns} of at most {limits.iterations} functions; more time (ATLAS_COMPRESS_SECONDS) or memory may find "

@@ -40,7 +40,7 @@ def expand_stars(module: ast.Module, public: Mapping[str, frozenset[str]], also:
         if not _is_star(node):
             body.append(node)
             continue
-        names = _needed(module.body, number, public[str(node.module)] & read, public)
+        names = _needed_names(module.body, number, public[str(node.module)] & read, public)
         body.append(_import_of(str(node.module), sorted(names), read) or node)
     return ast.fix_missing_locations(ast.Module(body=body, type_ignores=[]))
 
@@ -56,7 +56,7 @@ def _import_of(module: str, names: list[str], read: frozenset[str]) -> ast.stmt 
     return None if module.partition(".")[0] in read else ast.Import(names=[ast.alias(module)])
 
 
-def _needed(
+def _needed_names(
     body: list[ast.stmt], star: int, names: frozenset[str], public: Mapping[str, frozenset[str]]
 ) -> frozenset[str]:
     """Return the names that may be read before they are bound again.

@@ -27,11 +27,11 @@ def parse(source: str) -> ast.Module:
         with warnings.catch_warnings(action="ignore"):  # such as invalid escapes in the program
             return ast.parse(source)
     except SyntaxError as error:
-        raise InvalidPython(f"expected valid Python, got {error.msg!r} in line {error.lineno}") from error
+        raise InvalidPython(f"expected Python, got {error.msg!r} in line {error.lineno}") from error
     except (RecursionError, MemoryError) as error:
         raise too_deep() from error
     except ValueError as error:  # null bytes, or a number of more than 4,300 digits
-        raise InvalidPython(f"expected valid Python, got: {error}") from error
+        raise InvalidPython(f"expected Python, got: {error}") from error
 
 
 def too_deep() -> InvalidPython:

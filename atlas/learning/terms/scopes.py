@@ -68,7 +68,7 @@ def _bound_in(node: ast.AST) -> _Scope:
     for name in scope.nonlocals:
         scope.bound.pop(name, None)
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        for name in _changed_from_inside(node) & scope.bound.keys():
+        for name in _rebound_by_inner_scopes(node) & scope.bound.keys():
             scope.bound[name] = OWN
     return scope
 
@@ -87,7 +87,7 @@ def _unsure_imports(scope: ast.AST, bound: Mapping[str, str]) -> set[str]:
     return imports - sure
 
 
-def _changed_from_inside(function: ast.AST) -> set[str]:
+def _rebound_by_inner_scopes(function: ast.AST) -> set[str]:
     return {name for node in ast.walk(function) if isinstance(node, ast.Nonlocal) for name in node.names}
 
 

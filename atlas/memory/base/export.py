@@ -1,4 +1,4 @@
-"""From a row of the store to an exported record, and back to the columns of the store."""
+"""Helpers for exporting rows of a store, and for restoring them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atlas.storage.records import RestoredHistory
 
 
 def stored_at(row: Mapping[str, Any]) -> datetime | None:
-    """Return the time when a row was first stored, or None if its store keeps none."""
+    """Return the time when a row was first stored, or None if the store does not record it."""
     return stored_instant(row, "stored_at") if row.get("stored_at") else None
 
 

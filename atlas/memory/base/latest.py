@@ -1,4 +1,4 @@
-"""The newest records of a collection, robust against equal timestamps and clocks that were set back."""
+"""The newest records of a collection, in a stable order even after equal timestamps or a clock that was set back."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def newest(store: Collection, where: Mapping[str, Any], limit: int) -> list[Row]
 
 
 def next_sort_key(store: Collection, at: str) -> str:
-    """Return the sort key of a new record: never before existing ones, even if the clock went back."""
+    """Return the sort key of a new record, which sorts after existing records even if the clock was set back."""
     latest = store.scan(order_by="created_at", descending=True, limit=1)
     return max([at, *map(_instant, latest)])
 
 
 def _whole_instants(rows: Sequence[Row], n: int) -> list[Row]:
-    """Return the rows without those of the last timestamp if there may be more than the n requested."""
+    """Return the rows, without those of the last timestamp if there may be more rows with it."""
     if len(rows) != n:
         return list(rows)
     last = min(map(_instant, rows))

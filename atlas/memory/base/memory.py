@@ -1,4 +1,4 @@
-"""A memory: records of a collection as objects, found by a query."""
+"""The base class of memories, which finds the records of a collection by a query and returns them as objects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from atlas.storage.records import Context, Moment
 T = TypeVar("T")
 
 Weights = RankingWeights | Callable[[], RankingWeights]
-"""Ranking weights, or a function that is called at every search, since another process may change them."""
+"""Ranking weights, or a function that returns them for each search, because another process may change them."""
 
 Row = Mapping[str, Any]
 """A record as a store returns it: `id`, `document`, `metadata`, `embedding`."""
@@ -47,23 +47,23 @@ class Findings(Generic[T]):
     """The records of the first hits, by id."""
 
     documents: Mapping[str, str]
-    """Their texts, by id."""
+    """The texts of these records, by id."""
 
     vectors: Vectors
-    """Vectors of the first hits, in the order of the hits, empty for a search without diversity."""
+    """Vectors of the first hits, in the order of the hits. Empty for a search without diversity."""
 
 
 class Memory(Records, ABC, Generic[T]):
     """The records of one collection as objects, found by a query."""
 
     noun: ClassVar[str]
-    """Name of a record in error messages."""
+    """Word for a record in error messages."""
 
     content_field: ClassVar[str]
     """A field that distinguishes the content of its records from that of other memories."""
 
     context: ClassVar[Context | None] = None
-    """Log in which later records add their words to earlier ones, or None if records are independent."""
+    """Log in which the words of later records count for earlier records, or None if records are independent."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class Memory(Records, ABC, Generic[T]):
         return ranked
 
     def without(self, ids: Sequence[str]) -> Self:
-        """Return a copy whose searches find none of these records, to see what they would miss."""
+        """Return a copy whose searches skip these records, to measure the effect of their removal."""
         return self.ranked_with(self._weights, store=self._store.without(ids))
 
     @property
@@ -158,7 +158,7 @@ class Memory(Records, ABC, Generic[T]):
 
     @property
     def vector_store(self) -> VectorStore:
-        """The records as the specification's vector store: the plugged-in one, if there is one."""
+        """The records as a `VectorStore`: the plugged-in store, if there is one."""
         return self._store.vector_store
 
     @property
@@ -180,7 +180,7 @@ class Memory(Records, ABC, Generic[T]):
     aget_many = twin(get_many)
 
     def embedding(self, record_id: str) -> Vector:
-        """Return the vector of a record: shape (dim,), float32, unit length. A long text has that of the whole.
+        """Return the vector of a record's whole text: shape (dim,), float32, unit length.
 
         Raises:
             NotFound: It does not exist.
@@ -243,11 +243,11 @@ class Memory(Records, ABC, Generic[T]):
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> Retrieval[T]:
-        """Return the hits of `search_hits` above a threshold of relevance, and the number of those below.
+        """Return the hits of `search_hits` above a relevance threshold, and the number of hits below it.
 
         Args:
-            threshold: Least relevance of a hit, in [0, 1], or None for the store's own: no hit if the best one does not
-                reach the level, else the best hit and those near it.
+            threshold: Least relevance of a hit, in [0, 1]. With None, there is no hit if the best one is below the
+                store's level. Otherwise the best hit and those near it are returned.
             distinct: Whether similar attempts at the same task become one hit that counts their outcomes. There may be
                 fewer than k hits if a task has thousands of attempts.
             diversity: Share of its value, in [0, 1), that a near-copy of a higher hit loses; 0.2 is usual. Hits below
@@ -275,7 +275,7 @@ class Memory(Records, ABC, Generic[T]):
 
     aretrieve = twin(retrieve)
 
-    # Steps of the above, for callers that search several memories in one snapshot
+    # Steps of `retrieve`, for callers that search several memories in one snapshot
 
     def _prepared(
         self, query: str, k: int, *, where: Where | None = None, with_buried: bool = False, **options: Any
@@ -319,7 +319,7 @@ class Memory(Records, ABC, Generic[T]):
         )
 
     def _withheld(self) -> set[str]:
-        """Return the ids that a search leaves out by default. Most memories return none."""
+        """Return the ids that searches exclude by default. Most memories exclude none."""
         return set()
 
     def search_words(
@@ -349,7 +349,7 @@ class Memory(Records, ABC, Generic[T]):
     def retrieve_words(
         self, query: str, k: int = 4, *, where: Where | None = None, threshold: float | None = None, domain: str = ""
     ) -> Retrieval[T]:
-        """Return the records with most of a query's words, empty if the matches may be accidental.
+        """Return the records with most of a query's words. Empty if the matches may be accidental.
 
         Args:
             threshold: Least IDF-weighted share of the query's words in a hit, in [0, 1], or None for the memory's own
@@ -419,9 +419,9 @@ class Memory(Records, ABC, Generic[T]):
     apassage = twin(passage)
 
     def met_words(self, record_id: str, query: str) -> list[MetWords]:
-        """Return pairs of a query's word and a different, matching word of a record, nearest first.
+        """Return pairs of a query's word and another word of a record with a similar meaning, nearest first.
 
-        For example `refund`, `reimbursement`. A long text is compared by its nearest passage. Empty without a model of
+        For example `refund`, `reimbursement`. Of a long text, the nearest passage is compared. Empty without a model of
         words.
 
         Raises:
@@ -436,23 +436,23 @@ class Memory(Records, ABC, Generic[T]):
     def calibrate(self) -> None:
         """Measure the relevance threshold of this memory, and store it.
 
-        The first search does this too, and takes a second or two longer. So call it after a large import.
+        Otherwise the first search does this, and takes a second or two longer. Call it after a large import.
         """
         self._retriever.calibrate()
 
     acalibrate = twin(calibrate)
 
     def level(self) -> float:
-        """Return the relevance that the best hit of a search needs for any to be shown, in [0, 1]."""
+        """Return the minimum relevance of the best hit for a search to show any hits, in [0, 1]."""
         return self._retriever.level()
 
     alevel = twin(level)
 
     def level_costs(self, strictness: float | None = None) -> LevelCosts | None:
-        """Return the costs of the level on each side, or None before it was measured, as in a store of few records.
+        """Return the costs of the level on each side, or None if it was not measured, as in a store of few records.
 
         Args:
-            strictness: How many times the measured level. That of the store if it is None.
+            strictness: Factor on the measured level, or None for the store's strictness.
         """
         return self._retriever.level_costs(strictness)
 
@@ -489,7 +489,7 @@ class Memory(Records, ABC, Generic[T]):
 
 
 def not_found(noun: str, record_id: str) -> NotFound:
-    """Return the error of a record that does not exist.
+    """Return the error for a record that does not exist.
 
     Args:
         noun: The noun for a record.

@@ -1,4 +1,4 @@
-"""Merging of duplicates in every memory: the groups, the plan, and the ids that a record replaces."""
+"""Merging of duplicate records: groups, plans, and the ids that a merged record replaces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atlas.storage.records import Merge, Moment
 
 
 class Group(Protocol):
-    """Records that become one."""
+    """Records that are merged into one."""
 
     @property
     def kept_id(self) -> str:
@@ -44,7 +44,7 @@ class GroupsPlan(Tabular, Generic[G]):
 
     @property
     def leaving(self) -> dict[str, str]:
-        """The id of the kept record of each removed one, by its id."""
+        """Id of the kept record, by the id of each removed record."""
         return {record.id: group.kept_id for group in self.groups for record in group.removed}
 
     @property
@@ -83,10 +83,12 @@ def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
     seen: set[str] = set()
     for ids in checked:
         if len(ids) < 2:
-            raise InvalidInput(f"merging takes at least two records, but a group has {len(ids)}; choose more")
+            raise InvalidInput(f"expected at least two records in a group to merge, got {len(ids)}; choose more")
         twice = next((record_id for record_id in ids if record_id in seen), None)
         if twice is not None:
-            raise InvalidInput(f"a record can be merged only once, but {twice!r} is in two groups; remove it from one")
+            raise InvalidInput(
+                f"the record {twice!r} is in two groups, but can be merged only once; remove it from one"
+            )
         seen.update(ids)
     return checked
 
@@ -112,13 +114,13 @@ def merged_row(
 
 
 def lineage(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the ids that a record was merged from, as its metadata lists them, empty if they cannot be read."""
+    """Return the ids in a record's metadata that it was merged from. Empty if they cannot be read."""
     ids = metadata.get("merged_from")
     return [record_id for record_id in ids if isinstance(record_id, str)] if isinstance(ids, list | tuple) else []
 
 
 def joined(*lists: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct texts, in order of first appearance."""
+    """Return the distinct texts of several lists, in order of first appearance."""
     return tuple(dict.fromkeys(text for texts in lists for text in texts))
 
 

@@ -1,4 +1,4 @@
-"""Ranking of scored hits for every memory: by rank value, grouped by task, and diversified."""
+"""Ranking of scored hits: sorted by rank value, grouped by task, and diversified."""
 
 from __future__ import annotations
 
@@ -96,16 +96,16 @@ def rank(
     if is_kept is not None:
         pairs = [pair for pair in pairs if is_kept(pair[1])]
     pairs.sort(key=lambda pair: -pair[1].rank_value)
-    return _joined(pairs, prefers_success) if distinct else [hit for _, hit in pairs]
+    return _join_attempts(pairs, prefers_success) if distinct else [hit for _, hit in pairs]
 
 
-def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success: bool) -> list[Hit[T]]:
-    """Return one hit for similar attempts at a task: the first, or the first success if preferred."""
+def _join_attempts(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success: bool) -> list[Hit[T]]:
+    """Return the hits with similar attempts at a task joined: the first stays, or the first success if preferred."""
     best: list[Hit[T]] = []
     of_task: dict[str, list[int]] = {}
     for candidate, hit in pairs:
         places = of_task.setdefault(candidate.task_id, []) if candidate.task_id else []
-        alike = next((place for place in places if _are_alike(best[place], hit)), None)
+        alike = next((place for place in places if _are_similarly_relevant(best[place], hit)), None)
         if alike is None:
             places.append(len(best))
             best.append(hit)
@@ -116,7 +116,7 @@ def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success: bool)
     return sorted(best, key=lambda hit: -hit.rank_value)
 
 
-def _are_alike(first: Hit[Any], second: Hit[Any]) -> bool:
+def _are_similarly_relevant(first: Hit[Any], second: Hit[Any]) -> bool:
     """Return whether two hits are about equally relevant by both meaning and words."""
     signals = [sum(hit.signals.get(name, 0.0) for name in QUERY_SIGNALS) for hit in (first, second)]
     return abs(first.meaning - second.meaning) <= ALIKE and abs(signals[0] - signals[1]) <= ALIKE
@@ -125,11 +125,11 @@ def _are_alike(first: Hit[Any], second: Hit[Any]) -> bool:
 def explain(hit: Hit[Any]) -> str:
     """Return sentences that explain a hit's rank."""
     if not hit.signals:
-        return "The memory that found it gives no reasons."
+        return "The memory that found it does not explain its ranking."
     near = next(words for least, words in NEARNESS if hit.meaning >= least)
-    about_words = f", and {_shared(hit.words)}" if "words" in hit.signals else ""
+    about_words = f", and {_describe_share(hit.words)}" if "words" in hit.signals else ""
     if "context" in hit.signals:
-        about_words = f", {_shared(hit.words)}, and what comes just after it adds {hit.context:.0%}"
+        about_words = f", {_describe_share(hit.words)}, and the entries just after it add {hit.context:.0%}"
     sentences = [f"Relevance {hit.relevance:.2f}: {near} (similarity {hit.similarity:.2f}){about_words}."]
     nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= MIN_SAID}
     if nudges:
@@ -139,20 +139,20 @@ def explain(hit: Hit[Any]) -> str:
     if "reranker" in hit.signals:
         sentences.append(f"The reranker moved it up by {hit.signals['reranker']:.3f}.")
     if hit.signals.get("diversity", 0.0) <= -MIN_SAID:
-        sentences.append(f"A hit above it says much the same, which moved it down by {-hit.signals['diversity']:.3f}.")
+        sentences.append(f"It is similar to a hit above it, which moved it down by {-hit.signals['diversity']:.3f}.")
     return " ".join(sentences)
 
 
-def _shared(words: float) -> str:
-    """Return the share of the query's words that a text contains, weighted by their rarity."""
+def _describe_share(words: float) -> str:
+    """Return words for the share of the query's words that a text contains, weighted by rarity."""
     if not words:
         return "none of the query's words"
     much = next(much for least, much in SHARES if words >= least)
     return f"{much} of the query's words ({words:.0%}, where rare words count more)"
 
 
-def _listed(names: Sequence[str]) -> str:
-    """Return `success, use and recency`."""
+def _join_names(names: Sequence[str]) -> str:
+    """Return names as a list in words, such as `success, use and recency`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
@@ -184,8 +184,8 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
 def diversified(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> list[Hit[T]]:
     """Return the hits reordered, with the value of near-copies of earlier hits reduced.
 
-    The loss is the signal `diversity`, so rank values still decrease from hit to hit. Hits on the same subject with
-    different contents keep their places: each may be the right one.
+    The reduction is the negative signal `diversity`, so rank values still decrease from hit to hit. Hits on the same
+    subject with different contents keep their places, because each may be right.
 
     Args:
         hits: Best first.
@@ -206,10 +206,10 @@ def diversified(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> l
 def check_threshold(threshold: float) -> None:
     """Raise `InvalidInput` for a threshold of relevance that is not in [0, 1]."""
     if not 0 <= threshold <= 1:
-        raise InvalidInput(f"the threshold of relevance should be from 0 to 1, but is {threshold!r}")
+        raise InvalidInput(f"expected a relevance threshold from 0 to 1, got {threshold!r}")
 
 
 def check_diversity(diversity: float) -> None:
     """Raise `InvalidInput` for a diversity that is not in [0, 1)."""
     if not 0 <= diversity < 1:
-        raise InvalidInput(f"diversity should be from 0 to less than 1, but is {diversity!r}")
+        raise InvalidInput(f"expected a diversity of at least 0 and less than 1, got {diversity!r}")

@@ -27,7 +27,7 @@ from atlas.storage.collection import Collection
 from atlas.storage.records import Moment
 
 METADATA = "meta."
-"""Prefix of a record's own metadata keys, which keeps them apart from ATLAS's: `meta.file`."""
+"""Prefix of a record's own metadata keys, which distinguishes them from ATLAS's keys: `meta.file`."""
 
 TRIES = 10
 """Number of retries of a change after a concurrent change of the record."""
@@ -44,7 +44,7 @@ class Entry:
 
     id: str
     document: str
-    """The text whose embedding finds it."""
+    """The text that is embedded and indexed."""
 
     metadata: dict[str, Any]
     """Keys to filter and sort by, the full record as `content`, and its `content_hash`."""
@@ -75,7 +75,7 @@ class Records:
         """True if uses of its records can be recorded."""
         return self.success_updater is not None or self._store.keeps_uses
 
-    # Looking over them. A misspelt name in a filter raises InvalidInput everywhere, as `filter_notes` does
+    # Listing. A misspelt name in a filter raises InvalidInput in every method, as in `filter_notes`
 
     def filter_notes(self, where: Where | None) -> tuple[str, ...]:
         """Return a sentence for each name in a filter that no record has.
@@ -96,7 +96,7 @@ class Records:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Return rows of records (`id`, `metadata`, `document`) without their steps, for tables and counts."""
+        """Return rows of records (`id`, `metadata`, `document`) without vectors and full content, for tables."""
         return self._store.scan(
             self._checked(where), order_by=order_by, descending=descending, limit=limit, offset=offset
         )
@@ -112,9 +112,9 @@ class Records:
         are empty until a map was made.
 
         Args:
-            where: Filter. The order is that of insertion.
+            where: Filter. Rows are in the order of insertion.
             ids: Only these records, in this order, without a filter.
-            places: Places on another map than the stored one.
+            places: Places on another map. By default, the stored map is used.
 
         Raises:
             ExtraMissing: pandas is not installed.
@@ -154,7 +154,7 @@ class Records:
         A record with several values has a tuple.
 
         Args:
-            key: Such as `outcome`; or `marks.tags`, `marks.pinned`, `marks.note`, `usage.n_retrieved` …
+            key: A metadata key such as `outcome`, or `marks.tags`, `marks.pinned`, `marks.note`, `usage.n_retrieved` …
         """
         return self._store.column(key, self._checked(where))
 
@@ -190,12 +190,12 @@ class Records:
         stored_at, retrieved_at, used_at = [self._store.column(name) for name in names]
         return idle(stored_at, retrieved_at, used_at, until=self._clock.now() - timedelta(days=days))
 
-    # Curating them
+    # Curation
 
     def delete(self, ids: Sequence[str]) -> int:
         """Delete one or more records and return how many were deleted.
 
-        `undo` brings them back from the history.
+        `undo` restores them from the history.
         """
         return self._store.delete([ids] if isinstance(ids, str) else list(ids))
 
@@ -217,7 +217,7 @@ class Records:
     arecord_use = twin(record_use)
 
     def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
-        """Return tags, pin and note of each record."""
+        """Return the tags, pin and note of each record, by id."""
         return self._store.marks(listed(ids))
 
     amarks = twin(marks)
@@ -287,7 +287,7 @@ class Records:
     ausage = twin(usage)
 
     def trash(self, limit: int = 50, offset: int = 0) -> list[TrashedRecord]:
-        """Return deleted records, most recently deleted first. `restore` brings them back."""
+        """Return deleted records, most recently deleted first. `restore` restores them."""
         return self._store.trash(limit, offset)
 
     atrash = twin(trash)
@@ -322,11 +322,11 @@ class Records:
         return where
 
     def _without_secrets(self, value: T) -> T:
-        """Return a record, or a value of it, with secrets replaced if the store requires it."""
+        """Return a record or a field with secrets replaced, if the store requires it."""
         return without_secrets(value) if self._scrubs and self._store.scrubs_secrets else value
 
     def _new(self, record: T) -> T:
-        """Return a new record without secrets, in the scope of the current actor."""
+        """Return a new record with secrets replaced, and in the scope of the current actor."""
         return in_actor_scope(self._without_secrets(record))
 
     def _slim_rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
@@ -340,9 +340,9 @@ class Records:
 
 
 def filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the filterable part of a record's metadata: strings, numbers, booleans and lists of these.
+    """Return the metadata values that filters support: strings, numbers, booleans and lists of these.
 
-    Names get the prefix `meta.`, except those of a scope, which every memory filters by.
+    Names get the prefix `meta.`, except the fields of a scope, which every memory can filter by.
 
     Raises:
         InvalidInput: The scope is malformed.
@@ -376,7 +376,7 @@ def unknown(entries: Sequence[Entry], store: Collection) -> list[Entry]:
 
 
 def first_vectors(ids: Sequence[str], store: Collection, dimension: int) -> Vectors:
-    """Return the first vector of each record, which embeds all of it, or zeros if it has no vector.
+    """Return the first vector of each record, which embeds its whole text. A record without vectors gets zeros.
 
     Shape (len(ids), dimension).
     """
@@ -414,7 +414,7 @@ def retried(attempt: Callable[[], T]) -> T:
 def _embed(
     documents: Sequence[str], store: Collection, embedder: WholeEmbedder, embedded: Mapping[str, Vectors]
 ) -> dict[str, EncodedText]:
-    """Return vectors by text: from `embedded`, else the store, else the model. Each text is embedded once."""
+    """Return vectors by text, from `embedded`, else from the store, else from the model."""
     vectors_by_text = {**store.vectors_of([text for text in documents if text not in embedded]), **embedded}
     missing = [text for text in dict.fromkeys(documents) if text not in vectors_by_text]
     encoded = encode_texts(embedder, missing, store.projection() if missing else None)

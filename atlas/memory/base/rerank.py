@@ -1,4 +1,4 @@
-"""Reranking of the first hits: the scores are one more bounded signal."""
+"""Reranking of the first hits. The reranker's scores become a bounded signal of the rank value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RerankedHits:
 def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], reranker: Reranker) -> RerankedHits:
     """Return the hits with a signal `reranker` on the first `RERANKED`, highest rank value first.
 
-    No hit is added, and hits that were not reranked stay below those that were.
+    No hit is added, and hits that were not reranked stay below reranked hits.
 
     Args:
         hits: Best first.
@@ -34,12 +34,10 @@ def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], r
         return RerankedHits(list(hits))
     try:
         scores = [float(score) for score in call(reranker.rerank, query, [documents[hit.item] for hit in read])]
-    except Exception as error:  # noqa: BLE001 - one part of a query: the answer stands without it, and says so
-        return RerankedHits(
-            list(hits), (f"the reranker failed, so the order is that without it: {_error_text(error)}",)
-        )
+    except Exception as error:  # noqa: BLE001 - the query is answered without it, and `problems` has the error
+        return RerankedHits(list(hits), (f"the reranker failed, and was skipped: {_error_text(error)}",))
     if problem := _problem(scores, len(read)):
-        return RerankedHits(list(hits), (f"the reranker's answer was left out: {problem}",))
+        return RerankedHits(list(hits), (f"the reranker's scores were ignored: {problem}",))
     scored = {
         hit.item: replace(hit, signals={**hit.signals, "reranker": RERANKER_WEIGHT * s})
         for hit, s in zip(read, scores, strict=True)

@@ -90,7 +90,7 @@ class Retriever:
     store: Collection
     embedder: WholeEmbedder
     weights: Callable[[], RankingWeights]
-    """Called at every search, since another process may change the weights."""
+    """Called for each search, because another process may change the weights."""
 
     clock: Clock
     reranker: Reranker | None = None
@@ -103,7 +103,7 @@ class Retriever:
     """Estimate of success for records without an outcome of their own. See `candidates_of`."""
 
     context: Context | None = None
-    """Log in which later records add their words to earlier ones, or None if records are independent."""
+    """Log in which the words of later records count for earlier records, or None if records are independent."""
 
     _calibration: LiveCalibration = field(init=False)
     _was_filled: bool = field(init=False, default=False)
@@ -210,7 +210,7 @@ class Retriever:
         self._calibration.settle()
 
     def level(self) -> float:
-        """Return the relevance that the best hit needs for any to be shown. Measure the store if necessary."""
+        """Return the minimum relevance of the best hit for any hits to be shown. Measure the store if necessary."""
         self._calibration.prepare()
         return self._standards(threshold=None).cut.best
 
@@ -219,7 +219,7 @@ class Retriever:
         return self._calibration.costs(self.weights(), strictness)
 
     def shown_hits(self, query: str, hits: Sequence[Hit[str]], strictness: float) -> list[Hit[str]]:
-        """Return the hits that are shown at this strictness, of those of a search without a threshold."""
+        """Return the hits of a search without a threshold that are shown at this strictness."""
         measured = self._calibration.now()
         cut = self._calibration.cut(measured, self.weights(), query, strictness)
         weights = self._calibration.weights_in(measured, self.weights(), query)
@@ -231,7 +231,7 @@ class Retriever:
         return max(search.k, n_reranked, overfetch(search.k) if search.diversity else 0)
 
     def vectors(self, hits: Sequence[Hit[str]], search: Search) -> Vectors:
-        """Return the vectors of hits, in their order, for `ordered`, empty if no diversity is requested."""
+        """Return the vectors of hits, in their order, for `ordered`. Empty if no diversity is requested."""
         if not search.diversity:
             return np.zeros((0, self.embedder.dimension), np.float32)
         return first_vectors([hit.item for hit in hits[: overfetch(search.k)]], self.store, self.embedder.dimension)
@@ -288,7 +288,7 @@ class Retriever:
         return self._was_filled
 
     def _standards(self, threshold: float | None, query: str = "") -> Standards:
-        """Return the weights in use, the store's scale, and the relevance that hits need.
+        """Return the weights, the store's scale, and the relevance thresholds of a search.
 
         Args:
             threshold: Threshold of the search, or None for the store's own level.
@@ -304,8 +304,7 @@ class Retriever:
     def _candidates(self, search: Search, k: int, standards: Standards, n_withheld: int) -> list[Candidate[str]]:
         n, worth = overfetch(k), None
         weights, scale, cut = standards.weights, standards.scale, standards.cut
-        # Grouped attempts, few records and context from nearby entries all let candidates far below the best become
-        # hits.
+        # With grouped attempts, few records, or context from nearby entries, candidates far below the best can be hits.
         if not (search.distinct or cut.spares_words or self.context):
             worth = worth_ranking(self.n_read(search) + n_withheld, weights, scale, search.domain)
         compared = None
@@ -327,7 +326,7 @@ class Retriever:
                 return candidates
             ranked = self._ranked(candidates, standards, distinct=True, domain=search.domain)
             n_shown = sum(map(cut.shown_beside(_best(ranked, weights)), ranked))
-            if n_shown >= k or not n_shown:  # more candidates are no better ones
+            if n_shown >= k or not n_shown:  # further candidates are less relevant
                 return candidates
             n *= 4  # duplicates filled the list, so fetch more candidates
 

@@ -1,6 +1,6 @@
-"""Scoring of one hit, from its similarity and words to its rank value.
+"""Scoring of one hit: computes its rank value from its similarity, words and other features.
 
-In this order:
+The steps are:
 
 1. `candidates_of` collects the features of a record: its similarity to the query, the IDF-weighted share of the query's
    words, and the others that the ranking needs.
@@ -10,9 +10,10 @@ In this order:
    of a requested domain get a larger one.
 5. The rank value is the sum of all signals (`Hit.rank_value`).
 
-Relevance is a sum of two calibrated values, not of ranks. So it does not depend on the other hits, and a low one means
-that nothing was found. `atlas.memory.base.ranking` sorts scored hits, and `atlas.memory.base.calibration`
-measures the scale and decides which hits are shown. The constants are in `atlas.core.ranking.tuned`.
+Relevance is a sum of two calibrated values, not of ranks. So it does not depend on the other hits, and a low relevance
+of the best hit means that nothing was found. `atlas.memory.base.ranking` sorts scored hits, and
+`atlas.memory.base.calibration` measures the scale and decides which hits are shown. The constants are in
+`atlas.core.ranking.tuned`.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Candidate(Generic[T]):
     """IDF-weighted share of the query's words that the memory contains, in [0, 1]."""
 
     context: float = 0.0
-    """The same share in the records just after it, discounted. May exceed 1."""
+    """Share of the query's words in the records just after it, discounted. May exceed 1."""
 
     task_id: str = ""
     """Id of the attempted task, or empty if unknown."""
@@ -80,7 +81,7 @@ class Candidate(Generic[T]):
     usage: Usage = NO_USAGE
     is_pinned: bool = False
     importance: float | None = None
-    """Importance of a journal entry, in [0, 1], in place of success, or None for other memories."""
+    """Importance of a journal entry, in [0, 1], which replaces success. None for other memories."""
 
 
 def candidates_of(
@@ -173,7 +174,7 @@ def weighed(meaning: float, words: float, weights: RankingWeights) -> tuple[floa
 
 
 def of_words(shares: Values) -> Values:
-    """Return the unweighted signal of words of many candidates."""
+    """Return the unweighted signal `words` of many candidates."""
     return np.asarray(np.minimum(1.0, shares) ** WORDS_POWER, np.float64)
 
 
@@ -183,7 +184,7 @@ def relevance(meaning: float, words: float, weights: RankingWeights) -> float:
 
 
 def relevance_signals(similarities: Values, words: Values, weights: RankingWeights, calibration: Calibration) -> Values:
-    """Return the sums of both weighted signals for many candidates."""
+    """Return the sum of the two weighted signals for each of many candidates."""
     return weights.meaning * calibration.meanings(similarities) + weights.words * of_words(words)
 
 
@@ -191,7 +192,7 @@ def nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> d
     """Return the nudges of a candidate, each between 0 and its weight."""
     helped = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
     half_life = timedelta(days=weights.recency_half_life_days)
-    if candidate.importance is not None:  # a journal's entry, which is not an attempt
+    if candidate.importance is not None:  # a journal entry, which has no outcome
         good = {"importance": weights.importance * candidate.importance}
     else:
         good = {

@@ -1,4 +1,4 @@
-"""Strictness of searches: one number for a store, with a preview of its effect on real queries."""
+"""Strictness of searches: a factor on the relevance level of a store, with a preview of its effect on real queries."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ N_LOOKED_AT = 400
 """Number of latest attempts whose tasks are queried."""
 
 N_HITS = 10
-"""Hits of a query that count."""
+"""Number of first hits of a query that are compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedQuery:
-    """A query of the store, and all experiences that a search may show for it."""
+    """A query of the preview, and all experiences that a search may show for it."""
 
     query: str
     """Untrusted text."""
 
     hits: tuple[Hit[str], ...]
-    """Best first, by id. Attempts with the query's own text are left out, because every search finds them."""
+    """Hits by id, best first. Attempts with the query's own text are left out, because every search finds them."""
 
     best: str
     """Title of the first hit: untrusted text, or empty without a hit."""
@@ -47,12 +47,12 @@ class AskedQuery:
     """The hits that are right for the query, by id: 2 for a success, 1 for an unknown outcome, 0 for a failure."""
 
     titles: Mapping[str, str]
-    """Titles of these: untrusted text."""
+    """Titles of the right hits, by id: untrusted text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedQuery:
-    """A query that another strictness answers otherwise."""
+    """A query with other hits at the new strictness."""
 
     query: str
     """Untrusted text."""
@@ -79,16 +79,16 @@ class StrictnessPlan:
     """The new level and its costs for each measured memory, by name."""
 
     n_queries: int
-    """Queries of the store that were run."""
+    """Number of queries that were run."""
 
     n_tasks: int
-    """Queries among them with a right attempt among the hits that are shown now."""
+    """Number of these queries that currently show a right attempt."""
 
     lost: tuple[LostRecord, ...]
-    """The best attempts that such queries lose, with no equally good attempt to replace them."""
+    """The best attempts that these queries lose, with no equally good attempt to replace them."""
 
     n_in_hits: int
-    """Right attempts in the hits of the queries now, one for each query that finds it."""
+    """Number of right attempts in the current hits, counted once for each query."""
 
     n_lost_from_hits: int
 
@@ -97,7 +97,7 @@ class StrictnessPlan:
 
     @property
     def n_losing(self) -> int:
-        """Queries that lose their best attempt."""
+        """Number of queries that lose their best attempt."""
         return sum(len(record.tasks) for record in self.lost)
 
     @property
@@ -126,16 +126,16 @@ class StrictMemories(ABC):
 
     @abstractmethod
     def _right_for(self, task: Task, attempts: Sequence[Experience]) -> dict[str, int]:
-        """Return which attempts are right for a task, by id, with how good they are."""
+        """Return the attempts that are right for a task, each with its worth, by id."""
 
     def strictness(self) -> float:
-        """Return how many times its measured level the best hit of a search needs: 1 unless a person changed it."""
+        """Return the factor on the measured relevance level of searches: 1 unless a person changed it."""
         return read_strictness(self.storage.ledger)
 
     def plan_strictness(self, strictness: float) -> StrictnessPlan:
         """Return a plan to change the strictness, with the queries whose answers change or lose their best attempt.
 
-        The queries are the judged ones, and tasks of the latest attempts. They do not count as retrievals.
+        The queries are those with judgements, and the tasks of the latest attempts. They do not count as retrievals.
 
         Args:
             strictness: From 0, which hides no hits, to 10. 1 is the measured level.
@@ -159,8 +159,8 @@ class StrictMemories(ABC):
         with self.storage.one_at_a_time():
             if self.strictness() != plan.before:
                 raise PlanOutdated(
-                    f"the strictness was {plan.before:g} and is {self.strictness():g} now; nothing was changed. "
-                    "Plan it again"
+                    f"the strictness has changed from {plan.before:g} to {self.strictness():g} since the plan was "
+                    "made; nothing was done. Plan again"
                 )
             settings = self.storage.collection(COLLECTION).within("strictness", why)
             write_strictness(settings, self.experience.embedder.dimension, plan.after)
@@ -171,12 +171,12 @@ class StrictMemories(ABC):
 
 
 def asked_queries(memory: StrictMemories) -> tuple[AskedQuery, ...]:
-    """Return queries of the store with the experiences that any strictness may show, to make plans of.
+    """Return the queries for plans, each with all experiences that any strictness may show.
 
-    The level is measured first if it was not, as the first search of an agent does.
+    The level is measured if necessary, as in the first search of an agent.
     """
     memory.experience.level()
-    return tuple(_asked(memory, task) for task in islice(_tasks(memory), N_QUERIES))
+    return tuple(_ask_query(memory, task) for task in islice(_tasks(memory), N_QUERIES))
 
 
 def strictness_plan(memory: StrictMemories, strictness: float, asked: Sequence[AskedQuery]) -> StrictnessPlan:
@@ -188,8 +188,8 @@ def strictness_plan(memory: StrictMemories, strictness: float, asked: Sequence[A
     before = memory.strictness()
     own = {name: each for name, each in memory._memories.items() if isinstance(each, Memory)}
     costs = {name: each.level_costs(strictness) for name, each in own.items()}
-    shown = [(each, _shown(memory, each, before), _shown(memory, each, strictness)) for each in asked]
-    compared = [_compared(*each) for each in shown]
+    shown = [(each, _shown_ids(memory, each, before), _shown_ids(memory, each, strictness)) for each in asked]
+    compared = [_compare_hits(*each) for each in shown]
     changed = [query for query in compared if query.n_before != query.n_after]
     return StrictnessPlan(
         before=before,
@@ -197,7 +197,7 @@ def strictness_plan(memory: StrictMemories, strictness: float, asked: Sequence[A
         costs={name: known for name, known in costs.items() if known is not None},
         n_queries=len(asked),
         n_tasks=sum(any(i in each.right for i in now) for each, now, _ in shown),
-        lost=_lost(shown),
+        lost=_lost_records(shown),
         n_in_hits=sum(i in each.right for each, now, _ in shown for i in now),
         n_lost_from_hits=sum(i in each.right and i not in then for each, now, then in shown for i in now),
         changed=tuple(sorted(changed, key=lambda query: bool(query.n_before and query.n_after))),
@@ -214,7 +214,7 @@ def _tasks(memory: StrictMemories) -> Iterator[Task]:
     yield from tasks.values()
 
 
-def _asked(memory: StrictMemories, task: Task) -> AskedQuery:
+def _ask_query(memory: StrictMemories, task: Task) -> AskedQuery:
     query = task.description
     found = memory.experience.retrieve(query, 2 * N_HITS, threshold=0.0, count_retrieval=False)
     others = [hit for hit in found.hits if hit.item.task.description != query]
@@ -228,18 +228,18 @@ def _asked(memory: StrictMemories, task: Task) -> AskedQuery:
     )
 
 
-def _shown(memory: StrictMemories, asked: AskedQuery, strictness: float) -> list[str]:
+def _shown_ids(memory: StrictMemories, asked: AskedQuery, strictness: float) -> list[str]:
     """Return the ids of the hits that are shown at a strictness, best first."""
     return [hit.item for hit in memory.experience.shown_hits(asked.query, asked.hits, strictness)][:N_HITS]
 
 
-def _compared(asked: AskedQuery, now: Sequence[str], then: Sequence[str]) -> ChangedQuery:
+def _compare_hits(asked: AskedQuery, now: Sequence[str], then: Sequence[str]) -> ChangedQuery:
     relevance = asked.hits[0].relevance if asked.hits else 0.0
     return ChangedQuery(query=asked.query, best=asked.best, relevance=relevance, n_before=len(now), n_after=len(then))
 
 
-def _lost(shown: Sequence[tuple[AskedQuery, Sequence[str], Sequence[str]]]) -> tuple[LostRecord, ...]:
-    """Return the best attempts of queries that find none as good then, successes first, then those most lose."""
+def _lost_records(shown: Sequence[tuple[AskedQuery, Sequence[str], Sequence[str]]]) -> tuple[LostRecord, ...]:
+    """Return the best attempts of queries that would find none as good, successes first, then by number of queries."""
     queries, worths = defaultdict[str, list[str]](list), dict[str, int]()
     titles = dict[str, str]()
     for asked, now, then in shown:

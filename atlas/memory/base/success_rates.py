@@ -15,7 +15,7 @@ from atlas.core.statistics import Interval, beta_quantile
 from atlas.protocols.strategies import SuccessRateUpdater
 
 MIN_TREND = 6
-"""Least number of tries for a trend: three before, three after."""
+"""Least number of tries for a trend: three earlier and three recent tries."""
 
 MAX_RECENT = 10
 Z_90 = 1.2816
@@ -37,7 +37,7 @@ class EMASuccessUpdater:
 
 
 class SimpleAverageUpdater:
-    """The share of successes. The initial guess has no weight."""
+    """Share of successes. The initial guess has no weight."""
 
     def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
         """Return the rate and the count after one more outcome."""
@@ -102,7 +102,7 @@ def updater_named(name: str) -> SuccessRateUpdater:
 
 
 class RecordedOutcome(Protocol):
-    """The record of one try."""
+    """A recorded try."""
 
     @property
     def success(self) -> bool | None:
@@ -177,7 +177,7 @@ def lower_bound(n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
-    """Change of the success rate between the latest tries and those before them."""
+    """Change of the success rate between the earlier and the latest tries."""
 
     before: float
     """Success rate of the earlier tries, in [0, 1]."""

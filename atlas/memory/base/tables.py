@@ -1,4 +1,4 @@
-"""The records of a memory as a table, for pandas: content, success, and place on the map."""
+"""Conversion of a memory's records to a table for pandas: content, success, and place on the map."""
 
 from __future__ import annotations
 

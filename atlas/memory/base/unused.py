@@ -17,7 +17,7 @@ class Idle:
     """Never retrieved and never used."""
 
     no_longer: list[str]
-    """Retrieved or used before, but not since."""
+    """Retrieved or used before, but not recently."""
 
 
 def idle(
@@ -25,7 +25,7 @@ def idle(
 ) -> Idle:
     """Return the records that have been idle since `until`.
 
-    Known times in ISO 8601, by id.
+    The arguments are known times in ISO 8601, by id.
     """
     never, no_longer = [], []
     for record_id in stored_at:

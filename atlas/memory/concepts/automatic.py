@@ -24,10 +24,10 @@ from atlas.storage.store import Store
 logger = logging.getLogger(__name__)
 
 COUNTED = "automatic_compression:counted"
-"""Note with two numbers: successes at the last count, and those with programs since the last search."""
+"""Store note with two numbers: all successes at the last count, and successes with programs since the last search."""
 
 RESULT = "automatic_compression:result"
-"""Note with a sentence on the result of the last search."""
+"""Store note with a sentence on the result of the last search."""
 
 MODULE = "atlas.jobs.compression.automatic"
 """Module that the search process runs."""
@@ -77,7 +77,7 @@ def search_environment(storage: Store) -> dict[str, str]:
 
 def begin_search(storage: Store) -> bool:
     """Start the search process of a store, and return whether it could be started."""
-    import subprocess  # few processes start one
+    import subprocess  # imported late, because few processes start a search
 
     command, nowhere = module_command(MODULE, str(storage.path)), subprocess.DEVNULL
     try:
@@ -137,7 +137,7 @@ class AutomaticCompression:
         if not self._every or self._storage.read_only:
             return False
         if not _may_compress():
-            with self._lock:  # the next one who may compress looks
+            with self._lock:  # the next actor who may compress starts the search
                 self._n_before_look = max(1, self._n_before_look - 1)
             return False
         if not _has_programs(trajectory):
@@ -152,8 +152,8 @@ class AutomaticCompression:
                 StoreError,
                 PlanOutdated,
                 OSError,
-            ) as error:  # the attempt is stored, and another one will look again
-                logger.debug("whether to look for concepts could not be found out: %s", error)
+            ) as error:  # the attempt is stored, and the next attempt is counted again
+                logger.debug("could not determine whether a search for concepts is due: %s", error)
                 self._n_before_look = self._every
                 return False
 
@@ -162,9 +162,9 @@ class AutomaticCompression:
         if not self._every:
             return "The automatic search for concepts is off (ATLAS_COMPRESS_EVERY=0)."
         if not self._storage.read_only and self._is_searching():
-            return "Concepts are being looked for in the background."
+            return "A search for concepts is running in the background."
         n_programs = self._count(self._note(COUNTED), unnoted=0)[1]
-        waits = f"{n_programs:,} of {self._every:,} new successes with programs before concepts are looked for."
+        waits = f"{n_programs:,} of {self._every:,} new successes with programs until the next search for concepts."
         return " ".join(part for part in (self._problem(), self._note(RESULT), waits) if part)
 
     def _begin_if_due(self) -> bool:
@@ -181,7 +181,7 @@ class AutomaticCompression:
         """Return the number of successes, and the number with programs since the last search.
 
         Args:
-            unnoted: The second number if there is no note.
+            unnoted: The second number, used if there is no note.
         """
         attempts = self._attempts()
         waiting = set(attempts.ids({"$and": [_SUCCEEDED, WAITING]}))

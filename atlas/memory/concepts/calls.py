@@ -46,7 +46,7 @@ def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
 
 
 def naming(store: Collection, ids: Sequence[str]) -> list[str]:
-    """Return the ids of the concepts that refer to one of these as a call or part, by id or name."""
+    """Return the ids of the concepts that call one of these or were composed of one, by id or name."""
     if not ids:
         return []
     among = {"$in": list(ids)}
@@ -92,9 +92,9 @@ def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeC
 def linked(
     concept: CodeConcept, needed: Set[str], titles: Mapping[str, str], defines: Mapping[str, Any]
 ) -> CodeConcept:
-    """Return the concept with its calls resolved to ids: those that it lists, else the last concept of a name.
+    """Return the concept with its calls resolved to ids: a listed id if it fits, else the last concept with the name.
 
-    For each name that was resolved, one listed id of a deleted concept is dropped.
+    For each name that is resolved to a new id, one listed id of a deleted concept is dropped.
 
     Args:
         needed: The names that its code calls.

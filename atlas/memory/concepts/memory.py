@@ -89,7 +89,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """Open a library.
 
         Args:
-            primitive_loader: Its concepts that the library lacks are embedded and added now.
+            primitive_loader: Loader of concepts. Those that the library lacks are added on opening.
 
         Raises:
             InvalidInput: A plugged-in part lacks a method, which the message names.
@@ -112,14 +112,14 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """Add a concept and return its id. Names that its code calls become its `calls`, unless it lists calls itself.
 
         Raises:
-            InvalidInput: Its Python does not parse, it is empty, its name is not an identifier, or the library has a
-                concept of the same code, id or name. Concepts added in a batch, as by an import, may share a name.
+            InvalidInput: Its code is empty or does not parse, its name is not an identifier, or the library has a
+                concept with the same code, id or name. Concepts added in a batch, as by an import, may share a name.
         """
         concept = self._new(checked(concept))
         added = retried(lambda: self._writer.add_alone(concept))
         if not added:
             raise InvalidInput(
-                f"the library has a concept of the id {concept.id!r} already; edit that one, or give this another id"
+                f"the library already has a concept with the id {concept.id!r}; edit it, or use another id"
             )
         return added[0]
 
@@ -238,12 +238,12 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
     amerge = twin(merge)
 
-    # Making new ones
+    # Composing and compressing
 
     def compose(self, concept_ids: Sequence[str]) -> CodeConcept | None:
         """Return a concept composed of several by the strategy, to be added with `add`, or None.
 
-        The reason for None is logged. It is also None where `composable` raises.
+        The reason for None is logged. The result is also None if `composable` raises.
         """
         try:
             composed = self.explain_composition(concept_ids)
@@ -280,7 +280,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         self._composing()
         wanted = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
         if len(wanted) < 2:
-            raise InvalidInput(f"composing takes at least two concepts, but got {len(wanted)}; choose more")
+            raise InvalidInput(f"expected at least two concepts to compose, got {len(wanted)}; choose more")
         return [self._whole_concept(concept_id) for concept_id in wanted]
 
     acomposable = twin(composable)
@@ -295,14 +295,14 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """
         succeeded = succeeded_of(trajectories)
         if self.compression_strategy is None:
-            self._say_once("this library has no compression strategy; give it one as compression_strategy")
+            self._say_once("this library has no compression strategy; pass one as compression_strategy")
             return []
         with operation():
             return call(self.compression_strategy.compress, succeeded)
 
     acompress = twin(compress)
 
-    # Carrying elsewhere
+    # Export and import
 
     def export(self, concept_ids: Sequence[str]) -> list[ExportedConcept]:
         """Return concepts with their lineage, marks and recorded uses, for `restore_many`.
@@ -349,7 +349,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     asearch = twin(search)
 
     def versions(self, concept_id: str) -> list[ItemVersion[CodeConcept]]:
-        """Return the earlier versions of a concept, latest first, empty if it was never edited."""
+        """Return the earlier versions of a concept, latest first. Empty if it was never edited."""
         return item_versions(self._store.versions(concept_id), decode_concept)
 
     aversions = twin(versions)
@@ -386,14 +386,14 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     adepends_on = twin(depends_on)
 
     def dependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
-        """Return the other concepts that call one of these or were composed of one."""
+        """Return the other concepts that call one of these concepts or were composed of one."""
         among = set(listed(concept_ids))
         with self._store.reading():
             return self.get_many([found for found in naming(self._store, concept_ids) if found not in among])
 
     adependents = twin(dependents)
 
-    # Steps of the above
+    # Private steps
 
     def _read(self, rows: Sequence[Row]) -> list[CodeConcept]:
         return read_concepts(self._store, rows)
@@ -403,7 +403,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
     def _composing(self) -> CompositionStrategy:
         if self.composition_strategy is None:
-            raise InvalidInput("this library has no composition strategy; give it one as composition_strategy")
+            raise InvalidInput("this library has no composition strategy; pass one as composition_strategy")
         return self.composition_strategy
 
     @property

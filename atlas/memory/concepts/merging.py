@@ -1,6 +1,6 @@
-"""Plans to merge duplicate concepts: the remaining one, the values that it inherits, and affected callers.
+"""Plans to merge duplicate concepts: the kept concept, the values that it takes over, and affected callers.
 
-Pure functions from concepts to a plan.
+The functions are pure: they map concepts to a plan.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ConceptSubject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptMergeGroup:
-    """Concepts that become one."""
+    """Concepts that are merged into one."""
 
     merged: CodeConcept
     """The kept concept after the merge: its own code, with additions from the others."""
@@ -41,7 +41,7 @@ class ConceptMergeGroup:
     """The kept concept's marks after the merge."""
 
     n_examples_left: int
-    """Number of examples that are lost because they call a function of another name."""
+    """Number of lost examples, which call a function with another name."""
 
     @property
     def kept_id(self) -> str:
@@ -51,7 +51,7 @@ class ConceptMergeGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LackingCaller:
-    """A concept whose code would call an undefined name."""
+    """A concept whose code would call undefined functions after the merge."""
 
     id: str
     name: str
@@ -83,7 +83,7 @@ def plan_concept_merge(
     """Return a plan that merges each of these groups.
 
     Args:
-        naming: All concepts that call one of the subjects or were composed of one.
+        naming: All concepts that call a subject or were composed of one.
 
     Raises:
         InvalidInput: A concept does not exist.
@@ -91,11 +91,11 @@ def plan_concept_merge(
     for concept_id in (concept_id for ids in groups for concept_id in ids):
         if concept_id not in subjects:
             raise InvalidInput(f"there is no concept {concept_id!r} to merge; it may have been deleted")
-    parted = [_parted([subjects[concept_id] for concept_id in ids]) for ids in groups]
+    parted = [_split_off_best([subjects[concept_id] for concept_id in ids]) for ids in groups]
     into = {other.concept.id: best.concept for best, duplicates in parted for other in duplicates}
     planned = tuple(_group(best, duplicates, into, subjects) for best, duplicates in parted)
     outside = [subject for subject in naming if subject.concept.id not in subjects]
-    linked = [replace(subject, concept=_relinked(subject.concept, into, subjects)) for subject in outside]
+    linked = [replace(subject, concept=_relink(subject.concept, into, subjects)) for subject in outside]
     return ConceptMergePlan(
         groups=planned,
         linked=tuple(now for now, before in zip(linked, outside, strict=True) if now != before),
@@ -122,7 +122,7 @@ def _merge(concept: CodeConcept, marks: Marks, removed: list[str], rows: Mapping
     return merged_row(rows.get(concept.id), concept.id, to_entry(concept).metadata, removed, marks)
 
 
-def _parted(subjects: Sequence[ConceptSubject]) -> tuple[ConceptSubject, list[ConceptSubject]]:
+def _split_off_best(subjects: Sequence[ConceptSubject]) -> tuple[ConceptSubject, list[ConceptSubject]]:
     """Return the most used concept, or the oldest in a tie, and the others."""
     best = max(subjects, key=lambda subject: (subject.concept.usage_count, -_age_key(subject.concept)))
     return best, [subject for subject in subjects if subject is not best]
@@ -156,7 +156,7 @@ def _group(
         },
     )
     return ConceptMergeGroup(
-        merged=_relinked(merged, into, subjects),
+        merged=_relink(merged, into, subjects),
         why_kept=_why(survivor, gone),
         removed=tuple(gone),
         marks=merged_marks([best.marks, *(other.marks for other in duplicates)]),
@@ -167,13 +167,13 @@ def _group(
 def _why(survivor: CodeConcept, gone: Sequence[CodeConcept]) -> str:
     if all(survivor.usage_count > concept.usage_count for concept in gone):
         return "it was used most"
-    return "it is the oldest" if not survivor.usage_count else "none was used more, and it is the oldest of those"
+    return "it is the oldest" if not survivor.usage_count else "it is the oldest of the most used"
 
 
-def _relinked(
+def _relink(
     concept: CodeConcept, into: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
 ) -> CodeConcept:
-    """Return a concept whose references to removed concepts are replaced by the kept ones."""
+    """Return a concept in which the kept concepts replace references to removed concepts."""
     calls = [
         into[called].id if called in into and not _lacks(concept, subjects[called].concept, into[called]) else called
         for called in concept.calls
@@ -187,7 +187,7 @@ def _without(ids: Iterable[str], left_out: str) -> tuple[str, ...]:
 
 
 def _lacks(caller: CodeConcept, gone: CodeConcept, survivor: CodeConcept) -> set[str]:
-    """Return the names by which a caller calls a removed concept and that the survivor does not define."""
+    """Return the names by which a caller calls a removed concept, and which the kept concept does not define."""
     if caller.language != PYTHON:
         return {gone.name} - {survivor.name}
     return (called_names(caller) & defined_names(gone) or {gone.name}) - defined_names(survivor)

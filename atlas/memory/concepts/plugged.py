@@ -21,7 +21,7 @@ def check_plugged(protocol: type, plugged: object, name: str, method: str) -> No
 def asking(
     strategy: CompositionStrategy | None, find: Callable[[str], CodeConcept | None]
 ) -> CompositionStrategy | None:
-    """Return a strategy that can look up called concepts, with `find` if it has no function of its own."""
+    """Return a strategy that can look up called concepts. It uses `find` unless it has its own function."""
     needs_find = PipelineCompositionStrategy | LLMCompositionStrategy
     if isinstance(strategy, needs_find) and strategy.find is find_nothing:
         strategy = copy(strategy)
@@ -34,7 +34,5 @@ def succeeded_of(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
     attempts: list[Trajectory] = [trajectories] if isinstance(trajectories, Trajectory) else list(trajectories)
     for attempt in attempts:
         if not isinstance(attempt, Trajectory):
-            raise InvalidInput(
-                f"compress takes Trajectory objects, but got {attempt!r:.80}; construct an atlas.Trajectory"
-            )
+            raise InvalidInput(f"expected Trajectory objects, got {attempt!r:.80}; construct an atlas.Trajectory")
     return [attempt for attempt in attempts if attempt.outcome.success is True]

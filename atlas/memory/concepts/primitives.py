@@ -1,4 +1,4 @@
-"""Updates of primitives whose loader's version differs from the library's."""
+"""Updates of primitives in a library to their loader's version."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atlas.memory.concepts.records import checked
 from atlas.protocols.strategies import PrimitiveLoader
 
 SHIPPED = "shipped"
-"""Metadata key of a primitive with the digest of the loaded version."""
+"""Metadata key for the digest of a primitive's loaded version."""
 
 LEFT_OUT = ("id", "created_at", "calls", "found_in", "composed_of")
 

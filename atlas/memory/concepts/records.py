@@ -29,7 +29,7 @@ SOURCES = ("primitive", "learned", "composed", "imported")
 NAME_CHARACTERS = 200
 
 NOTHING = "-"
-"""Value of `needs` for code that calls no names. Rows of earlier versions have no `needs`."""
+"""Value of `needs` for code without calls. Rows of earlier versions have no `needs`."""
 
 _NUMBERED = re.compile(r"(?:concept|function|value|workflow)?_?\d*")
 
@@ -46,8 +46,8 @@ def checked(concept: CodeConcept) -> CodeConcept:
     """
     if not isinstance(concept, CodeConcept):
         raise InvalidInput(
-            f"a concept should be a CodeConcept, but is {concept!r:.80}; "
-            "make one: atlas.CodeConcept(name=…, description=…, code=…)"
+            f"expected a CodeConcept, got {concept!r:.80}; "
+            "create one with atlas.CodeConcept(name=…, description=…, code=…)"
         )
     _check_texts(concept)
     _check_lists(concept)
@@ -103,7 +103,7 @@ def normal_form(concept: CodeConcept) -> str:
 def called_names(concept: CodeConcept) -> set[str]:
     """Return the undefined functions that its Python calls, without builtins and tools.
 
-    None for other languages, and for code that only a newer Python parses.
+    Empty for other languages, and for code that only a newer Python parses.
     """
     if concept.language != PYTHON:
         return set()
@@ -161,11 +161,10 @@ def to_entry(concept: CodeConcept) -> Entry:
 
 
 def found_by(concept: CodeConcept) -> str:
-    """Return the text of a concept to embed.
+    """Return the text that is embedded for a concept.
 
-    If no person or model has described the concept, it consists of its uses, and the words of its code and tools.
-    Descriptions by rules are left out, because their sentences occur in every such concept and would make all of them
-    similar.
+    If no person or model has described the concept, the text consists of its uses and the words of its code and tools.
+    Descriptions by rules are left out, because they share sentences, which would make all such concepts similar.
     """
     if concept.metadata.get("documented_by") != BY_RULES:
         return f"{_words(concept.name)}: {concept.description}"
@@ -174,7 +173,7 @@ def found_by(concept: CodeConcept) -> str:
 
 
 def _significant_names(concept: CodeConcept) -> list[str]:
-    """Return the names in a concept's Python that have a meaning, in order: no numbered ones, nor single letters."""
+    """Return the meaningful names in a concept's Python, in order, without numbered names and single letters."""
     if concept.language != PYTHON:
         return []
     nodes = ast.walk(parse(concept.code))
@@ -190,7 +189,7 @@ def _hash(concept: CodeConcept) -> str:
 
 
 def merged_hashes(concept: CodeConcept) -> list[str]:
-    """Return the hashes of the code that was merged into it, so that adding that code again finds it."""
+    """Return the hashes of code that was merged into a concept, so that adding this code again finds the concept."""
     hashes = concept.metadata.get("merged_hashes")
     return [text for text in hashes if isinstance(text, str)] if isinstance(hashes, list | tuple) else []
 
@@ -230,5 +229,5 @@ def made_at(concept: CodeConcept, now: datetime) -> CodeConcept:
 
 
 def _words(name: str) -> str:
-    """Return the words of an identifier, as a language model reads them."""
+    """Return an identifier split into words, which embedding models read better."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", " ", name).strip().lower() or name

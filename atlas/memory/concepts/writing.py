@@ -76,20 +76,19 @@ class ConceptWriter:
         same = self.store.known_hashes([content_hash]).get(content_hash, concept.id)
         if same != concept.id:
             raise InvalidInput(
-                f"the library has the code of {concept.name!r} already, except for layout and comments: "
-                f"concept {same!r}; edit that one, or delete it first"
+                f"the library already has the code of {concept.name!r}, except for layout and comments: "
+                f"concept {same!r}; edit that concept, or delete it first"
             )
 
     def _check_name(self, concept: CodeConcept) -> None:
         if concept.language == PYTHON and not concept.name.isidentifier():
             raise InvalidInput(
-                f"expected a Python identifier as the name, got {concept.name!r}; "
-                "give the concept the name of its function"
+                f"expected a Python identifier as the name, got {concept.name!r}; use the name of its function"
             )
         titles = self.store.column("title")
         same = [found for found, name in titles.items() if name == concept.name and found != concept.id]
         if same:
             raise InvalidInput(
-                f"another concept is named {concept.name!r}: {same[0]!r}; code that calls the name could mean either. "
-                "Give this one another name, or edit that one"
+                f"concept {same[0]!r} is already named {concept.name!r}, so calls of the name would be ambiguous; "
+                "use another name, or edit the existing concept"
             )

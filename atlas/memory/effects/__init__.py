@@ -1,1 +1,1 @@
-"""Effects of memories on attempts: by a coin, by comparison, and strategy by strategy."""
+"""Effects of memories on attempts: by random assignment, by comparison, and for each strategy."""

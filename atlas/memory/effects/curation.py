@@ -1,4 +1,4 @@
-"""Replaying the tasks of records that would leave, against the memories with and without them."""
+"""Measurement of what agents lose if records are removed, by replaying tasks with and without the records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ N_SAMPLED = 100
 """Largest number of records whose tasks are replayed. More would take seconds."""
 
 N_TASKS = 40
-"""Most tasks that are replayed, so that it takes at most 3 s with 10,000 records."""
+"""Largest number of replayed tasks. These take at most 3 s with 10,000 records."""
 
 TITLE_CHARACTERS = 120
 
@@ -36,21 +36,21 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Hits and shown records of one memory for a task."""
+    """Hits of one memory for a task, and the records in the context block."""
 
     hits: Mapping[str, Any]
     """Records by id, best first."""
 
     shown: tuple[str, ...]
-    """Ids of its records in the context block."""
+    """Ids of this memory's records in the context block."""
 
     texts: tuple[str, ...]
-    """Texts of all records in the block, of any memory."""
+    """Texts of the records of all memories in the block."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The hits for a task with all records, and without the removed ones."""
+    """The answers for a task with all records, and without the removed records."""
 
     task: Task
     now: Answer
@@ -59,7 +59,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The memories of a store, one of which records would leave."""
+    """Measures the loss if records leave one memory of a store."""
 
     memories: Mapping[str, AnyMemory]
     storage: Store
@@ -70,8 +70,7 @@ class Meter:
 
         Args:
             name: Name of the memory.
-            leaving: Ids of the leaving records, each with the id of the record that it is merged into, or an empty
-                string.
+            leaving: For each removed record's id, the id of the record that it is merged into, or an empty string.
 
         Raises:
             InvalidInput: There is no such memory of ATLAS, or its store keeps no history.
@@ -133,7 +132,7 @@ class Meter:
         )
 
     def _unproven(self, name: str, leaving: Mapping[str, str]) -> list[str]:
-        """Return the names of proven concepts that leave, or that no stored attempt could prove again."""
+        """Return the names of proven concepts that are removed, or that no remaining attempt could prove again."""
         concepts = self.memories.get("concepts")
         if name not in ("concepts", "experience") or not isinstance(concepts, Memory):
             return []
@@ -154,7 +153,7 @@ class Meter:
 
 
 def _remembering(section: Section) -> Section:
-    """Return a section that writes the text of each record once, as tasks that are alike find the same ones."""
+    """Return a section that caches the text of each record, because similar tasks find the same records."""
     written: dict[str, RecordText] = {}
 
     def text(record: Any) -> RecordText:
@@ -176,7 +175,7 @@ def _loss(
     replays: Sequence[Replay],
     tasks: RecordTasks,
 ) -> CurationLoss:
-    """Return the loss of replayed tasks, as if they were all."""
+    """Return the loss over the replayed tasks, without the counts of records that were not sampled."""
     lost, best_records = defaultdict[str, list[str]](list), dict[str, Any]()
     n_in_hits = n_from_hits = n_in_blocks = n_from_blocks = 0
     words, conditions = set[str](), dict[str, None]()
@@ -215,7 +214,7 @@ def _loss(
 
 
 def _is_replaced(best: Any, replay: Replay, leaving: Mapping[str, str], tasks: RecordTasks) -> bool:
-    """Return whether a task still finds an equally good right record, or the one that the best is merged into."""
+    """Return whether a task still finds an equally good right record, or the record that the best is merged into."""
     return any(
         worth(record) >= worth(best) and (i == leaving[best.id] or tasks.is_right(i, replay.task))
         for i, record in replay.then.hits.items()

@@ -1,4 +1,4 @@
-"""Holdout: attempts are assigned at random to a group without memories.
+"""Holdout: random assignment of attempts to a group without memories.
 
 The comparison of both groups is in `atlas.memory.effects.randomised`.
 """
@@ -37,7 +37,7 @@ def next_attempt(experience: Memory[Any] | None, task: Task) -> str:
     """
     if experience is None:
         raise InvalidInput(
-            "a holdout without an experience memory of ATLAS needs the name of the attempt; give attempt="
+            "a holdout without ATLAS's own experience memory needs the id of the attempt; pass it as attempt="
         )
     where = {"task_id": task.id} if task.id else {"title": title_of(task)}
     return str(experience.count(where))

@@ -1,4 +1,4 @@
-"""The effect of memory: success rates of attempts with and without memories at the same task."""
+"""The effect of memory: compares success rates of attempts at the same task with and without memories."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ MIN_TASKS = 10
 """Least number of tasks for a conclusion."""
 
 MANY_AFTER_FAILURES = 0.2
-"""Difference in the share of attempts that follow a failure above which the comparison is no measure of memory.
+"""Largest difference in the share of attempts after a failure for which the comparison is valid.
 
-Simulated with attempts that use memory by a coin, or after failures by some probability: above a bias of 0.05 it was
-always exceeded.
+In simulations, attempts used memory at random, or more often after failures. Whenever the bias was above 0.05, this
+difference was exceeded.
 """
 
 SEED = 18
 
 _GIVEN, _IN_BLOCK = ({key: {"$gt": 0}} for key in (SHOWN_RECORDS, SHOWN_TOKENS))
-"""Attempts that were given records, and those that were given a block of them."""
+"""Filters for attempts that received records, and for attempts that received a context block."""
 
 Used = tuple[str, str]
 """A used record: its collection and its id."""
@@ -45,25 +45,25 @@ class JudgedAttempt:
     task_id: str
     success: bool
     has_used: bool
-    """True if it was given memories, or is known to have used some."""
+    """True if the attempt received memories, or is known to have used some."""
 
     follows_failure: bool = False
-    """True if the attempt at the same task before it is known to have failed."""
+    """True if the previous attempt at the same task is known to have failed."""
 
     experience_id: str = ""
     """Id of the attempt's experience, or empty if it was merged into another."""
 
     used: tuple[Used, ...] = ()
-    """The records that it used, if known. Being given some is no use."""
+    """The records that it is known to have used. Received records that were not used are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEffect:
-    """A task with attempts that were given memories, and attempts that were not."""
+    """A task with attempts that received memories, and attempts that did not."""
 
     task_id: str
     used: Tries
-    """Attempts that were given memories, or are known to have used some."""
+    """Attempts that received memories, or are known to have used some."""
 
     not_used: Tries
     attempts: tuple[JudgedAttempt, ...] = ()
@@ -71,15 +71,15 @@ class TaskEffect:
 
     @property
     def difference(self) -> float:
-        """Success rate with memories minus that without, in [-1, 1]."""
+        """Success rate with memories minus success rate without, in [-1, 1]."""
         return (self.used.rate or 0.0) - (self.not_used.rate or 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnusedShare:
-    """Tokens of the records in context blocks, and how many of them went unused.
+    """Number of tokens in context blocks, and number of unused ones among them.
 
-    Only uses that show are known: records that the agent names, or whose text reappears in its words.
+    A record counts as used only if the agent names its id, or if its text reappears in the agent's words.
     """
 
     n_blocks: int
@@ -88,7 +88,7 @@ class UnusedShare:
 
     @property
     def share(self) -> float:
-        """In [0, 1]."""
+        """Share of unused tokens, in [0, 1]."""
         return self.n_unused / self.n_tokens
 
 
@@ -106,10 +106,10 @@ class MemoryEffect:
     """Number of tasks that lack a comparison, because all judged attempts used memories."""
 
     unused: UnusedShare | None = None
-    """Share of the tokens of context blocks that went unused, or None if no stored attempt was given a block."""
+    """Unused tokens of context blocks, or None if no stored attempt received a block."""
 
     randomised: RandomisedEffect | None = None
-    """The effect among attempts for which a coin was tossed, or None if no attempts were held out, or all were."""
+    """The effect among randomly assigned attempts, or None if all are in the same group."""
 
     @property
     def n_tasks(self) -> int:
@@ -132,9 +132,9 @@ class MemoryEffect:
         return self.n_tasks >= MIN_TASKS
 
     def after_failure(self, has_used: bool) -> Tries:
-        """Return how many of the compared attempts, with memories or without, followed a failure at their task.
+        """Return the number of compared attempts, with memories or without, and how many of them followed a failure.
 
-        Those count as its successes, so that `rate` is their share.
+        Attempts after a failure are counted as `n_succeeded`, so that `rate` is their share.
         """
         follows = [
             attempt.follows_failure for task in self.tasks for attempt in task.attempts if attempt.has_used == has_used
@@ -143,9 +143,10 @@ class MemoryEffect:
 
     @property
     def is_selected(self) -> bool:
-        """True if far more, or far fewer, of the attempts with memories followed a failure than of those without.
+        """True if the shares of attempts after a failure differ too much between both groups for a comparison.
 
-        If far more, the failures count against those without, and the next attempt would often have gone better anyway.
+        For example, an agent may use memory only after failures. The failures then count against attempts without
+        memory, and the next attempt would often have succeeded anyway.
         """
         used, not_used = (self.after_failure(has_used).rate or 0.0 for has_used in (True, False))
         return abs(used - not_used) > MANY_AFTER_FAILURES
@@ -164,7 +165,7 @@ class MemoryEffect:
 
     @cached_property
     def helped(self) -> Estimate | None:
-        """Share of tasks that memories improved, with its bootstrap interval over tasks, or None without tasks."""
+        """Share of tasks with a higher success rate with memories, with its bootstrap interval. None without tasks."""
         if not self.tasks:
             return None
         better = np.array([[task.difference > 0] for task in self.tasks], dtype=float)
@@ -172,7 +173,7 @@ class MemoryEffect:
 
 
 def effect_among(judged: Iterable[JudgedAttempt]) -> MemoryEffect:
-    """Return the effect over the tasks with attempts of both kinds. Attempts without a task are left out."""
+    """Return the effect over the tasks with both kinds of attempts. Attempts without a task are left out."""
     at_task: dict[str, tuple[list[JudgedAttempt], list[JudgedAttempt]]] = defaultdict(lambda: ([], []))
     for attempt in judged:
         if attempt.task_id:
@@ -193,11 +194,11 @@ def memory_effect(
 ) -> MemoryEffect:
     """Return the success rates of tasks with and without memories.
 
-    A record that was made from the attempt or written after it cannot have helped. An attempt that lists only such
-    records is left out, because its uses are unknown.
+    A record that was made from the attempt or written after it cannot have helped. If an attempt lists only such
+    records, it is left out, because it is unknown what it used.
 
     Args:
-        memories: Every memory of the system. Plugged-in ones lack times of records.
+        memories: Every memory of the system. The times of records in plugged-in memories are unknown.
         used_by: Records used by each attempt, by the id of the attempt.
     """
     randomised, unused = randomised_effect(tossed_attempts(experience)), unused_share(experience)
@@ -233,7 +234,7 @@ def memory_effect(
 
 
 def unused_share(experience: ChromaExperienceMemory) -> UnusedShare | None:
-    """Return how much of the context blocks went unused, over the stored attempts that were given one."""
+    """Return the unused share of context blocks, over the stored attempts that received a block."""
     tokens, unused = (_numbers(experience.column(key, _IN_BLOCK)) for key in (SHOWN_TOKENS, UNUSED_TOKENS))
     if not sum(tokens):
         return None
@@ -245,9 +246,9 @@ def _numbers(column: Mapping[str, Any]) -> list[int]:
 
 
 def _after_failure(found: Iterable[Attempt], ended_at: Mapping[str, str], attempt_ids: Mapping[str, str]) -> set[str]:
-    """Return the ids of the experiences of attempts that came next after a failed one at their task.
+    """Return the ids of experiences whose previous attempt at the same task failed.
 
-    The times of those that were merged away are not known.
+    Merged attempts are left out, because their times are unknown.
     """
     latest, after = dict[str, str](), set[str]()
     timed = [attempt for attempt in found if attempt_ids.get(attempt.id, "") == attempt.trajectory_id]
@@ -278,7 +279,7 @@ class _Origins:
 
     written_at: Mapping[Used, str]
     made_from: Mapping[Used, str]
-    """The attempt that a record was made from, if there is exactly one, by id of the record."""
+    """The attempt that a record was made from, if there is exactly one, by the record."""
 
     @classmethod
     def of(cls, experience: ChromaExperienceMemory, memories: Sequence[AnyMemory], used: Collection[Used]) -> _Origins:
@@ -296,7 +297,7 @@ class _Origins:
         return cls(written_at, made_from)
 
     def may_help(self, attempt: Attempt, at: str, used: Used) -> bool:
-        """Return whether a record is known to be older than an attempt, and not made from it."""
+        """Return whether a record is known to be older than an attempt and was not made from it."""
         is_later = bool(at) and self.written_at.get(used, "") > at
         return not is_later and self.made_from.get(used) != attempt.trajectory_id
 

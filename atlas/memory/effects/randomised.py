@@ -1,4 +1,4 @@
-"""The randomised effect of memory: attempts with memories, compared with randomly held-out attempts."""
+"""The randomised effect of memory: compares attempts with memories and randomly held-out attempts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_FACTOR = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TossedAttempt:
-    """An attempt with a known outcome for which a coin was tossed."""
+    """A randomly assigned attempt with a known outcome."""
 
     task: str
     """The task's id, or the start of its description if it has none."""
@@ -31,7 +31,7 @@ class TossedAttempt:
 
     @property
     def weight(self) -> float:
-        """One over the probability of its side of the coin, as shares may change."""
+        """Inverse probability of its assignment, because the held-out share may change over time."""
         return 1 / (self.share if self.is_held_out else 1 - self.share)
 
 
@@ -39,50 +39,49 @@ class TossedAttempt:
 class RandomisedEffect:
     """The success rates of attempts with memories, and of randomly held-out attempts.
 
-    It is the effect on attempts for which an agent requested memories (intention to treat): an attempt counts in its
-    assigned group, whichever memories it used.
+    The analysis is by intention to treat: each attempt counts in its assigned group, whichever memories it used.
     """
 
     attempts: tuple[TossedAttempt, ...] = field(repr=False)
-    """At least one of each side."""
+    """Attempts of both groups, at least one of each."""
 
     @property
     def shown(self) -> Tries:
-        """Attempts that were shown memory."""
+        """Attempts that received memories."""
         return _tries(self._side(False))
 
     @property
     def held_out(self) -> Tries:
-        """Held-out attempts, which got no memories."""
+        """Held-out attempts, which received no memories."""
         return _tries(self._side(True))
 
     @cached_property
     def n_tasks(self) -> int:
-        """Number of tasks that they are attempts at."""
+        """Number of distinct tasks."""
         return len({attempt.task for attempt in self.attempts})
 
     @property
     def difference(self) -> float:
-        """How much higher the success rate is with memory, in [-1, 1]."""
+        """Success rate with memories minus success rate without, in [-1, 1]."""
         shown, held_out = self._rates
         return shown.mean - held_out.mean
 
     @cached_property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the difference, in [-1, 1], over other tasks of the kind."""
+        """The 95 % interval of the difference, in [-1, 1], clustered by task."""
         return difference_interval(*self._rates)
 
     @property
     def is_decided(self) -> bool:
-        """True if the interval leaves out 0."""
+        """True if the interval excludes 0."""
         low, high = self.interval
         return low > 0 or high < 0
 
     @cached_property
     def n_more(self) -> int | None:
-        """Number of further attempts in both groups until the interval excludes 0 at the present rates.
+        """Number of further attempts until the interval excludes 0, at the present rates.
 
-        None if the rates are the same, or if it would be more than `MAX_FACTOR` times those so far.
+        None if the rates are equal, or if more than `MAX_FACTOR` times the present attempts would be needed.
         """
         if self.is_decided:
             return 0
@@ -110,17 +109,17 @@ class RandomisedEffect:
 
 
 def randomised_effect(attempts: Sequence[TossedAttempt]) -> RandomisedEffect | None:
-    """Return the effect among attempts, or None if all fell on one side of the coin."""
+    """Return the effect among attempts, or None if all are in the same group."""
     sides = {attempt.is_held_out for attempt in attempts}
     return RandomisedEffect(attempts=tuple(attempts)) if len(sides) == 2 else None
 
 
 def tossed_attempts(experience: ChromaExperienceMemory) -> list[TossedAttempt]:
-    """Return the judged attempts for which a coin was tossed, those that were merged into others included."""
-    return [attempt for attempt in _tossed(experience) if 0 < attempt.share < 1]
+    """Return the randomly assigned attempts with a known outcome, including merged attempts."""
+    return [attempt for attempt in _iterate_tossed(experience) if 0 < attempt.share < 1]
 
 
-def _tossed(experience: ChromaExperienceMemory) -> Iterator[TossedAttempt]:
+def _iterate_tossed(experience: ChromaExperienceMemory) -> Iterator[TossedAttempt]:
     where = {ARM: {"$in": [HELD_OUT, SHOWN]}}
     columns = [experience.column(key, where) for key in (ARM, "outcome", SHARE, "task_id", "title")]
     for record_id, arm in columns[0].items():
@@ -137,7 +136,7 @@ def _attempt(task: str, outcome: str, arm: str, share: object) -> TossedAttempt:
 
 
 def _number(value: object) -> float:
-    """Return a share from metadata, which may be any value. 0 if it is invalid."""
+    """Return a share from metadata, which is untrusted. 0 if it is invalid."""
     try:
         return float(str(value))
     except ValueError:

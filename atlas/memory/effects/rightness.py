@@ -1,4 +1,4 @@
-"""The tasks for which a record is right: its own, those of its sources, of successful uses and of judgements."""
+"""The tasks for which a record is right: its own task, and tasks of its sources, successful uses and judgements."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class RecordTasks:
     """Ids of tasks by record."""
 
     attempted: Mapping[str, tuple[Task, ...]]
-    """Tasks of attempts by record: its own, or those that it was found in."""
+    """Tasks of attempts by record: its own task, or the tasks of its sources."""
 
     queries: Mapping[str, frozenset[str]]
-    """Texts that the record was judged right for, by record."""
+    """Queries that each record was judged right for."""
 
     def is_right(self, record_id: str, task: Task) -> bool:
         """Return whether a record is right for a task."""
@@ -92,7 +92,7 @@ def to_replay(tasks: RecordTasks, experience: ChromaExperienceMemory | None) -> 
 
 
 def _found_in(records: Iterable[Any], experience: ChromaExperienceMemory) -> dict[str, tuple[Task, ...]]:
-    """Return the tasks of the attempts that concepts were found in, by concept."""
+    """Return the tasks of the attempts from which concepts were extracted, by concept."""
     concepts = [record for record in records if isinstance(record, CodeConcept) and record.found_in]
     attempts = experience.get_many([i for concept in concepts for i in concept.found_in]) if concepts else []
     task_of = {attempt.id: attempt.task for attempt in attempts}

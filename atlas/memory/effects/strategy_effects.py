@@ -1,4 +1,4 @@
-"""The effect of a strategy: success rates of attempts that used it, and of attempts at similar tasks without it."""
+"""The effect of a strategy: compares attempts that used it and attempts at similar tasks that did not."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class StrategyEffect:
     """Attempts that used the strategy."""
 
     not_used: Tries
-    """Attempts without it, for the base rate. These include its sources, which were made before it."""
+    """Attempts without it, for the base rate. These include its sources, which precede the strategy."""
 
     n_unplaced: int = 0
-    """Number of tries without an attempt's or task's id, which may also be counted in `not_used`."""
+    """Number of tries without the id of an attempt or task. They may be counted in `not_used` too."""
 
     @property
     def difference(self) -> float | None:
-        """Success rate with the strategy minus that without, in [-1, 1], or None if either is unknown."""
+        """Success rate with the strategy minus success rate without, in [-1, 1]. None if either is unknown."""
         with_it, without = self.used.rate, self.not_used.rate
         return None if with_it is None or without is None else with_it - without
 
@@ -62,7 +62,7 @@ class StrategyEffect:
     def verdict(self) -> str:
         """`helps` or `hurts` if the intervals do not overlap, else `unclear`.
 
-        `not used` without tries; `unplaced` if some tries may be counted on both sides.
+        `not used` without tries; `unplaced` if tries may be counted in both groups.
         """
         if not self.used.n:
             return "not used"
@@ -93,7 +93,7 @@ def effect(
 ) -> StrategyEffect:
     """Return the effect of a strategy, compared with at most k experiences most relevant to its situation.
 
-    They are found by meaning and words only, including buried ones, because other signals favour successes.
+    The experiences are ranked by meaning and words only, because other signals favour successes. Buried ones count.
 
     Raises:
         NotFound: It does not exist.

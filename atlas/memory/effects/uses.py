@@ -1,4 +1,4 @@
-"""The records given to an agent that its own words use: named by id, or with text that reappears."""
+"""Detection of the received records that an agent used: its words contain the id, or text of the record."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from atlas.memory.kinds.sections import known_sections
 from atlas.memory.query import AnyMemory, Ids, Texts
 
 N_WORDS = 16
-"""Consecutive words of a record that count as reappearing in an agent's words.
+"""Number of consecutive words that must reappear in an agent's words for a record to count as used.
 
-In runs whose agents were shown nothing, blocks of records of other tasks were credited in 10 % (τ-bench), 1 % (MBPP)
-and 2 % (HumanEval) of the attempts. With 12 words it was 42, 4 and 4 %.
+False positives were measured with records of other tasks, which the agents had not seen: 10 % of the attempts on
+τ-bench, 1 % on MBPP and 2 % on HumanEval. With 12 words, they were 42, 4 and 4 %.
 """
 
 _UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -31,27 +31,27 @@ _RECORD = re.compile(r"^\[\S+ (.+?)\] ?(.*(?:\n  .*)*)", re.MULTILINE)
 def used_records(
     retrieved: Ids, texts: Texts, task: Task, steps: Sequence[Step], solution: object
 ) -> dict[str, tuple[str, ...]]:
-    """Return the ids of records that an agent's own words name, or if they name none, whose text reappears in them.
+    """Return the ids of records that an agent's words name, or else of records whose text reappears in them.
 
-    Observations are no words of its own: one of them may be the context block.
+    Observations do not count as the agent's words, because the context block may be one of them.
     """
     words = "\n".join([*(f"{step.thought}\n{step.action}" for step in steps), str(solution or "")])
     named = {name: tuple(record_id for record_id in ids if _is_in(record_id, words)) for name, ids in retrieved.items()}
     if not any(named.values()):
         given = [task.description, *map(str, task.context.values()), *_read(retrieved, steps)]
-        reappearing = _reappearing(texts, words, given) | _called(texts, words, given)
+        reappearing = _reappearing_records(texts, words, given) | _called_concepts(texts, words, given)
         named = {name: tuple(i for i in ids if (name, i) in reappearing) for name, ids in retrieved.items()}
     return {name: ids for name, ids in named.items() if ids}
 
 
 def block_texts(block: str, retrieved: Ids) -> dict[tuple[str, str], str]:
-    """Return the text of each record in a context block, without its heading's id."""
+    """Return the text of each record in a context block, without the id in its heading."""
     names = {shown_id(record_id): (name, record_id) for name, ids in retrieved.items() for record_id in ids}
     return {names[found[1]]: found[2] for found in _RECORD.finditer(block) if found[1] in names}
 
 
 def record_texts(memories: Mapping[str, AnyMemory], retrieved: Ids) -> dict[tuple[str, str], str]:
-    """Return the texts of records as a context block shows them. Plugged-in memories are left out."""
+    """Return the texts of records as in a context block. Plugged-in memories are left out."""
     sections, texts = known_sections(), dict[tuple[str, str], str]()
     for name, ids in retrieved.items():
         memory = memories.get(name)
@@ -78,23 +78,23 @@ def shown_marks(retrieved: Ids, texts: Texts, used: Ids, counter: TokenCounter |
 
 
 def _is_in(record_id: str, words: str) -> bool:
-    """Return whether words contain an id as a block shows it, if it has a digit and is as long as most are.
+    """Return whether words contain an id in the form of a context block.
 
-    So no ordinary word is taken for an id.
+    An id without a digit, or shorter than most ids, does not count, because it may be an ordinary word.
     """
     if not isinstance(record_id, str):
         return False
     shown = shown_id(record_id)
     is_telling = len(shown) >= SHORT_ID and any(map(str.isdigit, shown))
-    end = r"(?![\w-])" if shown == record_id else ""  # a shortened id is the beginning of one
+    end = r"(?![\w-])" if shown == record_id else ""  # a shortened id may be followed by its rest
     return is_telling and re.search(rf"(?<!\w){re.escape(shown.removesuffix('…'))}{end}", words) is not None
 
 
-def _reappearing(texts: Texts, words: str, given: Sequence[str]) -> set[tuple[str, str]]:
-    """Return the records of which a run of words reappears. What several share counts for the first of them.
+def _reappearing_records(texts: Texts, words: str, given: Sequence[str]) -> set[tuple[str, str]]:
+    """Return the records from which a run of words reappears. A run that several records share counts for the first.
 
     Args:
-        given: Other texts that the agent had, whose words are no evidence.
+        given: Other texts that the agent received. Words in these are no evidence.
     """
     own = set(_runs(words)).difference(*map(_runs, given))
     found = set()
@@ -105,8 +105,8 @@ def _reappearing(texts: Texts, words: str, given: Sequence[str]) -> set[tuple[st
     return found
 
 
-def _called(texts: Texts, words: str, given: Sequence[str]) -> set[tuple[str, str]]:
-    """Return the concepts whose functions are called, and named nowhere else than in the block."""
+def _called_concepts(texts: Texts, words: str, given: Sequence[str]) -> set[tuple[str, str]]:
+    """Return the concepts whose functions the agent calls, unless other received texts name them too."""
     names = {record: text.strip().partition("\n")[0] for record, text in texts.items() if record[0] == "concepts"}
     return {
         record

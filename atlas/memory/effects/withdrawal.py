@@ -1,7 +1,8 @@
-"""Withdrawal of records with all that came from them, such as strategies learned from an attempt.
+"""Withdrawal of records with all derived records, such as strategies learned from an attempt.
 
-A record that turns out to be wrong or planted has already been used. A plan lists what was derived from it, step by
-step, and which attempts used any of that. Applying it deletes the records as one operation, which can be undone.
+A record that turns out to be wrong or malicious may already have been used. A plan lists the records derived from it,
+directly or indirectly, and the attempts that used any of them. Applying it deletes the records as one operation, which
+can be undone.
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ class WithdrawnRecord:
     id: str
     title: str
     relation: str = ""
-    """How it came from its source: `learned from`. Empty for a requested record."""
+    """Relation to its source, such as `learned from`. Empty for a requested record."""
 
     source: str = ""
-    """Id of the record that it came from. Empty for a requested record."""
+    """Id of the record that it was derived from. Empty for a requested record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedUse:
-    """The use of a record of a withdrawal by an attempt, which stays."""
+    """A use of a withdrawn record by an attempt. The attempt is not deleted."""
 
     memory: str
     record_id: str
@@ -52,19 +53,19 @@ class RecordedUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawal(Tabular):
-    """A plan to delete records with all that came from them."""
+    """A plan to delete records with all derived records."""
 
     ids: tuple[str, ...]
     """Ids of the requested records."""
 
     keep: tuple[str, ...]
-    """Ids of records that stay."""
+    """Ids of records to keep."""
 
     records: tuple[WithdrawnRecord, ...]
-    """The requested records, then each derived one after its source."""
+    """The requested records, then the derived records, each after its source."""
 
     uses: tuple[RecordedUse, ...]
-    """Uses of these records by attempts, oldest first. The attempts stay."""
+    """Uses of these records by attempts, oldest first. The attempts are not deleted."""
 
     def by_memory(self) -> dict[str, tuple[str, ...]]:
         """Return the ids by memory."""
@@ -99,16 +100,16 @@ _RELATIONS: Mapping[str, tuple[_Relation, ...]] = {
 """Relations by the memory of the source, whose id the column contains."""
 
 _LEARNED = _Relation("strategies", "sources", "learned from")
-"""The relation of a strategy to attempts, which it names by their own ids."""
+"""The relation of a strategy to attempts, whose trajectory ids it lists."""
 
 
 def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -> Withdrawal:
-    """Return a plan to delete records with all that came from them.
+    """Return a plan to delete records with all derived records.
 
     Args:
         system: A memory system of ATLAS.
         ids: Ids of records in any memory.
-        keep: Ids of derived records that stay, and with them what came only from these.
+        keep: Ids of derived records to keep. Records derived only from these are kept too.
 
     Raises:
         InvalidInput: There are no ids.
@@ -121,7 +122,7 @@ def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -
     known = {(record.memory, record.id) for record_id in kept for record in _records(system, record_id)}
     known |= {(record.memory, record.id) for record in records}
     while newest:
-        derived = {(record.memory, record.id): record for record in _derived(system, newest)}
+        derived = {(record.memory, record.id): record for record in _find_derived(system, newest)}
         newest = [derived[key] for key in sorted(derived.keys() - known)]
         known |= derived.keys()
         records = [*records, *newest]
@@ -135,7 +136,7 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
     be planned and applied again.
 
     Raises:
-        PlanOutdated: Something was derived, used, changed or deleted since.
+        PlanOutdated: A record was derived, used, changed or deleted since.
     """
     moments = {memory: _of(system, memory).collection.moment() for memory in plan.by_memory()}
     try:
@@ -144,7 +145,7 @@ def apply_withdrawal(system: Any, plan: Withdrawal, *, reason: str = "") -> str:
         raise PlanOutdated(f"the store has changed since the plan was made ({error}); nothing was done") from error
     if now != plan:
         raise PlanOutdated(
-            "since the plan was made, these records were used or others came from them; nothing was done"
+            "the records were used, or further records were derived from them, since the plan; nothing was done"
         )
     operation_id: str | None = None
     for memory, ids in reversed(plan.by_memory().items()):
@@ -166,34 +167,34 @@ def _of(system: Any, memory: str) -> Any:
 
 
 def _records(system: Any, record_id: str) -> list[WithdrawnRecord]:
-    """Return the records with an id, of which several memories may have one."""
+    """Return the records with an id. Several memories may have one."""
     titles = {memory: _of(system, memory).titles([record_id]).get(record_id) for memory in known_kinds()}
     found = [
         WithdrawnRecord(memory=name, id=record_id, title=title) for name, title in titles.items() if title is not None
     ]
     if not found:
         raise NotFound(
-            f"no memory has a record {record_id!r}; if it was deleted or merged, undo that first, and withdraw it then"
+            f"no memory has a record {record_id!r}; if it was deleted or merged, undo that first, then withdraw it"
         )
     return found
 
 
-def _derived(system: Any, sources: Sequence[WithdrawnRecord]) -> Iterator[WithdrawnRecord]:
-    """Yield the records that came from these in one step."""
+def _find_derived(system: Any, sources: Sequence[WithdrawnRecord]) -> Iterator[WithdrawnRecord]:
+    """Yield the records that were derived directly from these records."""
     by_memory = _by_memory(sources)
     for memory, ids in by_memory.items():
         for relation in _RELATIONS.get(memory, ()):
-            yield from _related(system, relation, {record_id: record_id for record_id in ids})
-    yield from _related(system, _LEARNED, _attempts(system, by_memory.get("experience", ())))
-    yield from _built(system, by_memory.get("concepts", ()))
-    yield from _promoted(system, by_memory.get("journal", ()))
+            yield from _find_related(system, relation, {record_id: record_id for record_id in ids})
+    yield from _find_related(system, _LEARNED, _attempts(system, by_memory.get("experience", ())))
+    yield from _find_dependent_concepts(system, by_memory.get("concepts", ()))
+    yield from _find_promoted(system, by_memory.get("journal", ()))
 
 
-def _related(system: Any, relation: _Relation, sources: Mapping[str, str]) -> Iterator[WithdrawnRecord]:
-    """Yield the records whose column contains a source.
+def _find_related(system: Any, relation: _Relation, sources: Mapping[str, str]) -> Iterator[WithdrawnRecord]:
+    """Yield the records whose column of a relation contains a source.
 
     Args:
-        sources: Ids of records, by the value that the column has for them.
+        sources: Ids of the sources, by the value that the column has for each.
     """
     if not sources:
         return
@@ -217,7 +218,7 @@ def _each(value: Any) -> tuple[Any, ...]:
 
 
 def _attempts(system: Any, ids: Sequence[str]) -> dict[str, str]:
-    """Return the experiences by their own ids and those of their attempts, merged ones included.
+    """Return the ids of experiences, by their own ids and by the ids of their attempts, including merged attempts.
 
     Workflows name experiences as their sources, and other strategies name attempts.
     """
@@ -230,8 +231,8 @@ def _attempts(system: Any, ids: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _built(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]:
-    """Yield the concepts that call one of these, by id or by name, or were composed of one."""
+def _find_dependent_concepts(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]:
+    """Yield the concepts that call one of these concepts, by id or name, or were composed of one."""
     for record_id in ids:
         for concept in system.concepts.dependents([record_id]):
             yield WithdrawnRecord(
@@ -239,10 +240,10 @@ def _built(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]:
             )
 
 
-def _promoted(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]:
+def _find_promoted(system: Any, ids: Sequence[str]) -> Iterator[WithdrawnRecord]:
     for entry in system.journal.get_many(ids) if ids else ():
         for name in promotions_of(entry):
-            with suppress(NotFound):  # it may be deleted
+            with suppress(NotFound):  # the promoted record may be deleted
                 for record in _records(system, name.partition(":")[2]):
                     yield replace(record, relation="promoted from", source=entry.id)
 

@@ -21,18 +21,18 @@ SUMMARISED_BY = "summarised_by"
 """Metadata key for the model and prompt version that wrote the text to embed."""
 
 ARM, SHARE = "holdout", "holdout_share"
-"""Names in the metadata of an attempt for the side that a coin gave it, and for the share that is held out."""
+"""Metadata keys of an attempt for its randomly assigned group, and for the share of held-out attempts."""
 
 HELD_OUT, SHOWN = "held out", "shown"
-"""Values of `ARM`: the two sides of the coin."""
+"""Values of `ARM`: the groups without and with memories."""
 
 
 SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS = "shown_records", "shown_tokens", "unused_tokens"
-"""Names in the metadata of an attempt for the number of records that it was given, for the tokens of these in its
-context block, and for the tokens of those among them that it did not use."""
+"""Metadata keys of an attempt for the number of records that it received, their tokens in its context block, and the
+tokens of the records among them that it did not use."""
 
 INCIDENTAL = (SUMMARISED_BY, SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS)
-"""Names in the metadata that make no difference to the content of an attempt."""
+"""Metadata keys that do not count as content of an attempt."""
 
 
 class SimpleExperienceExtractor:
@@ -88,7 +88,7 @@ def to_trajectory(experience: Experience) -> Trajectory:
 
 
 def with_text(experience: Experience, extracted: ExtractedText) -> Experience:
-    """Return the experience with another text to embed, and its author in the metadata."""
+    """Return the experience with another text to embed, and the author of the text in the metadata."""
     metadata = {name: value for name, value in experience.metadata.items() if name != SUMMARISED_BY}
     made_by = {SUMMARISED_BY: extracted.made_by} if extracted.made_by else {}
     return replace(experience, embedding_text=extracted.text, metadata={**metadata, **made_by})

@@ -33,7 +33,7 @@ from atlas.protocols.strategies import (
 from atlas.storage.collection import Collection
 from atlas.storage.damage import decoded_content
 
-if TYPE_CHECKING:  # what curates and exports is imported when it is used: a search does without
+if TYPE_CHECKING:  # curation and export are imported late, because a search does not need them
     from atlas.core.exchange import ExportedExperience
     from atlas.memory.experience.merging import MergePlan
     from atlas.memory.experience.outcomes import OutcomePlan
@@ -101,8 +101,8 @@ class ChromaExperienceMemory(Memory[Experience]):
         """Remember attempts, committed in batches, and return the ids of their experiences.
 
         Args:
-            on_progress: Called after each batch with the number done and the total, which is 0 if unknown. skip_known:
-                Skip attempts that are stored already or repeated in the batch.
+            on_progress: Called after each batch with the number done and the total, which is 0 if unknown.
+            skip_known: Skip attempts that are stored already or repeated in the batch.
         """
         total = len(trajectories) if isinstance(trajectories, Sequence) else 0
         scoped = self if self.operation_id else self.within("store")
@@ -122,7 +122,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def restore_many(self, exported: Sequence[ExportedExperience]) -> list[str]:
         """Restore exported experiences with ids, marks and usage, and with vectors if the model is the same.
 
-        Return the ids of the restored experiences. Attempts stored already, by id or by original content, are skipped.
+        Return the ids of the restored experiences. Attempts that are stored already, by id or content, are skipped.
         """
         from atlas.memory.base.export import to_restored
         from atlas.memory.experience.export import usable_vectors
@@ -146,7 +146,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def search(self, task: Task, k: int = 4) -> list[Experience]:
         """Return the k experiences most useful for a task, best first. Successes win over similar failures.
 
-        Fewer than k if the memory has fewer. Empty for k = 0 or a task without a description.
+        The list is shorter if the memory has fewer, and empty for k = 0 or a task without a description.
         """
         return [hit.item for hit in self.search_hits(task.description, k)]
 
@@ -250,8 +250,8 @@ class ChromaExperienceMemory(Memory[Experience]):
             criteria: Any of `min_success_rate`, `max_age_days`, `never_retrieved_days`, `max_count`, `keep_diverse`;
                 see `PruneCriteria`. Pinned experiences are never removed, and a criterion ignores records that lack its
                 value.
-            among: Only these may be removed; without criteria all of them are.
-            keep: These are not removed.
+            among: Ids of the only records that may be removed. Without criteria, all of these are removed.
+            keep: Ids of records that are not removed.
 
         Raises:
             InvalidInput: An unknown criterion or an invalid value.
@@ -393,7 +393,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     aexport = twin(export)
 
-    # Steps of the above
+    # Private steps
 
     def _to_experience(self, trajectory: Trajectory) -> Experience:
         trajectory = self._new(trajectory)

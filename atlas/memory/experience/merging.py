@@ -1,6 +1,6 @@
-"""Plans to merge duplicate attempts: the remaining one, and the values that it inherits from the others.
+"""Plans to merge duplicate attempts: the kept attempt, and the values that it takes over from the others.
 
-Pure functions from records to a plan.
+The functions are pure: they map records to a plan.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ONLY_IF_ALL = "is_sample"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedAway:
-    """A record replaced by the kept one."""
+    """A record that the kept record replaces."""
 
     id: str
     title: str
@@ -46,7 +46,7 @@ class MergeSubject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeGroup:
-    """Records that become one."""
+    """Records that are merged into one."""
 
     kept_id: str
     kept_title: str
@@ -77,7 +77,7 @@ def plan_merge(
     """Return a plan that merges each of these groups.
 
     Args:
-        keep_first: Whether the first record of each group stays, rather than the best.
+        keep_first: Whether to keep the first record of each group instead of the best.
 
     Raises:
         InvalidInput: A record does not exist.
@@ -139,16 +139,16 @@ def _ids(experience: Experience) -> list[str]:
 
 
 def _shared(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str, Any]:
-    """Return the best record's metadata, without the `ONLY_IF_ALL` keys and the scope that the others lack."""
+    """Return the best record's metadata. `ONLY_IF_ALL` and the scope are kept only if all records have them."""
     stays = all(other.experience.metadata.get(ONLY_IF_ALL) for other in duplicates)
     metadata = {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}
     return with_shared_scope(metadata, (subject.experience.metadata for subject in (best, *duplicates)))
 
 
 def _attempts(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
-    """Return the outcome, content hash, id and mark of a holdout of each attempt, by the id of its experience.
+    """Return the outcome, content hash, id and holdout mark of each attempt, by the id of its experience.
 
-    This includes attempts merged earlier, each once. The current state of a subject takes precedence.
+    This includes attempts that were merged earlier. The current state of a subject takes precedence.
     """
     attempts: dict[str, dict[str, str]] = {}
     for subject in subjects:

@@ -46,7 +46,7 @@ class LLMSummarizingExtractor:
         self.llm = llm_client
         self._fallback = fallback or SimpleExperienceExtractor()
         self.failures: deque[str] = deque(maxlen=MAX_FAILURES)
-        """Why the latest attempts that no model summed up were not, oldest first."""
+        """Reasons for the latest failed summaries, oldest first."""
 
     def extract(self, trajectory: Trajectory) -> str:
         """Return the text to embed."""

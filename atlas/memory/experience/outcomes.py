@@ -36,7 +36,7 @@ class OutcomePlan(Tabular):
 
     changes: tuple[OutcomeChange, ...]
     n_same: int = 0
-    """Number of chosen experiences that have this outcome already."""
+    """Number of chosen experiences that already have this outcome."""
 
     n_gone: int = 0
     moment: Moment = NO_MOMENT

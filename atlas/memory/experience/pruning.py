@@ -1,6 +1,7 @@
 """Plans to prune records.
 
-Pure functions from records to a plan: removed records with the criteria that they meet, and saved ones.
+The functions are pure: they map records to a plan, which lists removed records with the criteria that they meet, and
+records that are saved from removal.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class PruneCriteria:
     """Number of records to keep: the least successful are removed first, then the oldest."""
 
     keep_diverse: bool = False
-    """True to keep the best record of each neighbourhood that would otherwise be empty."""
+    """True to keep the best record of each neighbourhood of which all records would be removed."""
 
     @classmethod
     def parse(cls, criteria: Mapping[str, Any]) -> PruneCriteria:
@@ -156,7 +157,7 @@ class PrunePlan(Tabular):
 
     @property
     def leaving(self) -> dict[str, str]:
-        """The ids of the removed records, each with an empty text, as it is merged into none."""
+        """The ids of the removed records, each with an empty string, because it is not merged into another."""
         return dict.fromkeys((decision.id for decision in self.removals), "")
 
     @property
@@ -208,8 +209,8 @@ def plan_prune(
         vectors: Vectors of the subjects, for `keep_diverse` only.
         n_total: Records in the store; None if `subjects` are all of them.
         moment: Moment in the store's history at which `subjects` were read.
-        among: Only these may be removed; without criteria all of them are.
-        keep: These are not removed.
+        among: Ids of the only records that may be removed. Without criteria, all of these are removed.
+        keep: Ids of records that are not removed.
     """
     chosen = None if among is None else set(among)
     judged = [subject for subject in subjects if chosen is None or subject.id in chosen]
@@ -290,7 +291,7 @@ def _add_surplus(judged: Sequence[PruneSubject], reasons: dict[str, list[str]], 
 
 
 def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, doomed: set[str]) -> dict[str, str]:
-    """Return the best record of each neighbourhood that would otherwise be empty, best first."""
+    """Return the best record of each neighbourhood of which all records would be removed, best first."""
     saved: dict[str, str] = {}
     candidates = sorted(
         (i for i, s in enumerate(subjects) if s.id in doomed), key=lambda i: _value(subjects[i]), reverse=True
@@ -321,10 +322,8 @@ def _near_any(vectors: Vectors, targets: Vectors) -> np.ndarray:
 
 def _for_whom(subjects: Sequence[PruneSubject], neighbours: Sequence[int]) -> str:
     if not neighbours:
-        return "nothing that stays is near it"
-    return (
-        f"nothing that stays is near it and {len(neighbours)} like it, such as {subjects[neighbours[0]].title[:80]!r}"
-    )
+        return "no kept record is near it"
+    return f"no kept record is near it and {len(neighbours)} like it, such as {subjects[neighbours[0]].title[:80]!r}"
 
 
 def _value(subject: PruneSubject) -> tuple[float, int, datetime]:

@@ -1,4 +1,4 @@
-"""Equality of tasks: descriptions that differ in a number or name are different tasks."""
+"""Equality of tasks. Descriptions that differ in a number or a name describe different tasks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from atlas.core.types import Task
 
 _TOKEN = re.compile(
     r"""
-    "[^"\n]+" | \u201c[^\u201d\n]+\u201d | `[^`\n]+` | (?<!\w)'[^'\n]+'(?!\w)  # what is quoted, as it stands
+    "[^"\n]+" | \u201c[^\u201d\n]+\u201d | `[^`\n]+` | (?<!\w)'[^'\n]+'(?!\w)  # quotations, unchanged
     | \d+(?:[.,:/]\d+)*(?!\w) | \w+
-    | (?<![\w)])-(?=\d)                                         # a sign, but no hyphen
-    | [^\w\s.,;:!?'"`\u2018-\u201f\u2013\u2014-]  # operators and brackets, but no punctuation
+    | (?<![\w)])-(?=\d)                                         # a minus sign, not a hyphen
+    | [^\w\s.,;:!?'"`\u2018-\u201f\u2013\u2014-]  # operators and brackets, not punctuation
     """,
     re.VERBOSE,
 )

@@ -1,4 +1,4 @@
-"""Subjects of pruning and merging, read from a store."""
+"""Reads the subjects of pruning and merging from a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of compaction: its policy, the subjects that it judges, and the plan."""
+"""Data classes of compaction: the policy, the entries to judge, and the plan."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class RetentionPolicy:
     """Limits of a compaction."""
 
     keep_recent: int = 200
-    """Number of latest entries that always stay."""
+    """Number of latest entries that are always kept."""
 
     keep_types: Mapping[str, int] = field(default_factory=dict)
-    """Number of latest entries of a type that always stay as well, by type."""
+    """Number of latest entries of each type that are also always kept."""
 
     max_entries: int | None = None
     """Maximum number of entries after the compaction, at least 1, or None for no cap."""
@@ -48,7 +48,7 @@ class Subject:
     usage: Usage
     marks: Marks
     n_linking: int
-    """Number of entries that link to it, without summaries."""
+    """Number of entries that link to it, not counting summaries."""
 
     summary: JournalEntry | None
     """The latest summary of it."""
@@ -98,10 +98,10 @@ class CompactPlan(Tabular):
     """Number of entries that keep their tier, by reason."""
 
     keep_recent: int
-    """Number of latest entries that always stay."""
+    """Number of latest entries that are always kept."""
 
     keep_types: Mapping[str, int] = field(default_factory=dict)
-    """Number of latest entries of a type that always stay as well, by type."""
+    """Number of latest entries of each type that are also always kept."""
 
     evictions: tuple[Eviction, ...] = ()
     """Deletions in order, empty without a cap."""
@@ -126,12 +126,12 @@ class CompactPlan(Tabular):
 
     @property
     def leaving(self) -> dict[str, str]:
-        """The ids of the entries that searches would not find, each with an empty text."""
+        """The ids of the entries that searches would no longer find, each with an empty string."""
         archived = [move.id for move in self.moves if move.to_tier == TIERS[-1]]
         return dict.fromkeys([*(eviction.id for eviction in self.evictions), *archived], "")
 
     def keeping(self, ids: Collection[str]) -> CompactPlan:
-        """Return the same plan, in which these entries are neither moved nor deleted."""
+        """Return the plan without the moves and deletions of these entries."""
         return replace(
             self,
             moves=tuple(move for move in self.moves if move.id not in ids),

@@ -1,4 +1,4 @@
-"""Compaction: which entries move to a colder tier, why, and which summaries replace them.
+"""Compaction of a journal: moves entries of low worth to colder tiers, and writes summaries of them.
 
 `read_subjects` reads the entries, `plan_compact` is a pure function from these to a plan, and `apply_compact` writes
 the plan.
@@ -36,7 +36,7 @@ from atlas.storage.records import NO_MOMENT, Moment
 HOT, WARM, COLD, ARCHIVED = TIERS
 
 THRESHOLDS = ((HOT, 0.2), (WARM, 0.1), (COLD, 0.04), (ARCHIVED, 0.0))
-"""Least value of an entry in each tier."""
+"""Least worth of an entry in each tier."""
 
 PERIOD = 50
 """Number of generations in a summary."""
@@ -52,10 +52,10 @@ MAX_LINKS = 4
 BATCH = 1_000
 """Batch size of full entries read."""
 
-WORTH_IT, SUMMARISED = "it is worth its tier", "a new summary stands for it"
+WORTH_IT, SUMMARISED = "its worth is high enough for its tier", "a new summary replaces it in prompts"
 
-REQUESTED = "it is what a person asked for"
-"""Reason why tasks stay, unless `keep_types` has a number for them. Under a cap they are deleted last."""
+REQUESTED = "it was requested by a person"
+"""Reason for keeping tasks, unless `keep_types` has a number for them. Under a cap they are deleted last."""
 
 
 def plan(
@@ -168,7 +168,9 @@ def check_compact(log: EntryLog, plan: CompactPlan) -> None:
                 f"{n_gone} of the entries were deleted since the plan was made; nothing was done. Plan again"
             )
         if n_pinned:
-            raise PlanOutdated(f"{n_pinned} of the entries were pinned since then; nothing was done. Plan again")
+            raise PlanOutdated(
+                f"{n_pinned} of the entries were pinned since the plan was made; nothing was done. Plan again"
+            )
         log.store.check_unchanged(concerned, plan.moment)
 
 
@@ -205,7 +207,7 @@ def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
 
 
 def _latest(subjects: Sequence[Subject], policy: RetentionPolicy) -> dict[str, str]:
-    """Return the latest entries that always stay, with reasons, by id. Summaries count only by type."""
+    """Return the reasons for keeping the latest entries, by id. Summaries are kept only by type."""
     written = [subject.entry.id for subject in subjects if subject.entry.entry_type != SUMMARY]
     reasons = dict.fromkeys(written[: policy.keep_recent], f"it is among the latest {policy.keep_recent}")
     n_seen: dict[str, int] = defaultdict(int)
@@ -218,7 +220,7 @@ def _latest(subjects: Sequence[Subject], policy: RetentionPolicy) -> dict[str, s
 
 
 def _lasting(subjects: Sequence[Subject], types: EntryTypes, policy: RetentionPolicy) -> dict[str, str]:
-    """Return the entries that stay at any age, with reasons, by id."""
+    """Return the reasons for keeping entries at any age, by id."""
     asked_for = set(types.counting_as(TASK_TYPE)) - policy.keep_types.keys()
     reasons: dict[str, str] = {}
     for subject in subjects:
@@ -241,7 +243,7 @@ def _is_held(subject: Subject, types: EntryTypes, now: datetime) -> bool:
 
 
 def _tier_for(subject: Subject, types: EntryTypes, now: datetime, is_summarised: bool = False) -> str:
-    """Return the tier for an entry's worth, never warmer than its own.
+    """Return the tier for an entry's worth, never warmer than its present tier.
 
     A summarised entry is at most warm, and at least cold while the summary is new.
     """
@@ -259,7 +261,7 @@ def _move(subject: Subject, types: EntryTypes, now: datetime, is_summarised: boo
     entry, to_tier = subject.entry, _tier_for(subject, types, now, is_summarised)
     if to_tier == entry.tier:
         return None
-    why = "; a summary takes its place" if is_summarised else ""
+    why = "; a summary replaces it" if is_summarised else ""
     return Move(
         id=entry.id,
         title=title_of(entry.content),
@@ -289,10 +291,10 @@ def _groups(
     types: EntryTypes,
     now: datetime,
 ) -> list[list[Subject]]:
-    """Return the sources of each new summary, by type and period, each group in order of time.
+    """Return the sources of each new summary: groups of entries of one type and period, oldest first.
 
-    A finished period is summarised whole, including the latest entries, which keep their tier. In the current period
-    only entries of low worth are summarised. A group needs `MIN_GROUP` entries that do not stay.
+    All entries of a finished period are summarised, including the latest entries, which keep their tier. In the current
+    period, only entries of low worth are summarised. A group needs `MIN_GROUP` entries that are not kept.
     """
     current = max((_period(subject) for subject in subjects), default=0)
     groups: dict[tuple[str, int, str], list[Subject]] = defaultdict(list)
@@ -310,7 +312,7 @@ def _groups(
 
 
 def _period(subject: Subject) -> int:
-    """Return the number of an entry's period. The first has generations 0 (not counted) to 50."""
+    """Return the number of an entry's period of 50 generations. Generation 0 belongs to the first."""
     generation = subject.entry.generation
     return (generation - (generation > 0)) // PERIOD
 
@@ -320,7 +322,7 @@ def _is_unsummarised(subject: Subject) -> bool:
 
 
 def _is_low(subject: Subject, types: EntryTypes, now: datetime) -> bool:
-    """Return whether an entry is or will be left out of prompts."""
+    """Return whether an entry is left out of prompts, now or after this compaction."""
     return TIERS.index(_tier_for(subject, types, now)) >= TIERS.index(COLD)
 
 

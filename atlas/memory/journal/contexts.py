@@ -1,4 +1,4 @@
-"""Journal entries for a prompt: a quota of each type, then the best others that fit."""
+"""Selection of journal entries for a prompt: a quota of each type, then the most valuable others that fit."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ BY_VALUE = (SCORED, SUMMARY)
 """Types selected by value rather than by recency, because old successes and summaries stay relevant."""
 
 N_CONSIDERED = 200
-"""Number of latest entries, latest summaries and most important entries to rank by value. They are read from an index,
-so the cost does not grow with the journal."""
+"""Number of latest entries, of latest summaries and of most important entries that are ranked by value. They are read
+from an index, so the cost does not grow with the journal."""
 
 LIMIT = 10
 """Default number of entries in a context."""
 
 WARM_WEIGHT = 0.5
-"""Weight of a warm entry relative to a hot one: it is old, or summarised."""
+"""Weight of a warm entry, which is old or summarised, relative to a hot entry."""
 
 CHARACTERS_PER_TOKEN = 4
 """Rough estimate for English. A character of another script counts as a token."""
@@ -60,7 +60,7 @@ class Contexts:
             return chosen(self._of_quota(quotas, pool), self.by_value(pool), limit, token_budget)
 
     def about(self, found: Sequence[JournalEntry], limit: int | None, token_budget: int | None) -> list[JournalEntry]:
-        """Return the last directive, hits on a task, then the most valuable entries that fit."""
+        """Return the last directive, the entries found for a task, then the most valuable entries that fit."""
         with self.log.store.reading():
             directive = self.log.recent(1, self.types.counting_as(DIRECTIVE))
             return chosen([*directive, *found], self.by_value(self.pool()), limit, token_budget)
@@ -95,13 +95,13 @@ class Contexts:
             if name not in BY_VALUE:
                 wanted += self.log.recent(count, names)
                 continue
-            candidates = [*pool, *self._scored()] if name == SCORED else pool
+            candidates = [*pool, *self._best_scored()] if name == SCORED else pool
             best = self.by_value([entry for entry in candidates if entry.entry_type in names])
             best = sorted(best, key=_score, reverse=True) if name == SCORED else best
             wanted += list({entry.id: entry for entry in best}.values())[:count]
         return wanted
 
-    def _scored(self) -> list[JournalEntry]:
+    def _best_scored(self) -> list[JournalEntry]:
         """Return the observations with the best scores, of any age."""
         types, tiers = self.types.counting_as(SCORED), list(LIVE)
         where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": MIDDLING}}
@@ -112,7 +112,7 @@ class Contexts:
 
 
 def value_of(entry: JournalEntry, usage: Usage, types: EntryTypes, now: datetime) -> float:
-    """Return the value of an entry, in [0, 1]: importance and feedback, decayed by age, reduced if warm."""
+    """Return the value of an entry, in [0, 1], from its importance, feedback, age and tier."""
     weight = WARM_WEIGHT if entry.tier == LIVE[-1] else 1.0
     return weight * with_feedback(entry.importance, usage) * recency_of(entry, types, now)
 
@@ -126,7 +126,7 @@ def recency_of(entry: JournalEntry, types: EntryTypes, now: datetime) -> float:
 def chosen(
     wanted: Sequence[JournalEntry], rest: Sequence[JournalEntry], limit: int | None, token_budget: int | None
 ) -> list[JournalEntry]:
-    """Return the distinct wanted entries, then the rest, that fit the limits.
+    """Return the distinct entries that fit the limits, the wanted entries first.
 
     An entry too long for the remaining budget is skipped, and shorter ones may follow.
 

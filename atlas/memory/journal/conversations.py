@@ -30,7 +30,7 @@ MAIN = "main"
 """Name of the default conversation."""
 
 SAID_AT = "said_at"
-"""Metadata key of a turn's time. `created_at` is its place in the log, never before an earlier turn."""
+"""Metadata key of a turn's time. `created_at` is its position in the log, which never precedes an earlier turn."""
 
 
 class Conversations(Memory[Turn]):
@@ -81,9 +81,9 @@ class Conversations(Memory[Turn]):
             if not isinstance(text, str):
                 raise InvalidInput(f"a turn's {name} should be a string, but is {text!r}"[:300])
         if not user_text.strip() and not response.strip():
-            raise InvalidInput("a turn should have a user_text or a response, but both are empty")
+            raise InvalidInput("expected a turn with a user_text or a response, got two empty strings")
         if not conversation.strip():
-            raise InvalidInput("a conversation should have a name, but it is empty; name it, or leave it out")
+            raise InvalidInput("expected a name of the conversation, got an empty string; pass a name, or leave it out")
         turn = Turn(conversation=conversation, user_text=user_text, response=response, created_at=self._clock.now())
         entry = _to_entry(self._new(turn))
         entry.metadata["created_at"] = next_sort_key(self._store, entry.metadata[SAID_AT])
@@ -108,7 +108,7 @@ class Conversations(Memory[Turn]):
             entry.metadata["created_at"] = entry.metadata[SAID_AT]
         log = self._log.within("store")
         added = log.store.add_unknown(*columns(entries, self._store, self.embedder, {}))
-        log.renew_present(added)  # with the entries before and after each
+        log.renew_present(added)  # the text of a turn includes its predecessors
         return added
 
     aadd_turns = twin(add_turns)

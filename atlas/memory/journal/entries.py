@@ -1,4 +1,4 @@
-"""The log of a journal: entries, indexed with the beginnings of those before them, and read newest first."""
+"""The log of a journal: entries, indexed with the beginnings of their predecessors, and read newest first."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LOG_TEXT = LogText(
 """Rules for embedding an entry with the beginnings of the entries before it."""
 
 CONTEXT = Context(within=LOG_TEXT.within)
-"""Log in which later entries add their words to earlier ones."""
+"""Log in which the words of later entries count for earlier entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class EntryLog(Log):
         return changed
 
     def change(self, entry_id: str, change: Callable[[JournalEntry], JournalEntry], kind: str) -> JournalEntry:
-        """Apply a function to an entry, write the result unless it is None, and return the entry. Retries conflicts."""
+        """Replace an entry by the result of a function, and return the new entry. Conflicts are retried."""
 
         def write() -> JournalEntry:
             with self.store.reading():
@@ -143,7 +143,7 @@ class EntryLog(Log):
         """Write rows with unchanged texts, and delete others, in one transaction.
 
         Args:
-            gone: Ids to delete. Texts that contain their beginnings are renewed.
+            gone: Ids to delete. Texts of other entries that contain their beginnings are renewed.
         """
         with self.store.reading():
             neighbours = renewed(self.store, self.log_text, gone=gone) if gone else []
@@ -168,7 +168,7 @@ class EntryLog(Log):
         return [line_of(row) for row in rows]
 
     def _gain_links(self, stored: Sequence[JournalEntry]) -> None:
-        """Add the links of imported entries to stored ones, unless they had them before."""
+        """Add the links of imported entries to existing entries, except links that these had before."""
         links_by_id = {entry.id: entry.links for entry in stored if entry.links}
 
         def add_links() -> None:
@@ -205,11 +205,11 @@ class Line:
     written_at: datetime
     title: str
     scope: frozenset[tuple[str, Any]]
-    """Entries of another scope are not its predecessors."""
+    """Scope of the entry. Only entries of the same scope are its predecessors."""
 
 
 def line_of(row: Mapping[str, Any]) -> Line:
-    """Return the place of a stored entry."""
+    """Return the position of a stored entry in the log."""
     metadata = row["metadata"]
     return Line(
         id=row["id"],

@@ -31,7 +31,7 @@ class EntryType:
     """Half-life of an unused entry's value, or None if entries of the type are never forgotten."""
 
     is_gated: bool = True
-    """True if noise and repetitions of this type are refused. Entries by people never are."""
+    """True if gates refuse noise and repetitions of this type. Entries by people are never refused."""
 
     counts_as: str = ""
     """Type whose quota in contexts it shares, or empty for a quota of its own."""
@@ -57,7 +57,7 @@ class EntryTypes:
         self.recall(stored)
 
     def register(self, added: EntryType) -> None:
-        """Add a type, or replace the one with its name.
+        """Add a type, or replace the type with the same name.
 
         Raises:
             InvalidInput: The name is empty, the importance or half-life is out of range, or `counts_as` is unknown.
@@ -68,7 +68,7 @@ class EntryTypes:
         self._types[added.name] = added
 
     def register_in(self, store: Collection, added: EntryType) -> None:
-        """Register a type, and keep it in the store for everyone who opens it."""
+        """Register a type, and save it in the store for all processes."""
         self.register(added)
         name, text = KEPT + added.name, dump(asdict(added))
         if store.notes().get(name) != text:
@@ -114,6 +114,6 @@ def _check(added: EntryType) -> None:
     check_text(added.name, "the type's name")
     check_importance(added.importance)
     if not added.name.strip():
-        raise InvalidInput("a type of entries should have a name, but it is empty")
+        raise InvalidInput("expected a name of the entry type, got an empty string")
     if added.half_life_days is not None and not added.half_life_days > 0:
         raise InvalidInput(f"half_life_days should be positive, or None for no decay, but is {added.half_life_days!r}")

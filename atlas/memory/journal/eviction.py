@@ -1,4 +1,4 @@
-"""Eviction: which entries to delete from a journal over its cap, and in which order."""
+"""Eviction: selects the entries to delete from a journal that exceeds its cap."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Worth = Callable[[Subject], tuple[float, str]]
 """Function that returns an entry's worth and an explanation."""
 
 SUMMARISED, PLAIN, LAST = range(3)
-"""Order of eviction: summarised entries, plain ones, and last those that are marked, linked or used."""
+"""Order of eviction: first summarised entries, then plain entries, last entries that are marked, linked or used."""
 
-_WHY = {SUMMARISED: "a summary stands for it", PLAIN: "no summary stands for it", LAST: "goes last"}
+_WHY = {SUMMARISED: "a summary replaces it", PLAIN: "no summary replaces it", LAST: "deleted last"}
 
 
 def evictions(

@@ -1,4 +1,4 @@
-"""Gates that refuse noise and near-duplicates in a journal, and acceptance of refused entries."""
+"""Gates that refuse noise and near-duplicates in a journal. Refused entries can still be accepted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ N_COMPARED = 50
 """Number of latest entries of its type that a new entry is compared with."""
 
 N_LOOKED_AT = 400
-"""Number of latest entries of all types that are searched for them."""
+"""Number of latest entries of all types in which to search for entries to compare with."""
 
 ACCEPTED = "accepted a refused entry"
 """Reason for an accepted entry, shown in the history."""
@@ -76,10 +76,10 @@ class Refusals:
     """The latest refused entries, newest first."""
 
     def why(self, content: str) -> str:
-        """Return why an entry of this content was refused. A general reason if it is not among the latest."""
+        """Return why an entry with this content was refused, or a general reason if it is not among the latest."""
         texts = (content, scrub_text(content, Counter(), homes=False))
         reasons = (refused.refusal.reason for refused in self.latest if refused.content in texts)
-        return next(reasons, "a gate of the journal refuses it")
+        return next(reasons, "it was refused by a gate of the journal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Gates:
             "reason": refusal.reason,
             "like_id": refusal.like_id,
         }
-        direction = np.eye(1, log.embedder.dimension, dtype=np.float32)[0]  # it is not searched by meaning
+        direction = np.eye(1, log.embedder.dimension, dtype=np.float32)[0]  # refused entries are never searched
         self.refused.within("refuse", refusal.reason).add([entry.id], [direction], [metadata], [entry.content])
         return True
 
@@ -130,7 +130,7 @@ class Gates:
         """Write a refused entry into a log. Return its id, or raise `NotFound` or, under review, `NotAllowed`."""
         rows = self.refused.get([refused_id]) if self.refused else []
         if not rows or self.refused is None:
-            raise NotFound(f"no entry {refused_id!r} was refused; see: rejected()")
+            raise NotFound(f"there is no refused entry {refused_id!r}; rejected() lists them")
         check_own_under_review(self.refused.marks([refused_id]), "accept entries")
         scoped = log.within("store", ACCEPTED)
         added = scoped.add([from_row(rows[0])])

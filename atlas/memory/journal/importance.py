@@ -40,10 +40,10 @@ SAME_PAIRS = 0.8
 """Least share of common bigrams in near-duplicates, because the same words in another order may mean the opposite."""
 
 NEGATIONS = {"not", "never", "no", "none", "nothing", "neither", "nor", "without", "cannot", "t"}
-"""Negations, with `t` from `don't`. Near-duplicates have the same number of them."""
+"""Negations, including `t` from `don't`. Near-duplicates have the same number of negations."""
 
 SCORED = "observation"
-"""The type whose importance depends on a score, with the types that count as it."""
+"""The type whose importance depends on a score. This includes types that count as it."""
 
 SCORE_WEIGHT = 0.3
 """Difference in importance between observations of score 1 and 0."""
@@ -55,7 +55,7 @@ FEEDBACK_PRIOR = 3
 """Weight of the initial importance, in uses."""
 
 TELLING_CHARACTERS = 300
-"""Length from which a longer text adds no importance."""
+"""Length of a text beyond which importance no longer grows."""
 
 _FAILED = re.compile(r"\b(?:not solved|fail\w*|error|exception|traceback|timed? ?out|wrong|incorrect)\b", re.IGNORECASE)
 _ADVICE = re.compile(r"\b(?:should|must|never|always|because|instead|root cause|fix\w*|learned)\b", re.IGNORECASE)
@@ -83,7 +83,7 @@ class Refusal:
 def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, Any] = MappingProxyType({})) -> float:
     """Return the importance of an entry, in [0, 1], from its type, content and score.
 
-    Failures, reasons and rules are more important than reports of success, and paragraphs than a few words.
+    Failures, reasons and rules count more than reports of success, and paragraphs more than a few words.
     """
     wording = 0.05 * bool(_FAILED.search(content)) + 0.05 * bool(_ADVICE.search(content))
     length = 0.05 * (min(len(content), TELLING_CHARACTERS) / TELLING_CHARACTERS - 0.5)
@@ -109,11 +109,11 @@ def noise(content: str) -> Refusal | None:
     n_words = sum(not name.isdecimal() for name in names) + len(unspaced)
     if n_words >= MIN_WORDS:
         return None
-    return Refusal(NOISE, f"{n_words} different words; an entry needs {MIN_WORDS} to tell anything")
+    return Refusal(NOISE, f"{n_words} different words; an informative entry needs {MIN_WORDS}")
 
 
 def repeated(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | None:
-    """Return the earlier entry of which an entry is a near-duplicate, or None. Protea's counters are ignored.
+    """Return a refusal if an entry is a near-duplicate of an earlier entry, or None. Protea's counters are ignored.
 
     Entries with different numbers, such as error codes or scores, are not duplicates.
     """
@@ -165,8 +165,8 @@ def _overlap(first: Set[object], second: Set[object]) -> float:
 def score_of(content: str, metadata: Mapping[str, Any]) -> float | None:
     """Return the score of an entry, in [0, 100], higher is better, or None if it is missing or malformed.
 
-    The metadata's score takes precedence over the last one in the text, such as `Score: 0.95`. `95 %` and `19/20` are
-    fractions. Other numbers are not rescaled, whether an agent counts to 1, 10 or 100.
+    The metadata's score takes precedence over the last score in the text, such as `Score: 0.95`. `95 %` and `19/20` are
+    fractions. Other numbers are not rescaled, because the agent's maximum may be 1, 10 or 100.
     """
     score = _value(metadata.get(SCORE))
     if score is not None:
@@ -180,7 +180,7 @@ def _value(score: Any) -> float | None:
         return _read(score.strip(), 0)
     if isinstance(score, bool) or not isinstance(score, int | float):
         return None
-    return score * 1.0 if 0 <= score <= MAX_SCORE else None  # compared first: a huge whole number is no float
+    return score * 1.0 if 0 <= score <= MAX_SCORE else None  # compared first: a huge int does not convert to float
 
 
 def _read(text: str, start: int) -> float | None:

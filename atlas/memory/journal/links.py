@@ -67,12 +67,12 @@ class LinkSuggestion:
 def graph_from(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
     """Return the graph of entries within `depth` links of an entry. See `Journal.linked`."""
     if depth < 1:
-        raise InvalidInput(f"a depth should be 1 or more, but is {depth}")
+        raise InvalidInput(f"expected a depth of at least 1, got {depth}")
     with log.store.reading():
         log.check_there([entry_id])
-        depths, edges = _reached(log, entry_id, depth)
+        depths, edges = _reachable_entries(log, entry_id, depth)
         entries = log.get([found for found in depths if found != entry_id])
-    edges |= dict.fromkeys(edge for entry in entries for edge in _edges_from(entry))  # also among the farthest
+    edges |= dict.fromkeys(edge for entry in entries for edge in _edges_from(entry))  # adds links at maximum depth
     there = {entry_id, *(entry.id for entry in entries)}
     return LinkGraph(
         entries=tuple(entries),
@@ -105,7 +105,7 @@ def suggest_fixes(
 ) -> list[LinkSuggestion]:
     """Return possible fixes of crashes: later reflections on the same subject.
 
-    The nearest are first.
+    The most similar pairs come first.
 
     Args:
         crashes: Unsolved crashes.
@@ -139,7 +139,7 @@ def _suggestion(crash: JournalEntry, reflection: JournalEntry, similarity: float
         type="fixed_by",
         target_id=reflection.id,
         similarity=similarity,
-        reason=f"a reflection {when} is about the same (similarity {similarity:.2f})",
+        reason=f"a reflection {when} is on the same subject (similarity {similarity:.2f})",
     )
 
 
@@ -148,7 +148,7 @@ def link(log: EntryLog, source_id: str, target_id: str, link_type: str) -> Journ
     check_link_type(link_type)
     log.check_there([source_id, target_id])
     if source_id == target_id:
-        raise InvalidInput(f"entry {source_id!r} should be linked to another entry, not to itself")
+        raise InvalidInput(f"expected another entry as the target of a link, got the source {source_id!r} itself")
     added = Link(link_type, target_id)
     return log.change(source_id, lambda entry: _with_links(entry, [*entry.links, added]), "link")
 
@@ -166,19 +166,19 @@ def unlink(log: EntryLog, source_id: str, target_id: str, link_type: str | None)
 def refusing(suggestion: LinkSuggestion, entry: JournalEntry) -> JournalEntry:
     """Return an entry with a refused link recorded in its metadata."""
     refused = f"{suggestion.type}:{suggestion.target_id}"
-    return _listing(entry, REFUSED_LINKS, [*refusals_of(entry), refused])
+    return _append_to_metadata(entry, REFUSED_LINKS, [*refusals_of(entry), refused])
 
 
 def promoted(name: str, entry: JournalEntry) -> JournalEntry:
     """Return an entry with its promotion, such as `experience:id`, recorded in its metadata."""
-    return _listing(entry, PROMOTED_TO, [*promotions_of(entry), name])
+    return _append_to_metadata(entry, PROMOTED_TO, [*promotions_of(entry), name])
 
 
 def _with_links(entry: JournalEntry, links: Sequence[Link]) -> JournalEntry:
     return replace(entry, links=tuple(dict.fromkeys(links)))
 
 
-def _reached(log: EntryLog, entry_id: str, depth: int) -> tuple[dict[str, int], dict[Edge, None]]:
+def _reachable_entries(log: EntryLog, entry_id: str, depth: int) -> tuple[dict[str, int], dict[Edge, None]]:
     """Return the distance in links of each reachable entry, by id, and the traversed links."""
     depths, edges, waiting = {entry_id: 0}, dict[Edge, None](), [entry_id]
     for level in range(1, depth + 1):
@@ -200,7 +200,7 @@ def _edges_of(log: EntryLog, ids: Sequence[str]) -> list[Edge]:
     return [edge for edge in edges if edge.source_id in among or edge.target_id in among]
 
 
-def _listing(entry: JournalEntry, key: str, names: Sequence[str]) -> JournalEntry:
+def _append_to_metadata(entry: JournalEntry, key: str, names: Sequence[str]) -> JournalEntry:
     return replace(entry, metadata={**entry.metadata, key: list(dict.fromkeys(names))})
 
 

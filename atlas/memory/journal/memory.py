@@ -1,4 +1,4 @@
-"""Journal: an agent's notes, by generation, compatible with Protea's memory."""
+"""Journal: an agent's log by generation, compatible with Protea's memory."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ class Journal(Memory[JournalEntry]):
         """Return the latest entries, newest first. Ties in time are broken by the order of insertion.
 
         Args:
-            tiers: Further tiers to include. `core.journal_codec.TIERS` includes all, and buried entries.
+            tiers: Tiers to include. All of `core.journal_codec.TIERS` includes buried entries too.
         """
         return self._log.recent(limit, entry_types, tiers=tiers)
 
@@ -241,13 +241,13 @@ class Journal(Memory[JournalEntry]):
 
     asearch = twin(search)
 
-    # What to tell an agent
+    # Contexts for an agent
 
     def context_for_evolution(self, limit: int | None = None, *, token_budget: int | None = None) -> list[JournalEntry]:
         """Return the most urgent entries for an agent that is about to modify itself.
 
-        The latest directive, crashes, reflections and tasks, the observations of the best score and the best summary,
-        up to a quota of each, then the most valuable others.
+        First come the latest directive, crashes, reflections and tasks, the observations with the best scores and the
+        best summary, up to a quota of each type. The most valuable other entries follow.
 
         Args:
             limit: Maximum number of entries; None for as many as fit the budget, or ten without a budget.
@@ -356,10 +356,10 @@ class Journal(Memory[JournalEntry]):
         model.
 
         Args:
-            keep_recent: Number of latest entries that stay. Pinned ones, directives and tasks stay too. keep_types:
-                Number of latest entries of a type that stay as well. Tasks with a number may move if older.
-                on_progress: Called after each summary with the number written, and the total.
-            max_entries: Maximum number of entries; the others are deleted, tasks and marked ones last.
+            keep_recent: Number of latest entries to keep. Pinned entries, directives and tasks are kept too.
+            keep_types: Number of latest entries of a type to keep too. If it has `task`, older tasks may move.
+            on_progress: Called after each summary with the number written, and the total.
+            max_entries: Maximum number of entries. Further entries are deleted, tasks and marked entries last.
         """
         self.types.recall(self._store.notes())
         policy = RetentionPolicy(keep_recent=keep_recent, keep_types=keep_types or {}, max_entries=max_entries)

@@ -1,4 +1,4 @@
-"""Logs whose records are embedded and indexed with the beginnings of the records before them."""
+"""Logs whose records are embedded and indexed with the beginnings of their predecessors."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def renewed(
     gone: Sequence[str] = (),
     changed: Mapping[str, Entry] = MappingProxyType({}),
 ) -> list[Entry]:
-    """Return the rows whose indexed texts change if some records are deleted and some changed.
+    """Return the rows whose indexed texts change if some records are deleted and others changed.
 
     The groups are scanned once by time, and only the few successors are read in full.
 
@@ -193,7 +193,7 @@ def _read_lines(store: Collection, within: str, groups: Set[Group]) -> _Lines:
     of_groups = {
         record_id: groups_by_id[record_id]
         for record_id in ids
-        if groups_by_id.get(record_id) in groups and record_id in written_at  # others may delete meanwhile
+        if groups_by_id.get(record_id) in groups and record_id in written_at  # may be deleted concurrently
     }
     return _Lines(groups=of_groups, written_at=written_at)
 

@@ -22,13 +22,13 @@ REFUSED_LINKS = "refused_links"
 """Metadata key for links that a person refused, as `type:id`."""
 
 SUMMARISED_AT = "summarised_at"
-"""Metadata key of the time at which a summary was written. Its place in the log is that of its last source."""
+"""Metadata key of the time at which a summary was written. Its position in the log is that of its last source."""
 
 PROMOTED_TO = "promoted_to"
 """Metadata key for an entry's promotions, as `experience:id` or `strategy:id`."""
 
 PLACED_AT = "placed_at"
-"""Metadata key of an entry's place in the log, if it differs from its time because the clock was set back."""
+"""Metadata key of an entry's position in the log, if it differs from its time because the clock was set back."""
 
 OF_THE_JOURNAL = (REFUSED_LINKS, PROMOTED_TO, SUMMARISED_AT, PLACED_AT)
 """Reserved metadata keys, which only the journal may set or remove."""
@@ -121,12 +121,12 @@ def from_row(row: Mapping[str, Any]) -> JournalEntry:
 
 
 def changed_row(row: Mapping[str, Any], entry: JournalEntry) -> dict[str, Any]:
-    """Return a row with a new version of its entry and the same text and vectors. The content must not change."""
+    """Return a row with a changed entry and the same text and vectors. The entry's content must be the same."""
     return {**row, "metadata": to_entry(entry).metadata}
 
 
 def as_protea(entry: JournalEntry) -> dict[str, Any]:
-    """Return an entry as a row of Protea's table, with our id."""
+    """Return an entry as a row of Protea's table, with ATLAS's id."""
     written = entry.created_at.astimezone(UTC) if entry.created_at else None
     return {
         "id": entry.id,
@@ -167,17 +167,17 @@ def written_at(entry: JournalEntry, now: datetime) -> JournalEntry:
 
 
 def age_of(entry: JournalEntry, now: datetime) -> timedelta:
-    """Return the time since an entry was written. A summary's age counts from its own writing."""
+    """Return the time since an entry was written."""
     return now - time_written(entry)
 
 
 def time_written(entry: JournalEntry) -> datetime:
-    """Return the time at which an entry was written. A summary's is later than its place in the log."""
+    """Return the time at which an entry was written. For a summary, it is later than its position in the log."""
     return max(time_of(entry), _summarised(entry))
 
 
 def time_of(entry: JournalEntry) -> datetime:
-    """Return the place of an entry in the log. An entry without a time sorts first."""
+    """Return the position of an entry in the log, as a time. An entry without a time sorts first."""
     return entry.created_at or _EARLIEST
 
 

@@ -40,7 +40,7 @@ N_SENTENCES = 5
 """Number of sentences in a summary."""
 
 MAX_SENTENCES = 240
-"""Maximum number of sentences embedded for a plan, shared evenly by its summaries. Embedding dominates the time."""
+"""Maximum number of sentences that are embedded for a plan, which its summaries share. Embedding dominates the time."""
 
 MIN_SENTENCES = 10
 """Least number of sentences embedded for a summary."""
@@ -73,7 +73,7 @@ class SummaryDraft:
     last_generation: int
     content: str
     source_ids: tuple[str, ...]
-    """Ids of its sources, in order of time. They stay, in the cold tier."""
+    """Ids of its sources, oldest first. They are kept, in the cold tier."""
 
     written_by: str = EXTRACTION
     """`extraction`, for sentences selected from its sources, or the name of a language model."""
@@ -83,7 +83,7 @@ class SummaryDraft:
 
 
 def schema_of(numbers: Iterable[str]) -> dict[str, Any]:
-    """Return the schema of a summary of the entries of these numbers."""
+    """Return the JSON schema of a summary of the entries with these numbers."""
     point = {
         "type": "object",
         "properties": {
@@ -131,10 +131,10 @@ def _draft(entries: Sequence[JournalEntry], encode: Encode, most: int) -> Summar
 def central_sentences(
     texts: Sequence[str], encode: Encode, n: int = N_SENTENCES, *, most: int = MAX_SENTENCES
 ) -> list[str]:
-    """Return the n most central sentences without duplicates, those that give a reason first, in text order.
+    """Return the n most central sentences without duplicates, in text order, preferring sentences that give a reason.
 
-    Sentences that differ only in numbers count as duplicates, because boilerplate in every entry, such as a run time,
-    would be most central. Lines of code are a last resort.
+    Sentences that differ only in numbers count as duplicates. Otherwise boilerplate in every entry, such as a run time,
+    would be most central. Lines of code are used only if there are no other sentences.
 
     Args:
         most: Maximum number of distinct sentences to compare, sampled evenly.
@@ -187,9 +187,9 @@ def in_lines(head: str, points: Sequence[str]) -> str:
 
 
 class Summariser:
-    """Has a language model write summaries, a few concurrently, until its budget or the model fails.
+    """Writes summaries by a language model, a few concurrently, until its budget is spent or the model fails.
 
-    If the model fails, the extractive summary stays, and the draft contains the reason.
+    If the model fails, the extractive summary is kept, and the draft contains the reason.
     """
 
     def __init__(self, llm: LLMClient) -> None:
@@ -230,7 +230,7 @@ class Summariser:
                 points = await self._points_of_model(entries)
         except LLMReplyInvalid as error:
             return replace(draft, problem=str(error))
-        except LLMError as error:  # the next question would fare no better
+        except LLMError as error:  # the next question would fail too
             self._stopped = str(error)
             return replace(draft, problem=self._stopped)
         head = draft.content.splitlines()[0]

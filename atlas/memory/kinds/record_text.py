@@ -19,12 +19,12 @@ GIST_CHARACTERS = 80
 """Maximum characters of each field in a gist."""
 
 FURTHER = "  | "
-"""Prefix of each line of a stored text except the first, which follows the field's name.
+"""Prefix of each line of a stored text except the first line, which follows the field's name.
 
-So no text can imitate a line of the block. By MiniLM's tokenizer, on 921 memories from real runs, it adds
+So no text can imitate a line of the block. With MiniLM's tokenizer, on 921 memories from real runs, the prefix adds
 1.5 % to the tokens of experiences, 1.8 % to strategies, 3.4 % to entries and 6.6 % to concepts, whose code has many
-lines. A fence around each text would add 3.4, 8.7, 8.5 and 3.9 %; one around each memory 2.8, 2.2, 8.5 and 2.2 %, but
-would not stop a text from imitating another field of its record.
+lines. A fence around each text would add 3.4, 8.7, 8.5 and 3.9 %. A fence around each memory would add 2.8, 2.2, 8.5
+and 2.2 %, but would not stop a text from imitating another field of its record.
 """
 
 QUOTE = "> "
@@ -43,7 +43,7 @@ class RecordText:
         """
         self.label, self.is_warning = label, is_warning
         self.is_quoted = False
-        """True if a part of it is marked as quoted."""
+        """True if a part of the text is marked as quoted."""
 
         self._heading = (kind, record_id, title)
         self._fields: list[tuple[str, str]] = []
@@ -53,7 +53,7 @@ class RecordText:
     def add(self, name: str, text: str) -> None:
         """Add a field, unless it is empty. Each line has the field's name or `FURTHER` as a prefix."""
         self._fields.append((name, text))
-        bounded = self._bounded(text.strip())
+        bounded = self._truncate(text.strip())
         lines = [escape_invisible(line) for line in defanged(bounded).splitlines() if line.strip()]
         if mark := self._mark(bounded):
             self.lines += [f"  {name}: {mark}", *(f"{FURTHER}{QUOTE}{line}" for line in lines)]
@@ -61,8 +61,8 @@ class RecordText:
             self.lines += [f"  {name}: {lines[0]}", *(f"{FURTHER}{line}" for line in lines[1:])]
 
     def add_code(self, code: str) -> None:
-        """Add the code of a concept. It may be marked as suspicious, but its lines stay usable, without quotes."""
-        bounded = _bounded(re.sub(r"\A\s*\n", "", code.replace("\r\n", "\n")).rstrip(), CODE_CHARACTERS)
+        """Add the code of a concept. Suspicious code gets a warning, but its lines are not prefixed with quotes."""
+        bounded = _truncate(re.sub(r"\A\s*\n", "", code.replace("\r\n", "\n")).rstrip(), CODE_CHARACTERS)
         lines = defanged(bounded).split("\n") if bounded else []
         self._has_code = bool(lines)
         self.lines.append(f"  Code: {self._mark(bounded)}".rstrip())
@@ -81,17 +81,17 @@ class RecordText:
 
     def _first_line(self) -> str:
         kind, record_id, title = self._heading
-        visible_id, bounded = shown_id(record_id), self._bounded(title)
+        visible_id, bounded = shown_id(record_id), self._truncate(title)
         heading = one_line(defanged(bounded))
         escape = "\\" if heading.startswith("[") and not self.label else ""
         mark = self._mark(f"{visible_id}\n{bounded}")
         quoted = f"{mark} {QUOTE}{heading}" if mark else f"{escape}{heading}"
         return f"[{kind} {visible_id}] {self.label}{quoted}".rstrip()
 
-    def _bounded(self, text: str) -> str:
+    def _truncate(self, text: str) -> str:
         if self._is_gist:
-            return _bounded(" ".join(text.split()), GIST_CHARACTERS)
-        return _bounded(text, FIELD_CHARACTERS)
+            return _truncate(" ".join(text.split()), GIST_CHARACTERS)
+        return _truncate(text, FIELD_CHARACTERS)
 
     def _mark(self, text: str) -> str:
         """Return a warning for a text that may be an instruction, or an empty string."""
@@ -110,7 +110,7 @@ class Section:
 
 
 def defanged(text: str) -> str:
-    """Return a string in which the first and last line of a block cannot be imitated in any spelling.
+    """Return a string that does not imitate the first or last line of a block in any spelling.
 
     If it contains an imitation, every character that opens a tag is followed by a backslash.
     """
@@ -129,5 +129,5 @@ def one_line(text: str) -> str:
     return escape_invisible(" ".join(text.split()))
 
 
-def _bounded(text: str, characters: int) -> str:
+def _truncate(text: str, characters: int) -> str:
     return text if len(text) <= characters else f"{text[: characters - 1].rstrip()}…"

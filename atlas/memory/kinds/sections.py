@@ -18,9 +18,9 @@ AVOID = "warning, from failed attempts: "
 
 
 def record_text(n_succeeded: int, n: int) -> str:
-    """Return `succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`, the record of a strategy.
+    """Return the success rate of a strategy in words: `succeeded in 3 of 4 tries (95 %: 28–95 %)` or `not tried yet`.
 
-    The interval is that of `credible_interval`. An updater's estimate is not shown, because it may lie outside.
+    The interval is that of `credible_interval`. An updater's estimate is not shown, because it may be outside of it.
     """
     if not n:
         return "not tried yet"
@@ -35,7 +35,7 @@ def is_failing(n_succeeded: int, n: int) -> bool:
 
 def _strategy_text(strategy: Strategy) -> RecordText:
     """Return the text of a strategy. A failing one is shown without its advice."""
-    if is_warning(strategy):  # hard tasks fail with or without a warning
+    if is_warning(strategy):  # not marked as failing, because hard tasks fail with or without a warning
         text = RecordText("strategy", strategy.id, strategy.title, label=AVOID, is_warning=True)
         text.add("When", strategy.situation)
         text.add("Avoid", strategy.suggestion)

@@ -1,4 +1,4 @@
-"""The table of kinds: how imported items are checked, added and counted."""
+"""The table of kinds, with their functions to check, add and show items."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ KINDS: Mapping[str, MemoryKind] = {
         id_of=attrgetter("strategy.id"),
         summary=lambda strategy: strategy.title or strategy.suggestion,
     ),
-    "conversations": MemoryKind(  # a turn is read field by field, and has nothing but texts
+    "conversations": MemoryKind(  # turns need no check, because their fields were checked while reading
         noun="turn",
         records=lambda memory: memory.conversations,
         types=(Turn,),

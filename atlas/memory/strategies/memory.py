@@ -85,8 +85,8 @@ class ChromaStrategyBank(Memory[Strategy]):
 
         Args:
             text_of: Function that returns the text of a strategy to embed.
-            same_situation: Least cosine of embedded texts from which `write` joins two strategies, in (0, 1].
-                retirement: Rule by which outcomes retire a strategy.
+            same_situation: Least cosine of embedded texts for which `write` joins two strategies, in (0, 1].
+            retirement: Rule by which outcomes retire a strategy.
 
         Raises:
             InvalidInput: `same_situation` is not in its range.
@@ -115,11 +115,11 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Writing
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
-        """Write the strategy of an attempt, or add the attempt to an existing one's sources, and return the strategy.
+        """Write the strategy of an attempt, or add the attempt as a source of an existing strategy, and return it.
 
-        None if the abstractor finds no reusable part, and for a failure, unless the abstractor makes warnings, as a
-        language model does. An attempt that is a source already is not abstracted again. A retired strategy gets
-        sources too, stays retired, and is logged.
+        Return None if the abstractor finds no reusable part, or for a failure, unless the abstractor writes warnings,
+        as a language model does. An attempt that is a source already is not abstracted again. A retired strategy gets
+        sources too, but stays retired, and this is logged.
 
         Raises:
             LLMError: The abstractor's language model gave no usable answer; the store was not changed.
@@ -134,7 +134,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         Its statistics are dropped, because rates are computed from recorded attempts.
 
         Raises:
-            InvalidInput: It is invalid, or the bank has its id or content already.
+            InvalidInput: It is invalid, or the bank already has a strategy with its id or content.
         """
         valid = self._new(checked(strategy, self._clock.now()))
         added = self._store.add_unknown(*self._writer.columns(valid))
@@ -175,9 +175,9 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Finding
 
     def read(self, task: Task, k: int = 5) -> list[Strategy]:
-        """Return the k strategies that fit a task best, best first. Success rates break near ties.
+        """Return the k strategies that fit a task best, best first. Success rates order nearly equal ones.
 
-        Retired ones are left out.
+        Retired strategies are left out.
         """
         return [hit.item for hit in self.search_hits(task.description, k)]
 
@@ -205,8 +205,8 @@ class ChromaStrategyBank(Memory[Strategy]):
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> StrategyMergePlan:
         """Return a plan to merge groups of duplicate strategies. The store is not changed.
 
-        The most used strategy of each group stays, with its own content; the oldest breaks ties. It takes over the
-        others' sources, parameters, attempts, tags and notes, is pinned if any is, and retired by hand if all are.
+        The most used strategy of each group is kept with its content, or the oldest in a tie. It takes over the
+        others' sources, parameters, attempts, tags and notes. It is pinned if any is, and retired by hand if all are.
 
         Raises:
             InvalidInput: A group has fewer than two strategies, or a strategy is in two groups or does not exist.
@@ -248,7 +248,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     amerge = twin(merge)
 
     def versions(self, strategy_id: str) -> list[ItemVersion[Strategy]]:
-        """Return the earlier versions of a strategy, latest first, empty if it was never edited."""
+        """Return the earlier versions of a strategy, latest first. Empty if it was never edited."""
         return item_versions(self._store.versions(strategy_id), decode_strategy)
 
     aversions = twin(versions)
@@ -273,7 +273,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aattempts = twin(attempts)
 
     def attempts_of(self, strategy_ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return the recorded attempts of several strategies, oldest first, empty for unknown ids."""
+        """Return the recorded attempts of several strategies, oldest first. Empty for unknown ids."""
         return self._store.uses(strategy_ids)
 
     aattempts_of = twin(attempts_of)
@@ -310,7 +310,7 @@ class ChromaStrategyBank(Memory[Strategy]):
 
     aunretire = twin(unretire)
 
-    # Carrying elsewhere
+    # Export and import
 
     def export(self, strategy_ids: Sequence[str]) -> list[ExportedStrategy]:
         """Return strategies with their marks and recorded attempts, for `restore_many`."""
@@ -345,7 +345,7 @@ class ChromaStrategyBank(Memory[Strategy]):
 
     arestore_many = twin(restore_many)
 
-    # Steps of the above
+    # Private steps
 
     @property
     def _writer(self) -> StrategyWriter:
@@ -380,4 +380,4 @@ class ChromaStrategyBank(Memory[Strategy]):
     def _known_already(self, strategy: Strategy) -> InvalidInput:
         found = self._store.known_hashes([content_hash(strategy)])
         same = found.get(content_hash(strategy), strategy.id)
-        return InvalidInput(f"the bank says this already, with strategy {same!r}; edit that one, or delete it first")
+        return InvalidInput(f"strategy {same!r} already has this content; edit it, or delete it first")

@@ -1,6 +1,6 @@
-"""Plans to merge duplicate strategies: the remaining one, and the values that it inherits from the others.
+"""Plans to merge duplicate strategies: the kept strategy, and the values that it takes over from the others.
 
-Pure functions from strategies to a plan.
+The functions are pure: they map strategies to a plan.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from atlas.storage.records import Merge, Moment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyMergeGroup:
-    """Strategies that become one."""
+    """Strategies that are merged into one."""
 
     merged: Strategy
     """The kept strategy after the merge: its own content, with the sources and parameters of all."""
@@ -81,4 +81,4 @@ def _group(strategies: Sequence[Strategy], marks: Mapping[str, Marks]) -> Strate
 def _why(survivor: Strategy, duplicates: Sequence[Strategy]) -> str:
     if all(survivor.usage_count > other.usage_count for other in duplicates):
         return "it was tried most"
-    return "it is the oldest" if not survivor.usage_count else "none was tried more, and it is the oldest of those"
+    return "it is the oldest" if not survivor.usage_count else "it is the oldest of the most tried"

@@ -22,10 +22,10 @@ class RetirementRule:
     """Rule by which outcomes retire a strategy."""
 
     floor: float = 0.25
-    """A strategy is retired if its success rate is below this with a probability of 97.5 %.
+    """A strategy is retired if its success rate is below the floor with a probability of 97.5 %.
 
-    It is well below the success rate of agents: on τ-bench, where that is 42 %, a floor of 0.4 retired 6 of 36
-    strategies because they were retrieved for hard tasks.
+    The floor is well below the success rate of agents. On τ-bench, agents succeed in 42 % of the attempts, and a floor
+    of 0.4 retired 6 of 36 strategies only because they were retrieved for hard tasks.
     """
 
     min_tries: int = 5

@@ -28,7 +28,7 @@ TextOf = Callable[[Strategy], str]
 
 
 def situation_of(strategy: Strategy) -> str:
-    """Return the situation of a strategy, which tasks are compared with."""
+    """Return the situation of a strategy, which is compared with tasks."""
     return strategy.situation
 
 

@@ -42,7 +42,7 @@ MAX_SHOWN = 5
 """Maximum number of similar strategies to compare with a new one."""
 
 REASON = "kept_apart_because"
-"""Name in a strategy's metadata of why it was not merged into the one for an alike situation, in a model's words."""
+"""Metadata key for a model's reason why a strategy was not merged into another one for a similar situation."""
 
 Combine = Callable[[Strategy, Strategy], CombinedStrategy]
 """Function that combines two strategies for similar situations, unless they differ."""
@@ -69,13 +69,13 @@ class StrategyWritePlan(Tabular):
     """Reasons why attempts could not be abstracted."""
 
     unmerged: tuple[str, ...] = ()
-    """Why strategies for alike situations were not merged, or keep two suggestions. In a model's words: untrusted."""
+    """Reasons why strategies for similar situations were not merged, or keep two suggestions. Untrusted text."""
 
     spent: str = ""
     """Cost of the language model, as a string, or empty if no model reports it."""
 
     retired: tuple[str, ...] = ()
-    """Ids of the strategies in `joined` that are retired, and stay so."""
+    """Ids of the strategies in `joined` that are retired, which does not change."""
 
     ids_before: frozenset[str]
     """Ids of the strategies at the time of the plan."""
@@ -99,7 +99,7 @@ class StrategyWritePlan(Tabular):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyDraft:
-    """A strategy of an attempt, and the existing one for its situation."""
+    """A strategy of an attempt, and the existing strategy for its situation."""
 
     strategy: Strategy
     vector: Vectors
@@ -117,14 +117,14 @@ def grouped(
     Args:
         stored: Strategies of the bank that are near to a draft, by id.
         same_situation: Least cosine of two texts of the same situation.
-        combine: Combines two strategies, or finds them different.
+        combine: Combines two strategies, unless it finds them different.
     """
     added: list[Strategy] = []
     vectors: list[Vectors] = []
     changed: dict[str, Strategy] = {}
     for draft in abstracted:
         known = changed.get(draft.strategy.id) or stored.get(draft.strategy.id)
-        if known is not None:  # the model named it as the one that covers the attempt
+        if known is not None:  # the model returned the id of an existing strategy that covers the attempt
             changed[known.id] = with_sources(known, draft.strategy)
             continue
         if draft.near:
@@ -132,20 +132,20 @@ def grouped(
             if combined.strategy is not None:
                 changed[draft.near] = combined.strategy
                 continue
-            draft = replace(draft, strategy=_kept_apart(draft.strategy, combined.why_not))
+            draft = replace(draft, strategy=_with_reason_not_merged(draft.strategy, combined.why_not))
         nearest = _nearest_alike(draft, added, vectors)
         if nearest is not None and float(vectors[nearest] @ draft.vector) >= same_situation:
             combined = combine(added[nearest], draft.strategy)
             if combined.strategy is not None:
                 added[nearest] = combined.strategy
                 continue
-            draft = replace(draft, strategy=_kept_apart(draft.strategy, combined.why_not))
+            draft = replace(draft, strategy=_with_reason_not_merged(draft.strategy, combined.why_not))
         added.append(draft.strategy)
         vectors.append(draft.vector)
     return tuple(added), tuple(strategy for strategy in changed.values() if strategy != stored[strategy.id])
 
 
-def _kept_apart(strategy: Strategy, why: str) -> Strategy:
+def _with_reason_not_merged(strategy: Strategy, why: str) -> Strategy:
     """Return a strategy with the reason why it was not merged into another one."""
     return replace(strategy, metadata={**strategy.metadata, REASON: why}) if why else strategy
 
@@ -186,10 +186,10 @@ class StrategyWriter:
             if already is not None:
                 return already
         with operation():
-            abstracted = next(self._abstracted([trajectory]))
+            abstracted = next(self._abstract_each([trajectory]))
             if isinstance(abstracted, AtlasError):
                 raise abstracted
-            return None if abstracted is None else self._joined_or_added(abstracted)
+            return None if abstracted is None else self._join_or_add(abstracted)
 
     def plan(self, trajectories: Sequence[Trajectory], on_progress: Progress | None) -> StrategyWritePlan:
         """Return a plan to write strategies from attempts. See `ChromaStrategyBank.plan_write`."""
@@ -198,10 +198,10 @@ class StrategyWriter:
             sources = self._known_sources()
         attempts = [trajectory for trajectory in trajectories if self._learns_from(trajectory)]
         with operation() as account:
-            drafts, problems = self._abstracted_all(attempts, sources, on_progress)
-            placed, near, out_of_use = self._placed(drafts)
+            drafts, problems = self._abstract_all(attempts, sources, on_progress)
+            placed, near, out_of_use = self._place(drafts)
             unmerged: list[str] = []
-            added, changed = grouped(placed, near, self.same_situation, partial(self._combined, unmerged=unmerged))
+            added, changed = grouped(placed, near, self.same_situation, partial(self._combine, unmerged=unmerged))
         n_known = sum(trajectory.id in sources for trajectory in attempts)
         return StrategyWritePlan(
             added=added,
@@ -223,7 +223,7 @@ class StrategyWriter:
             raise PlanOutdated("strategies were added or deleted since the plan was made; nothing was done. Plan again")
         self._check_origins(plan.joined)
         scoped = self.store if self.store.operation_id else self.store.within("store", "from attempts")
-        joined_columns, added_columns = self.columns(*plan.joined), self.columns(*plan.added)  # before any write
+        joined_columns, added_columns = self.columns(*plan.joined), self.columns(*plan.added)  # embedded before writing
         if plan.joined:
             scoped.update(*joined_columns, unchanged_since=plan.moment)
         return scoped.add_unknown(*added_columns) if plan.added else []
@@ -247,16 +247,16 @@ class StrategyWriter:
         success = trajectory.outcome.success
         return success is True or (success is False and isinstance(self.abstractor, InformedAbstractor))
 
-    def _abstracted_all(
+    def _abstract_all(
         self, attempts: Sequence[Trajectory], sources: set[str], on_progress: Progress | None
     ) -> tuple[list[Strategy], list[str]]:
         """Return the strategies of attempts that are not sources yet, and the errors."""
         strategies, problems = list[Strategy](), list[str]()
-        abstracted = self._abstracted([trajectory for trajectory in attempts if trajectory.id not in sources])
+        abstracted = self._abstract_each([trajectory for trajectory in attempts if trajectory.id not in sources])
         for n_done, trajectory in enumerate(attempts, start=1):
             if trajectory.id not in sources:
                 strategy = next(abstracted)
-                if isinstance(strategy, AtlasError):  # one that a model cannot read should not cost all the others
+                if isinstance(strategy, AtlasError):  # one failed attempt should not fail the others
                     problems.append(f"{trajectory.task.id}: {strategy}")
                 elif strategy is not None:
                     strategies.append(strategy)
@@ -264,7 +264,7 @@ class StrategyWriter:
                 on_progress(n_done, len(attempts))
         return strategies, problems
 
-    def _abstracted(self, attempts: Sequence[Trajectory]) -> Iterator[Strategy | AtlasError | None]:
+    def _abstract_each(self, attempts: Sequence[Trajectory]) -> Iterator[Strategy | AtlasError | None]:
         """Yield the strategy of each attempt, with the attempt as its source, or the error."""
         for trajectory, strategy in zip(attempts, self._drafts(attempts), strict=True):
             if not isinstance(strategy, Strategy):
@@ -299,7 +299,7 @@ class StrategyWriter:
         sources = self.store.column("sources")
         return {source for of in sources.values() for source in ([of] if isinstance(of, str) else of)}
 
-    def _placed(
+    def _place(
         self, strategies: Sequence[Strategy]
     ) -> tuple[list[StrategyDraft], dict[str, Strategy], Mapping[str, str]]:
         """Return drafts of new strategies, the existing strategies near them, and the retired ones."""
@@ -321,33 +321,33 @@ class StrategyWriter:
         same = [i for i, far in zip(near.ids, near.distances, strict=True) if 1.0 - far >= self.same_situation]
         return next((other.id for other in self.read(self.store.get(same)) if is_joinable(other, strategy)), "")
 
-    def _joined_or_added(self, strategy: Strategy) -> Strategy:
+    def _join_or_add(self, strategy: Strategy) -> Strategy:
         """Add a strategy, or its sources to the existing one for its situation, and return the stored one."""
         arguments = self.columns(strategy)
-        is_known = bool(self.store.get([strategy.id]))  # the model named it as the one that covers the attempt
+        is_known = bool(self.store.get([strategy.id]))  # the model returned the id of an existing strategy
         near = strategy.id if is_known else self._near(arguments[1][0].vectors[0], strategy)
         if near:
             combined = retried(lambda: self._with_sources(near, strategy))
             if combined.strategy is not None:
                 return combined.strategy
             if combined.why_not:
-                strategy = _kept_apart(strategy, combined.why_not)
+                strategy = _with_reason_not_merged(strategy, combined.why_not)
                 arguments = self.columns(strategy)
-        if not self.store.add_unknown(*arguments):  # another process has just written the same
+        if not self.store.add_unknown(*arguments):  # another process has just written the same strategy
             same = self.store.known_hashes([content_hash(strategy)])[content_hash(strategy)]
             return retried(lambda: self._with_sources(same, strategy)).strategy or strategy
         return strategy
 
-    def _combined(self, stored: Strategy, other: Strategy, unmerged: list[str]) -> CombinedStrategy:
-        """Return a strategy combined with one of a similar situation, unless a model finds them different.
+    def _combine(self, stored: Strategy, other: Strategy, unmerged: list[str]) -> CombinedStrategy:
+        """Return a stored strategy combined with a new one, unless a model finds that they differ.
 
         Args:
-            unmerged: Gets a sentence if a model did not make one of them.
+            unmerged: List to which a sentence is added if the suggestions were not merged.
         """
         if has_suggestion_of(stored, other) or not isinstance(self.abstractor, StrategyCombiner):
             return CombinedStrategy(strategy=with_sources(stored, other))
         try:
-            combined = _asked_to_combine(self.abstractor, stored, other)
+            combined = _ask_to_combine(self.abstractor, stored, other)
         except LLMError as error:
             logger.warning("strategy %s keeps another suggestion as a variant: %s", stored.id, error)
             unmerged.append(f"{stored.title!r} keeps the suggestion of {other.title!r} as a variant: {error}")
@@ -366,11 +366,11 @@ class StrategyWriter:
             if not rows:
                 raise not_found("strategy", strategy_id)
             [stored] = self.read(rows)
-        combined = self._combined(stored, other, [])
+        combined = self._combine(stored, other, [])
         changed = combined.strategy
         if changed is not None and changed != stored:
             if strategy_id in retired(self.store, self.retirement):
-                logger.warning("strategy %s gets one more source, but is retired: agents are not given it", stored.id)
+                logger.warning("strategy %s got another source, but is retired, so agents do not receive it", stored.id)
             scoped = (
                 self.store if self.store.operation_id else self.store.within("edit", f"one more source: {stored.title}")
             )
@@ -378,17 +378,17 @@ class StrategyWriter:
         return combined
 
 
-def _asked_to_combine(combiner: StrategyCombiner, stored: Strategy, other: Strategy) -> CombinedStrategy:
+def _ask_to_combine(combiner: StrategyCombiner, stored: Strategy, other: Strategy) -> CombinedStrategy:
     if isinstance(combiner, ExplainingCombiner):
         return call(combiner.explain_combined, stored, other)
     return CombinedStrategy(strategy=call(combiner.combined, stored, other))
 
 
 def with_sources(strategy: Strategy, other: Strategy, *, why_variant: str = "") -> Strategy:
-    """Return a strategy with another one's sources and with its suggestion as one of the `variants`.
+    """Return a strategy with another strategy's sources, and with the other suggestion among its `variants`.
 
     Args:
-        why_variant: The reason why the suggestions were not combined, kept beside the variant.
+        why_variant: The reason why the suggestions were not combined, stored with the variant.
     """
     metadata = dict(strategy.metadata)
     if not has_suggestion_of(strategy, other):
@@ -405,7 +405,7 @@ def is_joinable(strategy: Strategy, other: Strategy) -> bool:
 
 
 def has_suggestion_of(strategy: Strategy, other: Strategy) -> bool:
-    """Return whether a strategy or a variant has another's suggestion, ignoring whitespace."""
+    """Return whether a strategy or one of its variants has another strategy's suggestion, ignoring whitespace."""
     variants = [str(variant.get("suggestion", "")) for variant in _variants(strategy) if isinstance(variant, Mapping)]
     if len(variants) >= MAX_VARIANTS:
         return True
@@ -414,4 +414,4 @@ def has_suggestion_of(strategy: Strategy, other: Strategy) -> bool:
 
 def _variants(strategy: Strategy) -> list[Any]:
     variants = strategy.metadata.get("variants", [])
-    return list(variants) if isinstance(variants, (list, tuple)) else [variants]  # others may have written it
+    return list(variants) if isinstance(variants, (list, tuple)) else [variants]  # third parties may have written it

@@ -65,7 +65,7 @@ def store_attempt(
     [operation] = memory.history(1, wanted=Operations(kind="store", of=stored["experience"]))
     n_used = sum(map(len, stored.get("used", {}).values()))
     problems = "".join(f" ({name}: {message})" for name, message in stored.get("errors", {}).items())
-    search = " Concepts are being looked for in the background." if "compression" in stored else ""
+    search = " A search for concepts is running in the background." if "compression" in stored else ""
     return (
         f"Stored experience {shown_id(stored['experience'])}, counted for {n_used} memories.{problems}{search}"
         f"{_after(operation.id)}"

@@ -84,7 +84,7 @@ def test_a_damaged_concept_costs_only_itself_and_a_second_import_adds_none(tmp_p
         report = import_paths(MemorySink(memories, "a test"), [path], settings=Settings())
         assert (report.added_concepts, report.rejected) == (1, 5)
         assert [one.reason.split(" but")[0].split(";")[0] for one in report.rejections] == [
-            "the code of concept 'crop': expected valid Python, got 'invalid syntax' in line 1",
+            "the code of concept 'crop': expected Python, got 'invalid syntax' in line 1",
             "a concept's name should have up to 200 characters, not 201",
             "concept.calls[0] should be a string,",
             "a concept's source should be one of primitive, learned, composed, imported,",

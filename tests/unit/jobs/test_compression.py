@@ -277,7 +277,7 @@ def test_a_language_model_can_propose_what_is_proven_and_kept(memory, tmp_path):
     (one,) = found.learned
     assert (one.n_verified, one.n_checked) == (4, 4)
     assert found.engine == "scripted"
-    assert "1 of 2 proposed functions stand in no two tasks' programs" in found.notes[0]
+    assert "1 of 2 proposed functions do not occur verbatim in programs of two tasks" in found.notes[0]
     file = CompressionFile(tmp_path, COLLECTION)
     file.save(found)
     assert file.load() == found

@@ -182,7 +182,7 @@ DOCUMENTED = {
     [
         ({"name": "concept_0"}, "name should describe what the function does"),
         ({"description": LOOP}, "description repeats itself"),
-        ({"parameters": [{"name": "numbers", "type": "str"}]}, "declared as str, but is called with list[int]"),
+        ({"parameters": [{"name": "numbers", "type": "str"}]}, "declared as str, but calls pass list[int]"),
         ({"guidance": ""}, "guidance should contain words"),
         ({"parameters": []}, "has 1 parameters, but the answer names 0"),
     ],

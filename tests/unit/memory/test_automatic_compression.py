@@ -161,7 +161,7 @@ def test_zero_turns_it_off(store):
 def test_the_status_says_how_many_are_left_and_what_was_found(store):
     counting = Counting(store)
     counting.remember(2)
-    waits = "2 of 5 new successes with programs before concepts are looked for."
+    waits = "2 of 5 new successes with programs until the next search for concepts."
     assert counting.automatic.status() == waits
     store.ledger.notes.write({RESULT: "It added 1 concept."})
     assert counting.automatic.status() == f"It added 1 concept. {waits}"

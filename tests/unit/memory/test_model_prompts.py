@@ -51,8 +51,9 @@ def test_a_store_of_a_directory_remembers_its_prompts_and_keeps_them_when_the_fi
         assert memory.experience.embedder.prompts == Prompts(query="ask: ")
         assert memory.experience.retrieve("bake a cake").hits
     assert said == [
-        "This store was embedded with the prompts 'ask: ' for questions and '' for documents, and keeps them. "
-        f"Its model {path} now has 'now: ' for questions and 'text: ' for documents. To use those: atlas reembed"
+        "This store was embedded with the prompts 'ask: ' for questions and '' for documents, which stay in use. "
+        f"Its model {path} now declares 'now: ' for questions and 'text: ' for documents. "
+        "To use the new prompts, run: atlas reembed"
     ]
     reembed_store(settings(unexported))
     said.clear()
@@ -69,7 +70,7 @@ def test_a_directory_that_had_no_prompts_and_gains_one_is_noticed(unexported):
     said: list[str] = []
     with opened(settings(unexported), said) as memory:
         assert memory.experience.embedder.prompts == NO_PROMPTS
-    assert "now has 'ask: ' for questions" in said[0]
+    assert "now declares 'ask: ' for questions" in said[0]
 
 
 def test_another_prompt_for_documents_is_refused_where_somebody_asks_for_it(unexported):
@@ -117,7 +118,7 @@ def test_a_store_of_before_prompts_were_kept_never_mixes_documents_with_and_with
     said: list[str] = []
     with opened(settings(unexported), said) as memory:
         assert memory.experience.embedder.prompts == NO_PROMPTS
-    assert "now has 'query: ' for questions and 'passage: ' for documents" in said[0]
+    assert "now declares 'query: ' for questions and 'passage: ' for documents" in said[0]
 
 
 def test_a_new_store_of_the_bundled_model_writes_no_prompts(tmp_path):

@@ -139,7 +139,7 @@ def test_a_model_keeps_merges_drops_and_reorders():
         ([decide("e1"), decide("e2", "merge")], "`into` is ''"),
         ([decide("e1"), decide("e2", "merge", into="e2")], "`into` is 'e2'"),
         ([decide("e1"), decide("e2", "merge", into="elsewhere")], "'elsewhere' is not one of ['', 'e1', 'e2']"),
-        ([decide("e2"), decide("e1", "merge", into="e2")], "ended better than 'e2'"),
+        ([decide("e2"), decide("e1", "merge", into="e2")], "has a better outcome than 'e2'"),
         ([decide("e1"), decide("e2", "delete")], "not one of"),
     ],
 )

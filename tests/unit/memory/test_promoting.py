@@ -126,7 +126,7 @@ def test_promoting_twice_says_so_until_what_was_made_is_deleted(memory, solved):
     _, crash, _ = solved
     plan = memory.plan_promotion(crash)
     memory.apply_promotion(plan)
-    with pytest.raises(InvalidInput, match=f"was promoted already, to experience '{plan.becomes.id}'"):
+    with pytest.raises(InvalidInput, match=f"was already promoted to experience '{plan.becomes.id}'"):
         memory.plan_promotion(crash)
     with pytest.raises(PlanOutdated):
         memory.apply_promotion(plan)

@@ -238,9 +238,9 @@ def test_where_its_memory_cannot_be_asked_the_run_goes_on_without_and_says_why(m
 
     with atlas.remember(memory, "Sort \ud800") as run:
         assert (asyncio.run(asked(run)) if is_async else run.context) == ""
-        assert run.problem.startswith("its memory could not be asked: InvalidInput: ")
+        assert run.problem.startswith("its memory could not be queried: InvalidInput: ")
         assert run.context == ""
-    assert run.problem.count("could not be asked") == 1
+    assert run.problem.count("could not be queried") == 1
     assert "it was not remembered: InvalidInput" in run.problem
 
 
@@ -251,7 +251,7 @@ def test_where_one_of_its_memories_cannot_be_asked_the_run_says_why(memory, monk
     monkeypatch.setattr(memory.strategies, "_find", fail)
     with atlas.remember(memory, "Sort") as run:
         assert run.context == ""
-    assert run.problem == "its memory could not be asked: strategies: RuntimeError: no index"
+    assert run.problem == "its memory could not be queried: strategies: RuntimeError: no index"
     assert len(attempts(memory)) == 1
 
 

@@ -75,7 +75,7 @@ def test_nothing_changes_for_the_strictness_that_holds(memory):
 def test_a_plan_is_refused_once_the_strictness_was_changed(memory):
     plan = memory.plan_strictness(2)
     memory.apply_strictness(memory.plan_strictness(3))
-    with pytest.raises(PlanOutdated, match="the strictness was 1 and is 3 now"):
+    with pytest.raises(PlanOutdated, match="the strictness has changed from 1 to 3 since"):
         memory.apply_strictness(plan)
 
 

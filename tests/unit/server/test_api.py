@@ -417,4 +417,4 @@ def test_a_refused_entry_with_a_secret_is_answered_with_the_reason(api, memory):
     entry = {"entry_type": "observation", "content": f"the crawler logs in with {SECRET} by noon"}
     answers = [api.post("/journal", json=entry, headers=headers).json() for _ in range(2)]
     assert answers[1]["id"] is None
-    assert answers[1]["refusal"] != "a gate of the journal refuses it"
+    assert answers[1]["refusal"] != "it was refused by a gate of the journal"

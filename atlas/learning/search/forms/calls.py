@@ -26,7 +26,7 @@ def simplify_call(node: ast.Call) -> ast.expr:
 
 
 def _of_builtin(name: str, args: list[ast.expr], node: ast.Call) -> ast.expr:
-    for rule in (_over_items, _collected, _computed):
+    for rule in (_over_items, _simplify_collection_call, _simplify_computing_call):
         simplified = rule(name, args)
         if simplified is not None:
             return simplified
@@ -49,7 +49,7 @@ def _over_items(name: str, args: list[ast.expr]) -> ast.expr | None:
     return None
 
 
-def _collected(name: str, args: list[ast.expr]) -> ast.expr | None:
+def _simplify_collection_call(name: str, args: list[ast.expr]) -> ast.expr | None:
     """Return the call of a collection type with a generator as a comprehension."""
     match name, args:
         case "list", [ast.GeneratorExp() | ast.ListComp() as items]:
@@ -61,7 +61,7 @@ def _collected(name: str, args: list[ast.expr]) -> ast.expr | None:
     return None
 
 
-def _computed(name: str, args: list[ast.expr]) -> ast.expr | None:
+def _simplify_computing_call(name: str, args: list[ast.expr]) -> ast.expr | None:
     """Return the canonical form of a call that computes a number or a boolean."""
     match name, args:
         case "pow", [base, exponent]:

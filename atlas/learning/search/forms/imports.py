@@ -13,17 +13,17 @@ _USUAL = {"np": "numpy", "pd": "pandas"}
 
 def by_module(body: list[ast.stmt], imports: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Return statements with imported names written as `module.name`."""
-    names = {short: _dotted(module) for short, module in _USUAL.items()}
+    names = {short: _dotted_name(module) for short, module in _USUAL.items()}
     for node in (node for statement in (*imports, *body) for node in ast.walk(statement)):
         match node:
             case ast.ImportFrom(module=str(module), names=imported, level=0):
-                names |= {alias.asname or alias.name: _dotted(f"{module}.{alias.name}") for alias in imported}
+                names |= {alias.asname or alias.name: _dotted_name(f"{module}.{alias.name}") for alias in imported}
             case ast.Import(names=imported):
-                names |= {alias.asname: _dotted(alias.name) for alias in imported if alias.asname}
+                names |= {alias.asname: _dotted_name(alias.name) for alias in imported if alias.asname}
     return [substitute(statement, names) for statement in body]
 
 
-def _dotted(name: str) -> ast.expr:
+def _dotted_name(name: str) -> ast.expr:
     first, *attributes = name.split(".")
     value: ast.expr = load(first)
     for attribute in attributes:

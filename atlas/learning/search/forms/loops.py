@@ -48,11 +48,11 @@ def use_quantifier(block: list[ast.stmt], counts: Counter[str]) -> list[ast.stmt
                 return None
             match peeled_loop.statement:
                 case ast.Return(value=ast.Constant(value=bool(early))) if early is not at_end:
-                    return [ast.Return(_quantified(peeled_loop.generators, early))]
+                    return [ast.Return(_quantify(peeled_loop.generators, early))]
     return None
 
 
-def _quantified(generators: list[ast.comprehension], early: bool) -> ast.expr:
+def _quantify(generators: list[ast.comprehension], early: bool) -> ast.expr:
     *outer, last = generators
     test = last.ifs[0] if len(last.ifs) == 1 else ast.BoolOp(ast.And(), last.ifs)
     bare = [*outer, ast.comprehension(last.target, last.iter, [], 0)]

@@ -1,4 +1,4 @@
-"""A measurement as the text that a store keeps of it."""
+"""Encoding of measurements as text, for a note in the store."""
 
 from __future__ import annotations
 
@@ -66,4 +66,4 @@ def decode_measurement(text: str | None) -> LevelMeasurement | None:
 
 
 def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not a measured number")
+    raise ValueError(f"expected finite numbers in a measurement, got {constant}")

@@ -1,4 +1,4 @@
-"""The measurement of one collection, kept up to date: read or made when it is first needed, and after growth."""
+"""The measurement of one collection, which is loaded or made on first use, and renewed after growth."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from atlas.storage.records import NO_MOMENT, Moment
 logger = logging.getLogger(__name__)
 
 GROWTH = 1.2
-"""How many times as many records a collection has before it is measured again, or how many times fewer."""
+"""Factor by which the number of records has to grow or shrink before a collection is measured again."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n")
 
@@ -66,7 +66,7 @@ class LiveCalibration:
 
     _measured: LevelMeasurement | None = None
     _looked_at: Moment = NO_MOMENT
-    """When the records were last counted, to see whether there are many more."""
+    """Moment at which the records were last counted."""
 
     _is_outgrown: bool = False
     _cuts: dict[str, tuple[LevelMeasurement, RankingWeights, Cut]] = field(default_factory=dict)
@@ -94,14 +94,14 @@ class LiveCalibration:
         self.learn_scale()
         if self._is_lacking():
             with self._lock:
-                if self._is_lacking():  # yet, and not made by another thread meanwhile
+                if self._is_lacking():  # checked again, because another thread may have measured it
                     self._take(self._stored() or self._measured_for_later())
         elif self._is_outgrown and not self._is_measuring():
             self._measuring = threading.Thread(target=self._measure_again, name="atlas-calibration", daemon=True)
             self._measuring.start()
 
     def settle(self) -> None:
-        """Measure the store unless it was measured at about its present size, and keep the result with it."""
+        """Measure the store unless it was measured at about its present size, and save the result in the store."""
         self.learn_scale()
         with self._lock:
             measurement = self._stored()
@@ -110,7 +110,7 @@ class LiveCalibration:
             self._keep(self.now())
 
     def now(self) -> LevelMeasurement:
-        """Return the scale from the latest measurement. No model is run."""
+        """Return the latest measurement. No model is run."""
         if self._measured is not None and not self._is_outgrown and not self._is_measuring():
             self._is_outgrown = self._has_outgrown(self._measured)
         if self._measured is None or (self._is_outgrown and self._measured.is_small):
@@ -122,7 +122,7 @@ class LiveCalibration:
         """Return the costs of the level on each side, or None before the first measurement.
 
         Args:
-            strictness: That of the store if it is None.
+            strictness: Strictness of the search, or None for the store's.
         """
         measured = self._measured or self._stored()
         return measured.costs(self._stricter(weights, strictness)) if measured else None
@@ -133,7 +133,7 @@ class LiveCalibration:
         """Return the predicate for shown hits of a search without a threshold. The latest results are cached.
 
         Args:
-            strictness: That of the store if it is None.
+            strictness: Strictness of the search, or None for the store's.
         """
         weights = self._stricter(weights, strictness)
         language = self.language(measured, query)
@@ -143,17 +143,17 @@ class LiveCalibration:
         return last[2]
 
     def language(self, measured: LevelMeasurement, query: str) -> str:
-        """Return the language of a query as far as it matters: empty in a store of a single language."""
+        """Return the language of a query, or an empty string for a store with a single language."""
         return language_of(query) if len(set(measured.languages)) > 1 else ""
 
     def weights_in(self, measured: LevelMeasurement, weights: RankingWeights, query: str) -> RankingWeights:
-        """Return the weights for a query: without meaning where the model does not tell texts in its language apart."""
+        """Return the weights for a query. Meaning has no weight in languages that the model does not distinguish."""
         return measured.weights_in(weights, self.language(measured, query))
 
     def cut_by_words(self, weights: RankingWeights) -> Cut:
-        """Return the share of a query's words that hits of a keyword search need. No model is run.
+        """Return the predicate for shown hits of a keyword search. No model is run.
 
-        Without a current measurement, it is the usual level.
+        Without a current measurement, the usual level is used.
         """
         if self._measured is None and (stored := self._stored()):
             self._take(stored)
@@ -162,7 +162,7 @@ class LiveCalibration:
         return Cut(best=min(1.0, weights.strictness * level), near_best=min(1.0, weights.strictness * NEAR_BEST))
 
     def _stricter(self, weights: RankingWeights, strictness: float | None = None) -> RankingWeights:
-        """Return weights with the strictness of a store and their own as one."""
+        """Return the weights with their strictness multiplied by the store's."""
         of_store = self.store.strictness() if strictness is None else strictness
         return weights if of_store == 1.0 else replace(weights, strictness=weights.strictness * of_store)
 
@@ -194,13 +194,13 @@ class LiveCalibration:
         try:
             self._take(measured := self._measure())
             self._keep(measured)
-        except AtlasError as error:  # closed meanwhile, or damaged, which the next search reports
+        except AtlasError as error:  # the store was closed, or is damaged, which the next search reports
             logger.debug("the store could not be measured: %s", error)
             self._is_outgrown = False
 
     @acting_on_all_records()
     def _stored(self) -> LevelMeasurement | None:
-        """Return the measurement that is kept with the store, unless it is of another model or of another size."""
+        """Return the stored measurement, or None if it was made with another model or at another size."""
         try:
             measurement = decode_measurement(self.store.derived())
         except (ValueError, TypeError, KeyError, ArithmeticError):
@@ -236,18 +236,18 @@ class LiveCalibration:
         return f"{model} with word pieces" if self.store.keeps_tokens else model
 
     def _measured_for_later(self) -> LevelMeasurement:
-        """Return a measurement that is kept in the background: a search waits for no other writer."""
+        """Return a measurement, and save it in the background, so that the search does not wait for other writers."""
         measurement = self._measure()
         threading.Thread(target=self._keep, args=(measurement,), name="atlas-calibration", daemon=True).start()
         return measurement
 
     def _keep(self, measured: LevelMeasurement) -> None:
         if not measured.answers:
-            return  # it took no time
+            return  # measuring it again takes no time
         try:
             self.store.keep_derived(encode_measurement(measured))
         except AtlasError as error:
-            logger.debug("the measurement could not be kept: %s", error)
+            logger.debug("the measurement could not be saved: %s", error)
 
     def _answers(self, texts: Mapping[str, str], languages: Sequence[str]) -> dict[str, tuple[Any, ...]]:
         """Return the best answers to foreign and own queries, empty if there is no model. Takes a second or two.
@@ -267,8 +267,8 @@ class LiveCalibration:
             batch = queries[start : start + REMEMBERED_QUERIES]
             try:
                 vectors = self._query_vectors(batch)
-            except Exception as error:  # noqa: BLE001 - an embedder of anybody's, which may take one query but not many
-                logger.warning("the level of the store is the usual one, as no foreign query was embedded: %r", error)
+            except Exception as error:  # noqa: BLE001 - a third-party embedder may not support batches
+                logger.warning("the usual level is used, because the foreign queries could not be embedded: %r", error)
                 return {}
             embedded.extend(vectors)
             found += map(self._found, batch, vectors)
@@ -287,11 +287,11 @@ class LiveCalibration:
         }
 
     def _languages_by_words(self, languages: Sequence[str], vectors: Sequence[Vector]) -> tuple[str, ...]:
-        """Return the languages, other than English, whose foreign queries are near each other to the model.
+        """Return the languages, except English, whose foreign queries the model embeds near each other.
 
         Args:
             languages: The language of each foreign query.
-            vectors: Their vectors first, then others.
+            vectors: The vectors of the foreign queries, followed by others.
         """
         usual = self._usual_scale()
         return tuple(
@@ -330,7 +330,7 @@ class LiveCalibration:
 
 
 def _best_of(answers: Mapping[str, tuple[float, float]]) -> Answers:
-    """Return the best answers by either signal, as weights decide later which one is best."""
+    """Return the best answers by each signal. Weights decide later which answer is best."""
     by_meaning = sorted(answers.values(), key=lambda answer: -answer[0])[:ANSWERS]
     by_words = sorted(answers.values(), key=lambda answer: -answer[1])[:ANSWERS]
     return tuple(dict.fromkeys([*by_meaning, *by_words]))
@@ -342,5 +342,5 @@ def every(similarities: Values, words: Values) -> npt.NDArray[np.bool_]:
 
 
 def _is_about(n: int, measured: int) -> bool:
-    """Return whether a collection of n records is still about as large as when it was measured."""
+    """Return whether n records are about as many as `measured`."""
     return (n < SMALL) == (measured < SMALL) and measured / GROWTH <= n <= measured * GROWTH

@@ -33,25 +33,24 @@ class Cut:
     """Thresholds of relevance that decide which hits are shown."""
 
     best: float
-    """Minimum relevance of the best hit for any hits to be shown, without the words of following records, which do not
-    make the query more relevant to the store."""
+    """Minimum relevance of the best hit for any hits to be shown. The signal `context` does not count for it."""
 
     each: float = 0.0
-    """Relevance that each hit needs."""
+    """Minimum relevance of each shown hit."""
 
     near_best: float = 0.0
-    """Share of the best hit's relevance that each hit needs."""
+    """Minimum relevance of each shown hit, as a share of the best hit's relevance."""
 
     spares_words: bool = False
-    """True if hits with a good part of the query's rare words are always shown."""
+    """True if hits that contain a large part of the query's rare words are always shown."""
 
     def shown_beside(self, best: float) -> Callable[[Hit[Any]], bool]:
-        """Return a predicate for the hits that are shown, given the relevance of the best hit alone."""
+        """Return a predicate for shown hits, given the best hit's relevance without context."""
         least, is_home = self.least(best), best >= self.best
         return lambda hit: (is_home and hit.relevance >= least) or (self.spares_words and hit.words >= TELLING)
 
     def least(self, best: float) -> float:
-        """Return the minimum relevance of hits if the best one has `best`."""
+        """Return the minimum relevance of shown hits if the best hit has the relevance `best`."""
         return self.best if best < self.best else max(self.each, self.near_best * best)
 
 
@@ -68,16 +67,16 @@ class LevelMeasurement:
     """The language of each foreign query, empty if all are in one."""
 
     languages_by_words: tuple[str, ...] = ()
-    """Languages with texts that the model does not tell apart. Words alone find and judge hits for queries in them."""
+    """Languages whose texts the model does not distinguish. Queries in these languages use keywords only."""
 
     own_answers: tuple[Answers, ...] = ()
-    """The best answers to the first sentence of some records, without the record itself."""
+    """The best answers to the first sentence of some records, excluding the record itself."""
 
     own_languages: tuple[str, ...] = ()
-    """The language of each sentence, which may be empty if it is not recognised. Empty if all are in one language."""
+    """The language of each sentence, an empty string if not recognised. Empty if all are in one language."""
 
     itself: Answers = ()
-    """Similarity of each of these records to its first sentence, and share of its words."""
+    """Similarity of each of these records to its own first sentence, and its share of the sentence's words."""
 
     model: str = ""
     at: Moment = NO_MOMENT
@@ -86,15 +85,15 @@ class LevelMeasurement:
 
     @property
     def is_small(self) -> bool:
-        """True if there are too few records to measure a level by."""
+        """True if there are too few records to measure a level."""
         return self.n_records < SMALL
 
     def level(self, weights: RankingWeights, language: str = "") -> float:
-        """Return the relevance that the best hit of a query should have, where hiding a right one costs `PRICE`.
+        """Return the minimum relevance of a query's best hit, if hiding a right hit costs `PRICE`.
 
         Args:
-            language: Language of the query. For one that the store does not hold, the highest level counts, among
-                those on the same weights.
+            language: Language of the query. For a language without records in the store, the highest level with the
+                same weights is used.
         """
         return self._level_in(language, weights, self._levels(weights))
 
@@ -106,9 +105,9 @@ class LevelMeasurement:
         return max(comparable, default=SMALL_LEVEL if self.is_small else HIGHEST_LEVEL)
 
     def is_by_words(self, language: str) -> bool:
-        """Return whether words alone decide for queries in a language.
+        """Return whether queries in a language use keywords only.
 
-        A language that the store does not hold is treated as its records are, if all of them are alike in this.
+        A language without records in the store is treated like the other languages, if these are all treated the same.
         """
         others = set(self.languages) or {""}
         return language in self.languages_by_words or (
@@ -116,9 +115,9 @@ class LevelMeasurement:
         )
 
     def weights_in(self, weights: RankingWeights, language: str) -> RankingWeights:
-        """Return the weights for queries in a language: without meaning where words alone decide.
+        """Return the weights for queries in a language. Meaning has no weight if `is_by_words`.
 
-        Weights without words stay as they are.
+        Weights in which words have no weight are not changed.
         """
         return replace(weights, meaning=0.0) if weights.words and self.is_by_words(language) else weights
 
@@ -154,18 +153,18 @@ class LevelMeasurement:
     def _in_languages(
         self, languages: Sequence[str], weights: RankingWeights, values: Callable[[RankingWeights], Values]
     ) -> Values:
-        """Return a value for each query, on the weights for its language."""
+        """Return a value for each query, computed with the weights for its language."""
         by_words = [self.is_by_words(language) for language in languages]
         without_meaning = next((self.weights_in(weights, name) for name in self.languages_by_words), weights)
         return np.where(by_words, values(without_meaning), values(weights))
 
     def _own(self, weights: RankingWeights) -> Values:
-        """Return the relevances that the store's own queries reach."""
+        """Return the relevance of the best answer to each of the store's own queries."""
         itself = self._best([(answer,) for answer in self.itself], weights)
         return own_relevance(itself, self._best(self.own_answers, weights))
 
     def _best(self, answers: Sequence[Answers], weights: RankingWeights) -> Values:
-        """Return the relevance of the best answer to each of some queries."""
+        """Return the relevance of the best answer to each query."""
         best = [
             max(
                 (relevance(*weighed(self.scale.meaning(near), words, weights), weights) for near, words in found),
@@ -177,7 +176,7 @@ class LevelMeasurement:
 
     @property
     def words_level(self) -> float:
-        """Share of a query's words that 97 of 100 foreign queries do not find in one record, within bounds."""
+        """Share of a query's words that 97 % of foreign queries do not find in any record, within bounds."""
         if not self.answers:
             return TELLING
         best = [max((words for _, words in found), default=0.0) for found in self.answers]

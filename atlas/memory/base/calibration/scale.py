@@ -1,4 +1,4 @@
-"""The scale of a store: which similarity counts as unrelated, and which as near."""
+"""The similarity scale of a store: typical values for unrelated and for near texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ USUAL = {
     "BAAI/bge-base-en-v1.5": Calibration(unrelated=0.45, near=0.82),
     "BAAI/bge-large-en-v1.5": Calibration(unrelated=0.5, near=0.85),
 }
-"""Usual similarities of models, for stores without enough records. Those of bge are rough."""
+"""Usual similarities of models, for stores without enough records. The values of bge are estimates."""
 
 
 def usual_scale(embedder: WholeEmbedder) -> Calibration:
@@ -39,9 +39,9 @@ def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32],
 
     Args:
         unrelated: Cosines of pairs of its records, picked at random.
-        near: The cosine of each of some records with the nearest other one.
-        usual: The model's usual level, which decides while there are few records. As a store on one subject has no
-            unrelated pairs, and a small one has no neighbours, it also bounds both values.
+        near: Cosine of each sampled record with its nearest neighbour.
+        usual: The model's usual scale. It has more weight the fewer records there are, and bounds both values, because
+            a store on one subject has no unrelated pairs, and a small store has no neighbours.
     """
     low = min(_shrunk(unrelated, usual.unrelated), usual.unrelated + ABOVE_USUAL)
     high = max(_shrunk(near, usual.near), usual.near - BELOW_USUAL)

@@ -1,4 +1,4 @@
-"""Refinement: near-duplicates merged, noise dropped, and the rest in the order in which to read it (ReMem).
+"""Refinement of experiences (ReMem): merges near-duplicates, drops noise, and orders the rest for reading.
 
 `heuristic` refines a set without a language model, and `llm` with one. Both return `decisions` with reasons. `plan`
 judges a whole store, in sets of similar experiences.

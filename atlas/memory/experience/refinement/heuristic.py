@@ -54,8 +54,8 @@ class HeuristicRefineStrategy:
         Args:
             duplicate_similarity: Cosine from which two texts count as duplicates.
             diversity: See `maximal_marginal_relevance`.
-            mix_outcomes: Whether attempts with different outcomes or tasks may be near-duplicates. True suits a prompt,
-                which needs only one of them; False suits a store, which should keep all.
+            mix_outcomes: Whether attempts with different outcomes or tasks may be near-duplicates. Use True for a
+                prompt, which needs only one of them, and False for a store, which should keep all.
         """
         self._embedder = whole_embedder(embedder)
         self._duplicate_similarity = duplicate_similarity
@@ -71,7 +71,7 @@ class HeuristicRefineStrategy:
         useful = [experience for experience in experiences if not _is_noise(experience)]
         decisions = [
             RefineDecision(
-                experience_id=e.id, action="drop", reason="it has no solution, no feedback and no telling step"
+                experience_id=e.id, action="drop", reason="it has no solution, no feedback and no informative step"
             )
             for e in experiences
             if _is_noise(e)
@@ -117,7 +117,7 @@ def _is_same_case(experience: Experience, other: Experience) -> bool:
 
 
 def _groups(is_same: np.ndarray) -> list[list[int]]:
-    """Return groups of each item with its near items that are in no earlier group.
+    """Return groups, each of an item and the near items that are in no earlier group.
 
     Nearness is not transitive.
     """
@@ -136,7 +136,7 @@ def _merge(group: list[Experience]) -> Experience:
 
 def _decision(experience: Experience, result: Experience, size: int) -> RefineDecision:
     if experience.id == result.id:
-        reason = f"the best of {size} near-duplicates" if size > 1 else "nothing else in the set says the same"
+        reason = f"the best of {size} near-duplicates" if size > 1 else "it has no near-duplicate in the set"
         return RefineDecision(experience_id=experience.id, action="keep", reason=reason)
     reason = f"near-duplicate of {result.id[:8]}, the better or newer attempt (outcome: {result.outcome.label})"
     return RefineDecision(experience_id=experience.id, action="merge", reason=reason, into=result.id)

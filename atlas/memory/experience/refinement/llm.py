@@ -28,7 +28,7 @@ _WORTH = {True: 2, None: 1, False: 0}
 
 
 def schema_of(names: Iterable[str]) -> Mapping[str, Any]:
-    """Return the schema of the decisions on experiences of these ids in the prompt."""
+    """Return the JSON schema of decisions on experiences, by their ids in the prompt."""
     decision = {
         "type": "object",
         "properties": {
@@ -70,22 +70,22 @@ class LLMRefineStrategy:
         """Refine, with a reason for each experience, or for keeping all unchanged if the model failed."""
         by_id = {experience.id: experience for experience in experiences}
         if len(by_id) < 2:
-            return _unchanged(experiences, "there is nothing to choose from")
+            return _keep_all(experiences, "there are fewer than two experiences")
         by_name = {f"e{number}": experience for number, experience in enumerate(by_id.values(), start=1)}
         question = Question(
             system=REFINEMENT.text,
             prompt=_prompt(by_name, context),
             schema=schema_of(by_name),
-            validate=lambda answer: _checked(answer["decisions"], by_name, mix_outcomes=context is not None),
+            validate=lambda answer: _check_decisions(answer["decisions"], by_name, mix_outcomes=context is not None),
             prose=frozenset({"reason"}),
             max_tokens=256 + TOKENS_PER_DECISION * len(by_id),
         )
         try:
             decisions = await ask(self.llm, question)
         except LLMError as error:
-            logger.warning("experiences are shown unrefined: %s", error)
-            return _unchanged(experiences, KEPT_UNJUDGED, failure=str(error))
-        return RefinedSet(experiences=_applied(decisions, by_id), decisions=decisions)
+            logger.warning("the experiences stay unrefined: %s", error)
+            return _keep_all(experiences, KEPT_UNJUDGED, failure=str(error))
+        return RefinedSet(experiences=_apply(decisions, by_id), decisions=decisions)
 
 
 def _prompt(by_name: Mapping[str, Experience], context: Task | None) -> str:
@@ -94,7 +94,7 @@ def _prompt(by_name: Mapping[str, Experience], context: Task | None) -> str:
     return f"{task}\n\nThe {len(by_name)} experiences, by id:\n{as_data(described, limit=SET_CHARACTERS)}"
 
 
-def _checked(
+def _check_decisions(
     answer: Sequence[Mapping[str, str]], by_name: Mapping[str, Experience], *, mix_outcomes: bool
 ) -> list[RefineDecision]:
     """Return the decisions of an answer, by the experiences' own ids.
@@ -131,11 +131,11 @@ def _check_merge(
 ) -> None:
     name, into = entry["id"], entry.get("into", "")
     if into not in kept:
-        raise InvalidInput(f"{name!r} should be merged into a kept experience, but its `into` is {into!r}")
+        raise InvalidInput(f"expected {name!r} to be merged into a kept experience, but its `into` is {into!r}")
     if _WORTH[merged.success] > _WORTH[kept[into].success]:
-        raise InvalidInput(f"{name!r} ended better than {into!r}; merge the worse attempt into the better one")
+        raise InvalidInput(f"{name!r} has a better outcome than {into!r}; merge the worse attempt into the better one")
     if not mix_outcomes and merged.success != kept[into].success:
-        raise InvalidInput(f"{name!r} and {into!r} ended differently; keep such attempts apart")
+        raise InvalidInput(f"{name!r} and {into!r} have different outcomes; do not merge such attempts")
 
 
 def _refuse(what: str, ids: Sequence[str]) -> None:
@@ -143,7 +143,7 @@ def _refuse(what: str, ids: Sequence[str]) -> None:
         raise InvalidInput(f"{what}: {', '.join(repr(name) for name in dict.fromkeys(ids))}")
 
 
-def _applied(decisions: Sequence[RefineDecision], by_id: Mapping[str, Experience]) -> list[Experience]:
+def _apply(decisions: Sequence[RefineDecision], by_id: Mapping[str, Experience]) -> list[Experience]:
     merged = [(decision.into, by_id[decision.experience_id]) for decision in decisions if decision.action == "merge"]
     return [
         with_merged_from(by_id[survivor], [experience for into, experience in merged if into == survivor])
@@ -151,6 +151,6 @@ def _applied(decisions: Sequence[RefineDecision], by_id: Mapping[str, Experience
     ]
 
 
-def _unchanged(experiences: list[Experience], reason: str, failure: str = "") -> RefinedSet:
+def _keep_all(experiences: list[Experience], reason: str, failure: str = "") -> RefinedSet:
     decisions = [RefineDecision(experience_id=e.id, action="keep", reason=reason) for e in experiences]
     return RefinedSet(experiences=experiences, decisions=decisions, failure=failure)

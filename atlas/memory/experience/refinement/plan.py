@@ -100,13 +100,13 @@ class RefinePlan(Tabular):
 
     @property
     def leaving(self) -> dict[str, str]:
-        """The ids of the removed experiences, each with the id of the one that it is merged into, or an empty text."""
+        """For each removed experience, the id of the experience that it is merged into, or an empty string."""
         return {decision.id: decision.into for decision in self.decisions if decision.goes}
 
     def keeping(self, ids: Collection[str]) -> RefinePlan:
-        """Return the same plan, in which these experiences stay."""
+        """Return the plan with these experiences kept."""
         decisions = (
-            replace(decision, action=KEEP, into="", reason=f"you keep it; else it would go: {decision.reason}")
+            replace(decision, action=KEEP, into="", reason=f"kept by you; otherwise removed: {decision.reason}")
             if decision.goes and decision.id in ids
             else decision
             for decision in self.decisions
@@ -216,28 +216,28 @@ class JudgedSets:
 
     def judge_all(self, sets: Sequence[Sequence[str]]) -> Iterator[int]:
         """Judge sets in order, and yield the number of experiences judged after each."""
-        for ids, refined in zip(sets, in_waves(self._explained, sets, concurrency_of(self._strategy)), strict=True):
+        for ids, refined in zip(sets, in_waves(self._explain, sets, concurrency_of(self._strategy)), strict=True):
             if isinstance(refined, AtlasError):
                 raise refined
             self._n_sets += 1
             self._n_failed = self._n_failed + 1 if refined.failure else 0
             self.failures += [f"Set {self._n_sets} was not judged: {refined.failure}"] if refined.failure else []
-            self.decisions += _planned(self._n_sets, ids, refined, self._subjects)
+            self.decisions += _plan_decisions(self._n_sets, ids, refined, self._subjects)
             yield len(self.decisions)
 
-    async def _explained(self, ids: Sequence[str]) -> RefinedSet:
+    async def _explain(self, ids: Sequence[str]) -> RefinedSet:
         if self._n_failed >= FAILURES_IN_A_ROW:
-            return _unjudged(ids, self._subjects)
+            return _keep_unjudged(ids, self._subjects)
         return await self._strategy.explain([self._subjects[record_id].experience for record_id in ids])
 
 
-def _planned(
+def _plan_decisions(
     number: int, ids: Sequence[str], refined: RefinedSet, subjects: Mapping[str, MergeSubject]
 ) -> list[PlannedDecision]:
     """Return the planned decisions on one set, in the original order. Pinned records are never dropped."""
-    decided = {decision.experience_id: _allowed(decision, subjects) for decision in refined.decisions}
+    decided = {decision.experience_id: _keep_if_pinned(decision, subjects) for decision in refined.decisions}
     kept_ids = [i for i in ids if decided[i].action == KEEP]
-    # Pinned records that the strategy dropped have no place in the refined order, so they come last.
+    # Pinned records that the strategy dropped have no position in the refined order, so they come last.
     order = [e.id for e in refined.experiences if decided[e.id].action == KEEP]
     order += [i for i in kept_ids if i not in order]
     return [
@@ -257,16 +257,16 @@ def _planned(
     ]
 
 
-def _unjudged(ids: Sequence[str], subjects: Mapping[str, MergeSubject]) -> RefinedSet:
+def _keep_unjudged(ids: Sequence[str], subjects: Mapping[str, MergeSubject]) -> RefinedSet:
     """Return decisions that keep a whole set, after a failed judgement."""
     decisions = [RefineDecision(experience_id=i, action=KEEP, reason=KEPT_UNJUDGED) for i in ids]
     experiences = [subjects[i].experience for i in ids]
     return RefinedSet(
-        experiences=experiences, decisions=decisions, failure="it was not asked about, after such failures"
+        experiences=experiences, decisions=decisions, failure="it was skipped after several failures in a row"
     )
 
 
-def _allowed(decision: RefineDecision, subjects: Mapping[str, MergeSubject]) -> RefineDecision:
+def _keep_if_pinned(decision: RefineDecision, subjects: Mapping[str, MergeSubject]) -> RefineDecision:
     if decision.action == DROP and subjects[decision.experience_id].marks.pinned:
-        return replace(decision, action=KEEP, reason=f"it is pinned; else it would go: {decision.reason}")
+        return replace(decision, action=KEEP, reason=f"it is pinned; otherwise removed: {decision.reason}")
     return decision

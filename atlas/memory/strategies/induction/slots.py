@@ -19,7 +19,7 @@ _NO_NAME = (
     r"When|While|With|You|Your)"
 )
 QUANTITIES = frozenset({"amount", "number", "path", "percentage", "quoted", "time"})
-"""Kinds that stay in programming tasks, because they specify what the program should do."""
+"""Kinds that are kept in programming tasks, because they specify what the program should do."""
 
 MIN_VALUE_CHARACTERS = 2
 MAX_VALUE_CHARACTERS = 60
@@ -95,7 +95,7 @@ class Generaliser:
         )
 
     def _name(self, value: str) -> str:
-        """Return the name of a tool's value: that of its argument, with a number if it is already used."""
+        """Return the name for a value of a tool call: its argument's name, with a number if the name is in use."""
         if value not in self._numbered:
             name = self._names[value]
             same_name = [other for other in self._numbered if self._names[other] == name]
@@ -120,7 +120,7 @@ class Generaliser:
 
 
 def parse_call(action: str) -> tuple[str, dict[str, Any]] | None:
-    """Name and arguments of an action of the form `name({…})`, or None for any other."""
+    """Return the name and arguments of an action of the form `name({…})`, or None for other actions."""
     found = _CALL.fullmatch(action.strip())
     if found is None:
         return None
@@ -143,6 +143,6 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _is_particular(value: str) -> bool:
-    """Return whether a value is specific to a task, such as an id, unlike an enumerated value such as `economy`."""
+    """Return whether a value is specific to a task, such as an id, and not an enumerated value such as `economy`."""
     is_short = MIN_VALUE_CHARACTERS <= len(value) <= MAX_VALUE_CHARACTERS
     return is_short and _INSTANCE.search(value) is not None and len(value.split()) <= 4

@@ -50,7 +50,7 @@ _USUAL = frozenset(
     pop print range set split str strip sum tuple upper values zip
     """.split()  # noqa: SIM905  (a list of it would fill the page)
 )
-"""Names that are called by nearly every program, and so describe none."""
+"""Names that nearly every program calls, so that they do not describe a program."""
 
 _DOING = (ast.Assign, ast.AugAssign, ast.For, ast.Import, ast.ImportFrom, ast.Return, ast.While, ast.With)
 """Types of statements that distinguish a program from prose that happens to parse."""
@@ -129,7 +129,7 @@ def advice_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[
 
 
 def program_of(trajectory: Trajectory) -> str:
-    """Return the last action of several lines, which is the program if there is one."""
+    """Return the last action with several lines, which is the program if there is one."""
     return next((step.action for step in reversed(trajectory.steps) if "\n" in step.action.strip()), "")
 
 
@@ -153,7 +153,7 @@ def program_gist(code: str) -> str:
     uses = [f"It uses {', '.join(f'`{name}`' for name in called[:MAX_NAMES])}."] if called else []
     if gist := "\n".join([*_comments(code), *uses]):
         return gist
-    beginning = stripped[:QUOTED_CHARACTERS].rpartition("\n")[0]  # neither comments nor calls: its first whole lines
+    beginning = stripped[:QUOTED_CHARACTERS].rpartition("\n")[0]  # used if there are no comments and calls
     return f"{beginning}\n…"
 
 
@@ -191,7 +191,7 @@ def _speech_line(sentences: Sequence[str], generalise: Callable[[str], str]) -> 
 
 
 def _is_about_task(sentence: str) -> bool:
-    """Return whether a sentence is about the task, rather than a courtesy, list item or heading."""
+    """Return whether a sentence is about the task, not a courtesy, list item or heading."""
     is_listed = sentence.endswith(":") or _LABEL.match(sentence) is not None or len(sentence.split()) < MIN_WORDS
     return sentence.endswith("?") or not (is_listed or _PLEASANTRY.match(sentence))
 
@@ -215,7 +215,7 @@ def _is_prose(value: Any) -> bool:
 
 
 def _argument(name: str, value: Any) -> str:
-    """Return an argument's name, with its value if that is an enumerated one, such as `economy`."""
+    """Return an argument's name, followed by its value if this is enumerated, such as `economy`."""
     is_choice = isinstance(value, bool) or (isinstance(value, str) and re.fullmatch(r"[a-z]+(?:[_ -][a-z]+)*", value))
     return f"{name}={value!r}" if is_choice else name
 

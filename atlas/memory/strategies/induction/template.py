@@ -32,13 +32,13 @@ TEMPLATE = "template"
 TITLE_CHARACTERS = 100
 SITUATION_CHARACTERS = 600
 MIN_CONTENT_WORDS = 3
-"""Least number of words of a situation, without its domain's name. With fewer it would match everything."""
+"""Least number of words of a situation, without its domain's name. A shorter situation would match every task."""
 
 MIN_TOLD_WORDS = 2
-"""The same minimum for situations from reflections, which are more concise."""
+"""Least number of words of a situation from reflections, which are more concise."""
 
 MIN_STEPS = 3
-"""Least number of distinct steps of an attempt without reflections. With fewer there is no procedure."""
+"""Least number of distinct steps of an attempt without reflections. Fewer steps are no procedure."""
 
 _EXAMPLES = re.compile(
     r"^\s*(?:>>>|Examples?\b|For example|def |class |import |from \S+ import|assert |Input:|Output:|Constraints)",
@@ -67,10 +67,10 @@ class TemplateStrategyAbstractor:
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
         """Return the strategy of a successful attempt, or None if it failed, or is too specific or too short."""
-        return await asyncio.to_thread(_abstracted, trajectory)
+        return await asyncio.to_thread(_abstract, trajectory)
 
 
-def _abstracted(trajectory: Trajectory) -> Strategy | None:
+def _abstract(trajectory: Trajectory) -> Strategy | None:
     if trajectory.outcome.success is not True:
         return None
     generalise = Generaliser(trajectory.steps, keep=QUANTITIES if is_program(program_of(trajectory)) else ())
@@ -160,7 +160,7 @@ def _rationale(trajectory: Trajectory) -> str:
     ]
     return (
         f"It succeeded once, in an attempt at {trajectory.task.id} ({', '.join(made_of)}). "
-        "Derived by pattern, without a language model: nobody has judged why it worked."
+        "Derived by a template, without a language model: the reason for the success was not examined."
     )
 
 
@@ -170,7 +170,7 @@ def _n_content_words(text: str, domain: str = "") -> int:
 
 
 def _title(situation: str) -> str:
-    """Return the first sentence with a request, else the first, without introductory words."""
+    """Return the first sentence with a request, or else the first sentence, without introductory words."""
     parts = sentences(situation)
     chosen = next((sentence for sentence in parts if _WANTED.match(sentence)), parts[0])
     text = _WANTED.sub("", chosen).removesuffix(".")

@@ -165,7 +165,7 @@ def test_attempts_that_say_something_else_or_are_at_no_known_task_stay_apart():
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])
 def test_an_impossible_threshold_is_refused(threshold):
-    with pytest.raises(InvalidInput, match="threshold of relevance should be from 0 to 1"):
+    with pytest.raises(InvalidInput, match="expected a relevance threshold from 0 to 1"):
         check_threshold(threshold)
 
 

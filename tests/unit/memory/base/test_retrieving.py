@@ -151,7 +151,7 @@ def test_diversity_moves_near_copies_down_and_nothing_else(memory):
     assert spread.hits[1].signals["diversity"] == 0
     assert all(hit.relevance >= 0.3 for hit in spread.hits)
     assert "diversity" not in alike.hits[1].signals
-    assert "says much the same" in " ".join(map(explain, spread.hits))
+    assert "is similar to a hit above it" in " ".join(map(explain, spread.hits))
     values = [hit.rank_value for hit in spread.hits]
     assert values == sorted(values, reverse=True)
 
@@ -177,7 +177,7 @@ def test_distinct_and_diverse_hits_are_of_different_tasks_and_still_tell_all_out
 
 @pytest.mark.parametrize("diversity", [-0.1, 1.0, float("nan")])
 def test_a_diversity_that_is_none_is_refused(memory, diversity):
-    with pytest.raises(InvalidInput, match="diversity should be from 0 to less than 1"):
+    with pytest.raises(InvalidInput, match="expected a diversity of at least 0 and less than 1"):
         memory.retrieve("cancel", diversity=diversity)
 
 
@@ -229,9 +229,9 @@ class Answering:
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (RuntimeError("out of memory"), "the reranker failed, so the order is that without it: RuntimeError: out of"),
+        (RuntimeError("out of memory"), "the reranker failed, and was skipped: RuntimeError: out of"),
         ([0.5], "expected 3 scores, but got 1"),
-        ([0.5, None, 0.5], "the reranker failed, so the order is that without it: TypeError"),
+        ([0.5, None, 0.5], "the reranker failed, and was skipped: TypeError"),
         ([0.5, 1.5, 0.5], r"expected scores in [0, 1], but got 1.5"),
         ([0.5, float("nan"), 0.5], r"expected scores in [0, 1], but got nan"),
     ],

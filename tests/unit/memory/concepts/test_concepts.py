@@ -109,7 +109,7 @@ def test_the_same_code_in_another_dress_is_refused_and_the_one_that_is_there_is_
     dressed = 'def cut(grid: list, box: tuple) -> list:\n    """Cut."""\n    # a comment\n' + CROP.split("\n", 1)[1]
     with pytest.raises(InvalidInput, match=there):
         library.add(concept(description="something else", code=dressed))
-    with pytest.raises(InvalidInput, match=f"has a concept of the id '{there}' already"):
+    with pytest.raises(InvalidInput, match=f"already has a concept with the id '{there}'"):
         library.add(replace(concept(code="def other():\n    return 1\n"), id=there))
     assert len(library) == 1
 
@@ -120,10 +120,10 @@ OTHER = "def crop(grid):\n    return grid[1:]\n"
 
 def test_a_name_that_another_concept_has_is_refused_and_that_one_is_named(library):
     there = library.add(concept())
-    with pytest.raises(InvalidInput, match=f"another concept is named 'crop': '{there}'"):
+    with pytest.raises(InvalidInput, match=f"concept '{there}' is already named 'crop'"):
         library.add(concept(code=OTHER))
     other = library.add(concept("trim", code=OTHER.replace("crop", "trim")))
-    with pytest.raises(InvalidInput, match="another concept is named 'crop'"):
+    with pytest.raises(InvalidInput, match="is already named 'crop'"):
         library.edit(other, name="crop")
     library.edit(there, name="crop", description="cut a box out")
     (imported,) = library.add_many([concept(code=OTHER.replace("1:", "2:"))])
@@ -148,7 +148,7 @@ def test_of_two_that_add_one_name_at_once_the_second_is_refused(library, store):
         library.add(concept(code=OTHER))
 
     late = ChromaConceptLibrary(Between(other), store.collection(COLLECTION), clock=FixedClock())
-    with pytest.raises(InvalidInput, match="another concept is named 'crop'"):
+    with pytest.raises(InvalidInput, match="is already named 'crop'"):
         late.add(concept())
     assert [one["metadata"]["title"] for one in library.browse()] == ["crop"]
     assert store.count_operations() == 1
@@ -159,7 +159,7 @@ def test_python_is_named_as_code_can_call_it(library, name):
     with pytest.raises(InvalidInput, match="expected a Python identifier as the name, got"):
         library.add(concept(name))
     there = library.add(concept())
-    with pytest.raises(InvalidInput, match="give the concept the name of its function"):
+    with pytest.raises(InvalidInput, match="use the name of its function"):
         library.edit(there, name=name)
     assert library.get(library.add(concept(name, code="f()", language="javascript"))).name == name
 
@@ -467,8 +467,8 @@ def composing(store):
 @pytest.mark.parametrize(
     ("ids", "error", "reason"),
     [
-        ([], InvalidInput, "composing takes at least two concepts, but got 0"),
-        (["crop"], InvalidInput, "composing takes at least two concepts, but got 1"),
+        ([], InvalidInput, "expected at least two concepts to compose, got 0"),
+        (["crop"], InvalidInput, "expected at least two concepts to compose, got 1"),
         (["crop", "nobody"], NotFound, "there is no concept 'nobody'"),
     ],
 )
@@ -490,7 +490,7 @@ def test_without_a_strategy_nothing_comes_and_the_log_says_once_what_to_give(lib
         assert library.compress([attempt]) == library.compress([]) == []
     said = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert [line.split(";")[1].split()[-1] for line in said] == ["composition_strategy", "compression_strategy"]
-    with pytest.raises(InvalidInput, match="give it one as composition_strategy"):
+    with pytest.raises(InvalidInput, match="pass one as composition_strategy"):
         library.composable(ids)
 
 
@@ -566,7 +566,7 @@ def test_code_that_only_a_newer_python_parses_is_read_all_the_same(library, stor
 
 def test_what_is_no_concept_no_query_and_no_attempt_is_said(library):
     with pytest.raises(
-        InvalidInput, match=r"should be a CodeConcept, but is {'name': 'x'}; make one: atlas\.CodeConcept"
+        InvalidInput, match=r"expected a CodeConcept, got {'name': 'x'}; create one with atlas\.CodeConcept"
     ):
         library.add({"name": "x"})
     with pytest.raises(InvalidInput, match="the query should be a string, but is None"):
@@ -574,7 +574,7 @@ def test_what_is_no_concept_no_query_and_no_attempt_is_said(library):
     with pytest.raises(InvalidInput, match="k should be a whole number, but is '5'"):
         library.search("grid", "5")
     library.compression_strategy = library.composition_strategy = Joined()
-    with pytest.raises(InvalidInput, match="takes Trajectory objects, but got 'a run'"):
+    with pytest.raises(InvalidInput, match="expected Trajectory objects, got 'a run'"):
         library.compress(["a run"])
     assert library.compose(library.add(concept())) is None
 

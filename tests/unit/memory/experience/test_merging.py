@@ -183,10 +183,10 @@ def test_several_groups_are_one_operation(stored):
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ([["a"]], "at least two records, but a group has 1"),
-        ([["a", "a"]], "at least two records, but a group has 1"),
-        ([[]], "at least two records, but a group has 0"),
-        (["ab"], "at least two records, but a group has 1"),
+        ([["a"]], "expected at least two records in a group to merge, got 1"),
+        ([["a", "a"]], "expected at least two records in a group to merge, got 1"),
+        ([[]], "expected at least two records in a group to merge, got 0"),
+        (["ab"], "expected at least two records in a group to merge, got 1"),
         ([["a", "b"], ["b", "c"]], "'b' is in two groups"),
         ([["a", "b"]], "there is no record 'a' to merge"),
     ],

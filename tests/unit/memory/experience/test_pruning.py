@@ -90,8 +90,8 @@ def test_the_last_of_each_neighbourhood_is_saved_and_says_for_whom(memory):
     assert titles(plan.removals) == ["cancel a flight", "sort a list of numbers now"]
     saved = {decision.title: decision.saved_because for decision in plan.saved}
     assert saved == {
-        "cancel a flight please": "nothing that stays is near it and 1 like it, such as 'cancel a flight'",
-        "write poems about the rain in spring": "nothing that stays is near it",
+        "cancel a flight please": "no kept record is near it and 1 like it, such as 'cancel a flight'",
+        "write poems about the rain in spring": "no kept record is near it",
     }
     assert len(memory.plan_prune({"min_success_rate": 0.5}).removals) == 4
 

@@ -88,9 +88,9 @@ def test_p1_persist_conversation_history_with_the_same_ten_minutes_after_a_resta
 
 
 def test_what_is_no_turn_is_refused(conversations):
-    with pytest.raises(InvalidInput, match="both are empty"):
+    with pytest.raises(InvalidInput, match="got two empty strings"):
         conversations.add(" ", "")
-    with pytest.raises(InvalidInput, match="a conversation should have a name"):
+    with pytest.raises(InvalidInput, match="expected a name of the conversation"):
         conversations.add("x", "y", " ")
     with pytest.raises(InvalidInput, match="user_text should be a string, but is None"):
         conversations.add(None, "x")

@@ -39,7 +39,7 @@ def test_nothing_moves_as_long_as_entries_are_new(journal):
     fill(journal)
     plan = journal.plan_compact(keep_recent=0)
     assert plan.is_empty
-    assert plan.kept == {"it is worth its tier": 8}
+    assert plan.kept == {"its worth is high enough for its tier": 8}
     assert journal.apply_compact(plan) is None
 
 
@@ -132,7 +132,7 @@ def test_compacting_again_at_once_does_nothing_however_old_the_log_is(journal, s
     n_before = store.count_operations()
     again = journal.compact(keep_recent=0)
     assert again.is_empty
-    assert again.kept == {"a new summary stands for it": 8, "it is worth its tier": 1}
+    assert again.kept == {"a new summary replaces it in prompts": 8, "its worth is high enough for its tier": 1}
     assert store.count_operations() == n_before
     assert set(tiers(journal, ids)) == {"cold"}
     assert journal.recent(10)[0].entry_type == "summary"
@@ -414,7 +414,7 @@ def test_a_warm_entry_goes_into_prompts_after_hot_ones_of_a_little_less_importan
 def test_tasks_stay_unless_a_number_of_them_is_set(journal, clock):
     ids = generations(journal, 6, entry_type="task")
     clock.advance(timedelta(days=3650))
-    assert journal.plan_compact(keep_recent=0).kept == {"it is what a person asked for": 6}
+    assert journal.plan_compact(keep_recent=0).kept == {"it was requested by a person": 6}
     plan = journal.plan_compact(keep_recent=0, keep_types={"task": 1})
     assert {move.id for move in plan.moves} == set(ids[:5])
 
@@ -424,7 +424,7 @@ def test_a_cap_deletes_the_entries_of_least_worth_and_one_undo_brings_them_back(
     journal.edit(ids[3], importance=0.9)
     plan = journal.plan_compact(keep_recent=2, max_entries=6)
     assert [eviction.id for eviction in plan.evictions] == [one for one in ids[:7] if one != ids[3]]
-    assert plan.evictions[0].reason.startswith("no summary stands for it; worth 0.30: importance 0.30")
+    assert plan.evictions[0].reason.startswith("no summary replaces it; worth 0.30: importance 0.30")
     assert len(journal) == 12
     operation_id = journal.apply_compact(plan)
     assert [entry.id for entry in journal.recent(20)] == [ids[place] for place in (11, 10, 9, 8, 7, 3)]
@@ -437,7 +437,7 @@ def test_a_cap_counts_the_summaries_that_the_plan_writes_and_what_they_stand_for
     plan = journal.compact(keep_recent=20, max_entries=40)
     assert len(plan.summaries) == 1
     assert [eviction.id for eviction in plan.evictions] == ids[:20]
-    assert plan.evictions[0].reason.startswith("a summary stands for it; ")
+    assert plan.evictions[0].reason.startswith("a summary replaces it; ")
     assert len(journal) == 40
     assert journal.compact(keep_recent=20, max_entries=40).is_empty
 
@@ -450,8 +450,8 @@ def test_marked_linked_summaries_and_tasks_go_last_and_the_pinned_and_directives
     journal.link(directive, ids[2], "refers_to")
     plan = journal.plan_compact(keep_recent=1, max_entries=3)
     assert [eviction.id for eviction in plan.evictions] == [ids[3], ids[0], ids[2], task]
-    assert [eviction.reason.split(";")[0] for eviction in plan.evictions] == ["no summary stands for it"] + [
-        "goes last"
+    assert [eviction.reason.split(";")[0] for eviction in plan.evictions] == ["no summary replaces it"] + [
+        "deleted last"
     ] * 3
     assert plan.cap_problem == ""
 

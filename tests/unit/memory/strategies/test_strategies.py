@@ -249,7 +249,7 @@ def test_a_retired_strategy_that_gets_a_source_stays_retired_and_that_is_told(ba
     plan = bank.plan_write([attempt(REFUND)])
     assert plan.retired == (written.id,)
     assert bank.write(attempt(REFUND)).id == written.id
-    assert "is retired: agents are not given it" in caplog.text
+    assert "is retired, so agents do not receive it" in caplog.text
     assert bank.read(asked(REFUND)) == []
 
 

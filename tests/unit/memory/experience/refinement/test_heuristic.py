@@ -57,7 +57,7 @@ def test_the_same_task_done_otherwise_is_no_duplicate():
         experience("b", "cancel a flight", solution="refund()"),
     )
     assert set(ids(refined.experiences)) == {"a", "b"}
-    assert {decision.reason for decision in refined.decisions} == {"nothing else in the set says the same"}
+    assert {decision.reason for decision in refined.decisions} == {"it has no near-duplicate in the set"}
 
 
 def test_a_store_keeps_attempts_at_different_tasks_apart_though_they_read_alike():
@@ -76,7 +76,7 @@ def test_what_teaches_nothing_is_dropped():
     refined = explain(silent, experience("a", "x"))
     assert ids(refined.experiences) == ["a"]
     assert fates(refined)["noise"] == ("drop", "")
-    assert refined.decisions[0].reason == "it has no solution, no feedback and no telling step"
+    assert refined.decisions[0].reason == "it has no solution, no feedback and no informative step"
     assert explain(silent).experiences == []
 
 

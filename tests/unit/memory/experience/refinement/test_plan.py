@@ -142,7 +142,7 @@ def test_what_is_pinned_is_not_dropped(memory):
     memory.experience.change_marks([failed], pinned=True)
     plan = plan_now(memory, llm=ScriptedLLM([answer(decide("e1"), decide("e2"), decide("e3", "drop"))]))
     (saved,) = [decision for decision in plan.decisions if decision.id == failed]
-    assert (saved.action, saved.reason, saved.after) == ("keep", "it is pinned; else it would go: drop it", 3)
+    assert (saved.action, saved.reason, saved.after) == ("keep", "it is pinned; otherwise removed: drop it", 3)
 
 
 def test_a_model_that_merges_what_ended_differently_is_asked_again_and_then_reported(memory):
@@ -150,8 +150,8 @@ def test_a_model_that_merges_what_ended_differently_is_asked_again_and_then_repo
     llm = ScriptedLLM([mixing, mixing])
     plan = plan_now(memory, llm=llm)
     assert set(actions(plan).values()) == {"keep"}
-    assert "ended differently; keep such attempts apart" in plan.failures[0]
-    assert "ended differently" in llm.prompts[1]
+    assert "have different outcomes; do not merge such attempts" in plan.failures[0]
+    assert "have different outcomes" in llm.prompts[1]
 
 
 def test_an_id_outside_the_set_is_refused_and_reported(memory):
@@ -174,7 +174,7 @@ def test_a_model_that_cannot_be_asked_is_asked_once_for_all_sets(memory):
     first, *others = (failure.split(": ", 1)[1] for failure in plan.failures)
     assert first == "no model"
     assert all("after an earlier failure: no model" in failure for failure in others[:2])
-    assert others[2:] == ["it was not asked about, after such failures"] * 3
+    assert others[2:] == ["it was skipped after several failures in a row"] * 3
     assert headline(plan) == "None of the 12 experiences was judged, so all of them stay."
 
 
