@@ -31,7 +31,7 @@ class Collection(ABC):
     """The records of one memory."""
 
     keeps_tokens: bool = False
-    """True if token vectors are stored in addition to those of whole texts."""
+    """True if token vectors are stored in addition to vectors of whole texts."""
 
     scrubs_secrets: bool = True
     """True if secrets are replaced before writing."""
@@ -46,7 +46,7 @@ class Collection(ABC):
 
     @property
     def problem(self) -> str:
-        """A sentence on a failure that does not affect answers, such as an unreachable index, or empty."""
+        """A failure that does not affect answers, such as an unreachable index, as a sentence, or empty."""
         return ""
 
     @property
@@ -155,8 +155,8 @@ class Collection(ABC):
         Args:
             embedding: None for a keyword search.
             text: None for a vector search.
-            context: Log in which later records add their words to earlier ones, which become candidates too. Ignored by
-                a store without an order.
+            context: Log in which the words of later records count for earlier records, which become candidates too.
+                Ignored by a store without an order.
             worth: Predicate for the wanted candidates. Others may be returned too. None for all.
             compared: Predicate for the candidates whose tokens are compared with the query's. Ignored by a store
                 without token vectors. None to compare no tokens.
@@ -211,7 +211,7 @@ class Collection(ABC):
         *,
         unchanged_since: Mapping[str, Moment] | None = None,
     ) -> Collection:
-        """Return a view of this collection whose writes are one operation, new or already begun.
+        """Return a view of this collection whose writes belong to one operation, new or existing.
 
         Args:
             unchanged_since: Moments by id of a record. A write of such a record is refused after a later change by
@@ -227,7 +227,7 @@ class Collection(ABC):
         """Return a context manager in which this thread reads one snapshot of the store."""
         return nullcontext()
 
-    # Looking over the records
+    # Listing
 
     def n_records(self) -> int:
         """Return the number of records, or raise `InvalidInput` if the store cannot count."""
@@ -296,7 +296,7 @@ class Collection(ABC):
         ids_by_hash = {row["metadata"].get("content_hash"): row["id"] for row in self.scan()}
         return {content_hash: ids_by_hash[content_hash] for content_hash in hashes if content_hash in ids_by_hash}
 
-    # Their vectors
+    # Vectors
 
     def vectors(self) -> dict[str, Vectors]:
         """Return the vectors of every record, by id, each of shape (n_windows, dim)."""
@@ -318,7 +318,7 @@ class Collection(ABC):
         return None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
-        """Return cosines of pairs among n sampled records, and of each with its nearest distinct neighbour.
+        """Return cosines of pairs among n sampled records, and the cosine of each with its nearest distinct neighbour.
 
         If the result is empty, the model's defaults are used.
         """
@@ -335,7 +335,7 @@ class Collection(ABC):
         return dict.fromkeys(ids, NO_USAGE)
 
     def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return the uses of each record, including those of records merged into it, oldest first."""
+        """Return the uses of each record and of the records merged into it, oldest first."""
         return {record_id: [] for record_id in ids}
 
     def note_retrievals(self, ids: Sequence[str]) -> None:  # noqa: B027 - a store that keeps none does nothing
@@ -378,7 +378,7 @@ class Collection(ABC):
         """Keep measurements of the collection, replacing earlier ones."""
 
     def strictness(self) -> float:
-        """Return how many times its measured level the best hit of a search needs. 1 unless a person changed it."""
+        """Return the factor on the measured relevance level of searches. 1 unless a person changed it."""
         return 1.0
 
     def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:  # noqa: B027 - a store that keeps none does nothing
@@ -419,7 +419,7 @@ class Collection(ABC):
 
     def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
         """Return deleted records, most recently deleted first."""
-        raise _no_history("list what was deleted")
+        raise _no_history("list deleted records")
 
     def count_trash(self) -> int:
         """Return the number of deleted records."""
@@ -427,7 +427,7 @@ class Collection(ABC):
 
     def restore(self, ids: Sequence[str]) -> int:
         """Restore deleted records, and return the number of restored ones."""
-        raise _no_history("bring records back")
+        raise _no_history("restore records")
 
 
 def _no_history(what: str) -> InvalidInput:

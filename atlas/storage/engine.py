@@ -1,8 +1,8 @@
 """The protocol of a ledger engine, the source of truth of a store.
 
-It uses the values of `atlas.storage.records`, never a database's own types. `SqliteLedger` in
-`atlas/storage/sqlite/` is the only engine so far, and holds all SQL. Every method may be called from any thread and
-process. A write is durable when it returns, and each is one transaction.
+It uses the values of `atlas.storage.records`, never a database's own types. `atlas/storage/sqlite/` and
+`atlas/storage/postgres/` implement it. Every method may be called from any thread and process. Each write is one
+transaction, and is durable when it returns.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class MarkTables(Protocol):
     """The marks of records."""
 
     def read(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
-        """Return the marks of the records that have any, of a whole collection or among some ids."""
+        """Return the marks of the records that have any, in a whole collection or among some ids."""
 
     def column(self, collection: str, name: str) -> dict[str, Any]:
         """Return the values of one mark by record id, if they have it: a tuple of tags, a boolean or a string."""
@@ -114,10 +114,10 @@ class UsageTables(Protocol):
     """The uses of records, and how often searches returned them."""
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return the usage of each record, including that of the ones merged into it."""
+        """Return the usage of each record and of the records merged into it."""
 
     def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return the uses of each record, including those of records merged into it, oldest first."""
+        """Return the uses of each record and of the records merged into it, oldest first."""
 
     def by_attempt(self) -> dict[str, list[tuple[str, str]]]:
         """Return the records that each attempt used, each as its collection and id, by the attempt's own id."""
@@ -154,7 +154,7 @@ class VectorTable(Protocol):
     """The vectors of the records of every collection."""
 
     def at(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
-        """Return the vectors of records, a row for each window, and the record that each row belongs to."""
+        """Return the vectors of records, one row per window, and the record number of each row."""
 
     def of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the texts that live records contain, each of shape (n_windows, dim)."""
@@ -181,17 +181,17 @@ class VectorTable(Protocol):
         prompts: str = "",
         projection: str = "",
     ) -> int:
-        """Replace every vector by that of another model, and bind the store to the model."""
+        """Replace all vectors by the vectors of another model, and bind the store to this model."""
 
 
 class TokenVectorTable(Protocol):
     """The token vectors of texts, packed."""
 
     def at(self, seqs: Sequence[int]) -> dict[int, bytes]:
-        """Return the packed token vectors of records, by number, of those that have any."""
+        """Return the packed token vectors of the records that have any, by number."""
 
     def clear(self) -> None:
-        """Delete all token vectors, and how they are packed."""
+        """Delete all token vectors and the projection that packs them."""
 
     def count_missing(self) -> int:
         """Return how many texts of live records have no token vectors."""
@@ -240,7 +240,7 @@ class Notes(Protocol):
         about: Sequence[tuple[str, str]] = (),
         moves: bool = False,
     ) -> dict[str, str | None]:
-        """Write notes, or delete those that are None, and return their earlier texts."""
+        """Write notes and return their earlier texts. A text of None deletes a note."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,14 +50,14 @@ _OURS = (
 WAIT_SECONDS = 60.0
 
 READ_ELSEWHERE = (
-    "another process has been reading the store since before the purge, so its -wal file still holds what was purged: "
-    "close what else has the store open, then run: atlas doctor --fix"
+    "another process has been reading the store since before the purge, so its -wal file still contains purged data: "
+    "close all other processes that use the store, then run: atlas doctor --fix"
 )
 
 
 UNDER_WAY = (
-    "a backup or a restore that is under way holds a copy of the store that may be of before the purge: when it is "
-    "done, run: atlas doctor --fix"
+    "a running backup or restore uses a copy of the store that may be older than the purge: when it has finished, "
+    "run: atlas doctor --fix"
 )
 
 
@@ -70,18 +70,18 @@ def finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Call
     """
     with InterProcessLock(path / "purge.lock").locked(WAIT_SECONDS) as is_held:
         if not is_held:
-            return "another process has been cleaning up after a purge for a minute; look again: atlas doctor"
+            return "another process has been cleaning up after a purge for a minute; check again with: atlas doctor"
         try:
             return _finish(path, ledger, files, drop_index)
         except (StoreUnavailable, OSError) as error:
-            return f"what was purged may still be in files of the store ({error}); to go on: atlas doctor --fix"
+            return f"purged data may still be in files of the store ({error}); to continue, run: atlas doctor --fix"
 
 
 def _finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Callable[[str], None]) -> str:
     left = ledger.purges.unfinished()
-    files.copy()  # it also removes copies that were begun before the purge
+    files.copy()  # it also removes unfinished copies from before the purge
     in_use = False
-    if any(map(_is_unclean, left.values())):  # that need not be done twice
+    if any(map(_is_unclean, left.values())):  # otherwise the files are clean already
         in_use = _clean(path, ledger, drop_index, left.values())
         ledger.purges.note_unfinished(dict.fromkeys(left, Left(has_copies=in_use)))
     if not ledger.purges.empty_journal():
@@ -108,7 +108,7 @@ def _clean(path: Path, ledger: LedgerEngine, drop_index: Callable[[str], None], 
 
 
 def copies(store: Path) -> list[Path]:
-    """Return older copies of the ledger and of marks files, all of which a purge removes."""
+    """Return older copies of the ledger and of marks files. A purge removes all of them."""
     return _matching(store, _COPIES)
 
 
@@ -136,7 +136,7 @@ def remove_leftovers(store: Path) -> list[Path]:
     cache = store / CACHE
     with _lock(store).locked():
         _remove(cache.iterdir() if cache.is_dir() else ())
-    return [path for path in _matching(store, _COPIES) if not _removed(path)]
+    return [path for path in _matching(store, _COPIES) if not _remove_unless_in_use(path)]
 
 
 @contextmanager
@@ -146,8 +146,8 @@ def in_use(scratch: Path) -> Iterator[None]:
         yield
 
 
-def _removed(path: Path) -> bool:
-    """Remove a copy of the ledger unless it is in use, and return whether it is gone."""
+def _remove_unless_in_use(path: Path) -> bool:
+    """Remove a copy of the ledger unless it is in use, and return whether it was removed."""
     if not path.is_dir() or path.is_symlink():
         _remove([path])
         return True
@@ -155,7 +155,7 @@ def _removed(path: Path) -> bool:
         with _scratch_lock(path).locked(0) as is_unused:
             if not is_unused:
                 return False
-    except StoreUnavailable:  # whoever used it has just removed it
+    except StoreUnavailable:  # its user has just removed it
         return True
     _remove([path])
     return True
@@ -163,7 +163,7 @@ def _removed(path: Path) -> bool:
 
 def _remove(paths: Iterable[Path]) -> None:
     for path in paths:
-        with suppress(FileNotFoundError):  # somebody else removed it, or something in it
+        with suppress(FileNotFoundError):  # another process removed it
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
@@ -192,8 +192,8 @@ def caching(directory: Path, ledger_id: str) -> Iterator[None]:
     with _lock(directory.parent).locked():
         if ledger_id_at(ledger) != ledger_id:
             raise PlanOutdated(
-                "the store was restored, embedded again or purged of a record while this was worked out, so it is not "
-                "kept; do it again"
+                "the store was restored, re-embedded or purged during the computation, so the result was discarded; "
+                "run it again"
             )
         yield
 

@@ -29,7 +29,7 @@ SPARE = 256
 """Overfetch for buried records. If too few remain, all others are searched."""
 
 MAX_BEFORE = 64
-"""Predecessors of a record among which those in the scope of the current actor are found."""
+"""Number of predecessors of a record that are checked for the scope of the current actor."""
 
 BURIED: Where = {"marks.buried": True}
 
@@ -87,11 +87,11 @@ def candidates(
     Args:
         vector: None for a keyword search; all similarities are then 0.
         text: None for a vector search; all keyword scores are then 0.
-        context: Whose words count for the records before them, which are found too: of all that are not buried, the n
-            that hold the most distinctive words, whether or not they pass the filter.
+        context: Log in which the words of later records count for earlier records, which are found too. The n records
+            that are not buried and contain the most distinctive words count, even if they do not pass the filter.
         worth: Predicate of the candidates to read and return, or None for all.
-        compared: Says which of them are compared with the query word piece by word piece as well, which changes their
-            similarities. None to skip that.
+        compared: Predicate of the candidates whose word pieces are compared with the query's, which changes their
+            similarities. None to skip this comparison.
     """
     with collection.ledger.reading():
         scope = _scope(collection, where, with_buried)
@@ -116,7 +116,7 @@ def _around(
 ) -> dict[int, float]:
     """Return the keyword scores that records of a scope get from later records of their log."""
     values, inside = worded.values, _seen_by_actor(collection)
-    if scope.passing is not None:  # records that fail the filter lend their words as well
+    if scope.passing is not None:  # the words of records that fail the filter count too
         lending = Scope(passing=inside, hidden=scope.hidden)
         values = collection.ledger.words.find(collection.name, text, lending, n).values
     best = dict(islice(values.items(), n))
@@ -127,7 +127,7 @@ def _around(
         before = {seq: [each for each in earlier if each in seen] for seq, earlier in before.items()}
     added: dict[int, float] = defaultdict(float)
     for seq, earlier in before.items():
-        for neighbour, share in zip(earlier, context.shares, strict=False):  # the first of a log have fewer before them
+        for neighbour, share in zip(earlier, context.shares, strict=False):  # the first records have fewer predecessors
             added[neighbour] += share * best[seq]
     found = np.setdiff1d(np.array([*added], np.int64), scope.hidden)
     if scope.passing is not None:

@@ -63,7 +63,7 @@ class LateInteraction:
             logger.warning("texts are written without token vectors: %s", error)
             return None
         if projection is None and not self._ledger.read_only:
-            projection = self._fitted()
+            projection = self._fit()
         return projection
 
     def is_available(self) -> bool:
@@ -100,7 +100,7 @@ class LateInteraction:
             cached = self._cached = (ledger_id, projection) if projection is not None else None
         return None if cached is None else cached[1]
 
-    def _fitted(self) -> Projection | None:
+    def _fit(self) -> Projection | None:
         """Fit the projection of the model, and store it unless another process has."""
         with self._lock:
             if self._is_unusable:

@@ -90,13 +90,13 @@ class LedgerCollection(Collection):
         *,
         unchanged_since: Mapping[str, Moment] | None = None,
     ) -> LedgerCollection:
-        """Return this collection with all its writes in one operation: a new one, or one that was begun."""
+        """Return a view of this collection whose writes belong to one operation, new or existing."""
         draft = self._draft(kind, reason)
         draft = replace(draft, id=operation_id or draft.id, unchanged_since=unchanged_since or {})
         return LedgerCollection(self.parts, draft)
 
     def without(self, ids: Sequence[str]) -> LedgerCollection:
-        """Return this collection, whose searches find none of these records. Words weigh as much as with them."""
+        """Return a view of this collection whose searches skip these records. Word weights stay the same."""
         masked = LedgerCollection(self.parts, self._operation)
         seqs = self._ledger.matching(self._name, {"id": {"$in": list(ids)}})
         before = self._searched.masked
@@ -117,7 +117,7 @@ class LedgerCollection(Collection):
         self._ledger.notes.write({f"kept:{self._name}:{name}": text})
 
     def strictness(self) -> float:
-        """Return how many times its measured level the best hit of a search needs. 1 unless a person changed it."""
+        """Return the factor on the measured relevance level of searches. 1 unless a person changed it."""
         return read_strictness(self._ledger)
 
     def reading(self) -> AbstractContextManager[object]:
@@ -209,7 +209,7 @@ class LedgerCollection(Collection):
         return self.parts.late.for_new_texts() if self.parts.late is not None else None
 
     def similarities(self, n: int) -> tuple[Vector, Vector]:
-        """Return cosines of pairs of some n records, and of each with the nearest record of other content."""
+        """Return cosines of pairs among n sampled records, and of each record with its nearest distinct neighbour."""
         return similarities.sample(self._ledger, self._name, self.parts.nearest, n)
 
     def sampled_texts(self, n: int) -> dict[str, str]:
@@ -336,7 +336,7 @@ class LedgerCollection(Collection):
         return set(self._found(ids, light=True))
 
     def purged(self, ids: Sequence[str]) -> set[str]:
-        """Return which of the ids belonged to purged records. They cannot be used again."""
+        """Return the ids that belonged to purged records and cannot be reused."""
         return self._ledger.history.purged(self._name, ids)
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
@@ -374,7 +374,7 @@ class LedgerCollection(Collection):
         )
 
     def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
-        """Return the uses of each record, including those of records merged into it, oldest first.
+        """Return the uses of each record and of the records merged into it, oldest first.
 
         An actor that is bound to a scope does not see the attempts and names of others.
         """
@@ -382,7 +382,7 @@ class LedgerCollection(Collection):
         return {record_id: [*map(_without_outsiders, visible.get(record_id, []))] for record_id in ids}
 
     def note_retrievals(self, ids: Sequence[str]) -> None:
-        """Count the hits of a search. They are written in batches, one of which may be due now."""
+        """Count the hits of a search as retrieved. Counts are written in batches, possibly now."""
         retrievals = self.parts.retrievals
         if retrievals.note(self._name, ids):
             retrievals.flush()
@@ -434,13 +434,13 @@ class LedgerCollection(Collection):
                 )
 
     def moment(self) -> Moment:
-        """Return the current moment of the history. Give it to `delete_unchanged` or `update`."""
+        """Return the current moment of the history, for `delete_unchanged` or `update`."""
         return self._ledger.moment()
 
     def delete_unchanged(
         self, ids: Sequence[str], moment: Moment, used: Mapping[str, Usage] = MappingProxyType({})
     ) -> int:
-        """Remove records, unless one that was there at the moment has changed since, and return how many there were."""
+        """Delete records that have not changed since a moment, and return their number, or raise `PlanOutdated`."""
         self.write_retrievals()
         operation = self._operation or self._draft("delete")
         return self._ledger.remove(self._name, self._visible(ids), operation, unchanged_since=moment, used=used)
@@ -487,7 +487,7 @@ class LedgerCollection(Collection):
         return {record_id: record for record_id, record in found.items() if in_scope(scope, record.metadata)}
 
     def _visible(self, ids: Sequence[str]) -> Sequence[str]:
-        """Return the ids, without those of records outside of the scope of the current actor."""
+        """Return the ids of records that are in the scope of the current actor."""
         if not actor_scope():
             return ids
         present = self.present(ids)
@@ -529,7 +529,7 @@ class LedgerCollection(Collection):
 
 
 def _without_outsiders(use: Use) -> Use:
-    """Return a use without its task, attempt and actor if the current actor is bound to a scope and another's it is."""
+    """Return a use without task, attempt and actor if it is by another actor and the current actor has a scope."""
     if not actor_scope() or use.actor == actor_name(""):
         return use
     return replace(use, task_id="", trajectory_id="", actor="")

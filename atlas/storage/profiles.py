@@ -78,7 +78,7 @@ class ProfileBook:
 
         Raises:
             NotFound: There is no profile of this name.
-            InvalidInput: What is held under the name cannot be used.
+            InvalidInput: The stored profile is invalid.
         """
         found = self._find(name)
         if found.problem:
@@ -141,7 +141,7 @@ class ProfileBook:
 
         Raises:
             NotFound: There is no profile of this name.
-            InvalidInput: What is held under the name cannot be used.
+            InvalidInput: The stored profile is invalid.
             ReadOnlyStore: The store was opened for reading only.
         """
         chosen = self.named(name)
@@ -151,7 +151,7 @@ class ProfileBook:
         """Undo a change, and return the change that redoes it.
 
         Raises:
-            PlanOutdated: Somebody has changed it again; the store was not changed.
+            PlanOutdated: The profile has changed again; the store was not changed.
         """
         return self._write(earlier.rows, expected=earlier.written)
 
@@ -217,12 +217,12 @@ def _bounds(name: str) -> tuple[float, float]:
 
 def _profile(name: str, value: str | None) -> Profile:
     try:
-        return Profile(name=name, weights=_decoded(value))
+        return Profile(name=name, weights=_decode_profile(value))
     except (ValueError, TypeError, RecursionError) as error:
         return Profile(name=name, weights=BUILT_IN.weights, problem=f"cannot be read ({error})")
 
 
-def _decoded(value: str | None) -> RankingWeights:
+def _decode_profile(value: str | None) -> RankingWeights:
     """Read weights from JSON. Weights missing in earlier versions get their defaults."""
     if value is None:
         raise ValueError("it was deleted")
@@ -248,5 +248,5 @@ def _normal(name: str) -> str:
 
 
 def _seen(name: str) -> str:
-    """Return a key that is equal for names that look alike: case, width and spaces are ignored."""
+    """Return a key that is equal for names that differ only in case, width and spaces."""
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())

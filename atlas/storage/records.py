@@ -93,7 +93,7 @@ class RecordDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoredHistory:
-    """Marks and usage that a record had in the store that it comes from."""
+    """Marks and usage of a record in the store from which it was exported."""
 
     marks: Marks
     usage: Usage

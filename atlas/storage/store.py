@@ -254,7 +254,7 @@ class Store:
             return LedgerCollection(parts)
 
     def reading(self) -> AbstractContextManager[object]:
-        """Return a block inside of which everything that this thread reads is of one state of the store."""
+        """Return a context manager in which this thread reads one snapshot of the store."""
         return self.ledger.reading()
 
     def history(self, limit: int = 50, offset: int = 0, wanted: Operations = ANY_OPERATION) -> list[Operation]:
@@ -270,7 +270,7 @@ class Store:
             operation = self.ledger.history.operation(operation_id)
             if operation.actor == actor_name(""):
                 return operation
-        raise NotFound(f"no operation of yours has an id that begins with {operation_id!r}; see your history")
+        raise NotFound(f"none of your operations has an id that begins with {operation_id!r}; see your history")
 
     def count_operations(self, wanted: Operations = ANY_OPERATION) -> int:
         """Return the number of operations in the history."""
@@ -289,7 +289,7 @@ class Store:
         """Undo an operation as one new operation. Undoing that one redoes it.
 
         Raises:
-            NotAllowed: Somebody else did it, and the actor is not a curator.
+            NotAllowed: The operation is by another actor, and the current actor is not a curator.
             NotFound: There is no such operation.
             UndoRefused: It was undone already, or one of its records has changed since.
         """
@@ -343,7 +343,7 @@ class Store:
         """Return the size of the store on disk, here and on its server."""
         total = 0
         for path in self.path.rglob("*"):
-            with suppress(OSError):  # gone between being listed and being looked at
+            with suppress(OSError):  # removed after it was listed
                 total += path.stat().st_size if path.is_file() else 0
         return total + self.ledger.n_bytes_elsewhere()
 

@@ -45,7 +45,7 @@ class LedgerVectorStore:
         await in_thread(self.collection.delete, ids)
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
-        """Return the k records whose best window is nearest to a vector, of those that pass a filter."""
+        """Return the k records that pass a filter and whose best window is nearest to a vector."""
         return await in_thread(self.collection.query, embedding, k, where)
 
     async def get(self, ids: list[str]) -> list[dict[str, Any]]:

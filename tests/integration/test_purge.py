@@ -326,7 +326,9 @@ def test_the_cache_goes_and_what_was_being_worked_out_meanwhile_is_not_kept(stor
         assert holding(store / CACHE, SECRET.encode())
         purge(memory, leaked)
         assert holding(store, *FORMS) == {}
-        with pytest.raises(PlanOutdated, match="purged of a record while this was worked out, so it is not kept"):
+        with pytest.raises(
+            PlanOutdated, match="re-embedded or purged during the computation, so the result was discarded"
+        ):
             MapFile(cache, name).save(found)
         assert MapFile(cache, name).load() is None
         MapFile(cache, name).save(make_map(read_embedded(memory.storage, name), engine="pca"))
@@ -343,7 +345,7 @@ def test_another_process_that_reads_the_store_is_named_and_the_rest_is_done_when
         assert done.problem.startswith("another process has been reading the store since before the purge")
         assert holding(store, *FORMS)
         finding = {finding.check: finding for finding in examine(memory.storage)}["purges"]
-        assert finding.problem == "1 purge is not done: files of the store may still hold what was purged"
+        assert finding.problem == "1 purge is not done: files of the store may still contain purged data"
         tell(reader)
         assert hear(reader) == "done"
         assert {finding.check for finding in examine(memory.storage, fix=True) if finding.is_fixed} >= {"purges"}

@@ -66,7 +66,7 @@ def test_a_backup_that_is_under_way_keeps_its_copy_and_the_purge_says_so(store):
         with in_use(scratch):
             memory.storage.ledger.database.copy_to(scratch / "atlas.sqlite")
             done = memory.apply_purge(memory.plan_purge([leaked]))
-            assert "a backup or a restore that is under way" in done.problem
+            assert "a running backup or restore" in done.problem
             assert {*holding(store, *FORMS)} == {".atlas-backup-x/atlas.sqlite"}
         assert memory.storage.finish_purges() == ""
         assert holding(store, *FORMS) == {}

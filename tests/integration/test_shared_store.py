@@ -256,7 +256,7 @@ def test_a_purge_on_one_server_takes_what_was_made_from_all(two):
     assert map_file(second).path.exists()
     first.apply_purge(first.plan_purge([first.experience.ids()[0]]))
     assert rows(first) == []
-    with pytest.raises(PlanOutdated, match="purged of a record while this was worked out"):
+    with pytest.raises(PlanOutdated, match="re-embedded or purged during the computation"):
         map_file(first).save(old)
     assert rows(first) == []
     assert map_file(first).load() is None
@@ -270,7 +270,7 @@ def test_what_was_worked_out_before_a_restore_is_not_kept(two, tmp_path):
     old = make_map(read_embedded(first.storage, COLLECTION))
     backup(first.storage, tmp_path / "backup.zip")
     restore(second.storage, tmp_path / "backup.zip")
-    with pytest.raises(PlanOutdated, match="so it is not kept; do it again"):
+    with pytest.raises(PlanOutdated, match="so the result was discarded; run it again"):
         map_file(first).save(old)
     assert map_file(second).load() is None
 

@@ -67,7 +67,7 @@ class BackupReport:
     """Size of the backup file."""
 
     revived: tuple[str, ...] = ()
-    """Ids of purged records that the restore brought back."""
+    """Ids of purged records that the restore has restored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class BackupContents:
     """The backup's embedding model, or empty without a model."""
 
     revived: tuple[str, ...]
-    """Ids of purged records that a restore would bring back."""
+    """Ids of purged records that a restore would restore."""
 
 
 def read_backups(ledger: LedgerEngine) -> list[Backup]:
@@ -122,7 +122,7 @@ def _note_made(ledger: LedgerEngine, target: Path) -> None:
     try:
         _note(ledger, {str(target.resolve()): ledger.clock.now().isoformat()})
     except StoreError as error:  # the backup itself is done
-        logger.warning("that %s was made is not noted, so a purge will not name it: %s", target, error)
+        logger.warning("the backup %s could not be recorded, so a purge will not list it: %s", target, error)
 
 
 def backup(store: Store, target: Path) -> BackupReport:
@@ -149,7 +149,7 @@ def backup(store: Store, target: Path) -> BackupReport:
                 _note_made(store.ledger, target)
                 store.audit.note(BACKED_UP, who=actor_name(store.settings.actor), about=str(target))
             return BackupReport(n_records=n_records, n_bytes=target.stat().st_size)
-    except StoreUnavailable:  # of the store itself
+    except StoreUnavailable:  # the store itself is unavailable
         raise
     except OSError as error:
         raise StoreUnavailable(
@@ -195,7 +195,7 @@ def restore(store: Store, source: Path) -> BackupReport:
         backups, revived = store.ledger.notes.read(_MADE), store.ledger.copies.revived(copy)
         indexes = store.ledger.notes.read(INDEX)
         store.ledger.copies.restore(copy)
-    _note(store.ledger, _restored(source) | backups)
+    _note(store.ledger, _restored_backup(source) | backups)
     carry_over(store.ledger, indexes)
     _replace_names(store, names)
     _relabel(store)
@@ -203,7 +203,7 @@ def restore(store: Store, source: Path) -> BackupReport:
     return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size, revived=revived)
 
 
-def _restored(source: Path) -> dict[str, str]:
+def _restored_backup(source: Path) -> dict[str, str]:
     """Return the backup that a store was restored from, with the file's time as a fallback."""
     made_at = datetime.fromtimestamp(source.stat().st_mtime, UTC)
     return {str(source.resolve()): made_at.isoformat()}
@@ -311,7 +311,7 @@ def _replace_names(store: Store, names: bytes | None) -> None:
         names_text(store).change(lambda _: names)
     except StoreUnavailable as error:
         raise StoreUnavailable(
-            f"the names of domains cannot be replaced ({error}), so they are as before; all else was restored"
+            f"the names of domains cannot be replaced ({error}), so they are unchanged; everything else was restored"
         ) from error
 
 

@@ -75,7 +75,7 @@ def _checks(store: Store) -> tuple[Check, ...]:
 
 def _check_permissions(store: Store) -> str:
     loose = open_to_others(store.path, own_files(store.path))
-    return f"others may use {len(loose)} of its files and directories, such as {loose[0]}" if loose else ""
+    return f"other users have access to {len(loose)} of its files, such as {loose[0]}" if loose else ""
 
 
 def _fix_permissions(store: Store) -> None:
@@ -92,7 +92,7 @@ def _index_problem(store: Store, name: str) -> str:
     if store.read_only or nearest.index is None or nearest.is_exact():
         return ""
     if silence := _silence(nearest.index):
-        return f"the index of {name} cannot be asked, so searches compare every vector ({silence})"
+        return f"the index of {name} cannot be reached, so searches compare every vector ({silence})"
     if flaw := nearest.upkeep.flaw():
         return f"{name} {flaw}" + (f" ({nearest.index.fault})" if nearest.index.fault else "")
     if n_behind := store.ledger.position(name).revision - nearest.upkeep.seal().revision:
@@ -163,10 +163,10 @@ def _check_marks(store: Store) -> str:
     marks = store.ledger.marks
     strays, lost = [record_id for _, record_id in marks.strays()], marks.lost()
     problems = [
-        *(f"{name} is not what the ledger is" for name in store.marks_files.behind()),
-        *(f"{name} was begun by a process that was killed" for name in _marks_leftovers(store)),
-        f"{len(strays)} marks of records that never were here, such as {strays[0]!r}" if strays else "",
-        f"the last mark of {len(lost)} records was lost with its file; they have the one before it until they are "
+        *(f"{name} differs from the ledger" for name in store.marks_files.behind()),
+        *(f"{name} is a remainder of a killed process" for name in _marks_leftovers(store)),
+        f"{len(strays)} marks of records that never existed, such as {strays[0]!r}" if strays else "",
+        f"the last mark of {len(lost)} records was lost with its file; their previous marks apply until they are "
         f"marked again: {_listed(lost)}"
         if lost
         else "",
@@ -186,7 +186,7 @@ def _listed(ids: Sequence[str]) -> str:
 def _fix_marks(store: Store) -> None:
     marks = store.ledger.marks
     if marks.strays():
-        why = "of records that never were here"
+        why = "of records that never existed"
         marks.drop_strays(store.ledger.draft("mark", actor=actor_name(store.settings.actor), reason=why))
     store.marks_files.copy()
 
@@ -194,7 +194,7 @@ def _fix_marks(store: Store) -> None:
 def _check_purges(store: Store) -> str:
     n_left = len(store.ledger.purges.unfinished())
     are = "purge is" if n_left == 1 else "purges are"
-    return f"{n_left} {are} not done: files of the store may still hold what was purged" if n_left else ""
+    return f"{n_left} {are} not done: files of the store may still contain purged data" if n_left else ""
 
 
 def _fix_purges(store: Store) -> None:

@@ -46,7 +46,7 @@ def freeze(store: Store, name: str, *, reword: Reword | None = None) -> Path:
     try:
         target.mkdir(mode=0o700)
         with in_use(target):
-            last_purge = access_place(store.path).last_purge()  # one that comes meanwhile makes the copy of no use
+            last_purge = access_place(store.path).last_purge()  # a purge during the copy makes the copy unusable
             frozen_at = store.ledger.clock.now().isoformat()
             store.ledger.copies.write(target / LEDGER)
             leaving_out = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=LEFT_OUT)
@@ -75,7 +75,7 @@ def sweep(store: Path, live: Collection[str]) -> None:
     """
     for path in store.glob(f"{PREFIX}*"):
         name = path.name.removeprefix(PREFIX)
-        with suppress(FileNotFoundError):  # somebody else removed it
+        with suppress(FileNotFoundError):  # another process removed it
             is_old = time.time() - path.stat().st_mtime > _YOUNG_SECONDS
             is_of_no_use = (path / STAMP).exists() and present_copy(store, name) is None
             if is_of_no_use or (is_old and name not in live):

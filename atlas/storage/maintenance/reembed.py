@@ -23,7 +23,7 @@ def reembed(
     *,
     keeps_tokens: bool = True,
 ) -> int:
-    """Embed all texts of a store with another model, bind the store to it, and return how many texts there were.
+    """Embed all texts of a store with another model, bind the store to the model, and return the number of texts.
 
     The vectors are computed first and replaced in one transaction, which also embeds records added meanwhile.
     Afterwards processes with the old model raise `EmbeddingModelMismatch`.

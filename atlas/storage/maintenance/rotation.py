@@ -1,4 +1,4 @@
-"""Backups into a directory, of which the oldest are removed once the newest was restored as a test."""
+"""Rotation of backups in a directory: the oldest are removed after a test restore of the newest."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _test(store: Store, path: Path, n_records: int) -> None:
     """Restore a backup into a new store, and check that store.
 
     Raises:
-        StoreDamaged: It differs from what was backed up.
+        StoreDamaged: The restored store differs from the original.
     """
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".atlas-backup-") as scratch, in_use(Path(scratch)):

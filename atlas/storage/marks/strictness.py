@@ -17,7 +17,7 @@ COLLECTION = "atlas_settings"
 """The collection of the record."""
 
 CALIBRATED = 1.0
-"""The strictness at which the level is the measured one. A store has it unless a person chose another."""
+"""The default strictness, at which the level equals the measured level."""
 
 MAX_STRICTNESS = 10.0
 

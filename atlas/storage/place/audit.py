@@ -120,7 +120,7 @@ class AuditLog:
             StoreUnavailable: It cannot be read.
         """
         lines = access_place(self.directory).lines()
-        return [event for line in reversed(lines) if (event := _decoded(line)) is not None]
+        return [event for line in reversed(lines) if (event := _decode_entry(line)) is not None]
 
 
 def _cut(text: str) -> str:
@@ -132,7 +132,7 @@ def _encode(event: AuditEvent) -> Mapping[str, object]:
     return encoded if event.n == 1 else encoded | {"n": event.n}
 
 
-def _decoded(line: str) -> AuditEvent | None:
+def _decode_entry(line: str) -> AuditEvent | None:
     try:
         fields = json.loads(line)
         return AuditEvent(

@@ -22,7 +22,7 @@ async def replace_records(store: VectorStore, before: Sequence[Row], after: Sequ
     try:
         await store.delete([row["id"] for row in before])
         await add_rows(store, after)
-    except BaseException as error:  # whoever cancels this must not lose them either
+    except BaseException as error:  # a cancellation must not lose the records either
         await _put_back(store, before, error)
         raise
 

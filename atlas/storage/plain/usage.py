@@ -24,7 +24,7 @@ def statistics(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_successes(strategy: Strategy) -> Strategy:
-    """Return a plugged-in strategy. If it lacks a count of successes, that is estimated from its rate."""
+    """Return a plugged-in strategy. A missing count of successes is estimated from its rate."""
     count, rate = strategy.usage_count, strategy.success_rate
     is_rate = isinstance(count, int) and isinstance(rate, int | float) and 0 <= rate <= 1
     return replace(strategy, n_succeeded=_successes(count, rate)) if is_rate and not strategy.n_succeeded else strategy

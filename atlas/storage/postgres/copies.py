@@ -1,4 +1,4 @@
-"""Copies of a ledger in PostgreSQL: each is a SQLite ledger, like that of a store in a directory."""
+"""Copies of a ledger in PostgreSQL. Each copy is a SQLite ledger, as in a store in a directory."""
 
 from __future__ import annotations
 

@@ -37,10 +37,10 @@ from atlas.storage.text.bm25 import Numbers as Lengths
 from atlas.storage.text.bm25 import Postings
 
 MAX_PARTS = 64
-"""Writes after which the rows of a word are brought together."""
+"""Number of writes after which the rows of a word are merged."""
 
 WHOLE = 512
-"""Number of records from which a row is not merged any more."""
+"""Number of records above which a row is not merged further."""
 
 BUILD_BATCH = 4_000
 """Number of records in a batch when a table is built."""

@@ -60,15 +60,15 @@ class PostgresShared:
             ledger_id: Id of the ledger from which it was computed, empty if unknown.
 
         Raises:
-            PlanOutdated: The store was restored, embedded again or purged of a record meanwhile.
+            PlanOutdated: The store was restored, re-embedded or purged since.
         """
         with self._database.write_beside() as connection:
             # A purge, which renews the id and then deletes the results, waits for this, or this for it.
             row = connection.raw.execute("SELECT value FROM meta WHERE name = 'ledger_id' FOR SHARE").fetchone()
             if ledger_id and row and row[0] != ledger_id:
                 raise PlanOutdated(
-                    "the store was restored, embedded again or purged of a record while this was worked out, so it is "
-                    "not kept; do it again"
+                    "the store was restored, re-embedded or purged during the computation, so the result was "
+                    "discarded; run it again"
                 )
             row = connection.raw.execute(_PUBLISH, (name, job, content)).fetchone()
             assert row is not None

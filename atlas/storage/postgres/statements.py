@@ -41,17 +41,17 @@ def translated(statement: str) -> Statement:
     """Return a statement of the ledger as psycopg and PostgreSQL read it."""
     order: list[int] = []
     parts = [
-        part if number % 2 else _spelled(part, order) for number, part in enumerate(_LITERAL.split(_escaped(statement)))
+        part if number % 2 else _spell(part, order) for number, part in enumerate(_LITERAL.split(_escape(statement)))
     ]
     return Statement("".join(parts), tuple(order) if order else None)
 
 
-def _escaped(statement: str) -> str:
+def _escape(statement: str) -> str:
     """Return a statement with percent signs escaped for psycopg."""
     return statement.replace("%", "%%")
 
 
-def _spelled(part: str, order: list[int]) -> str:
+def _spell(part: str, order: list[int]) -> str:
     for pattern, replacement in _SPELLED:
         part = pattern.sub(replacement, part)
 

@@ -31,7 +31,7 @@ def tokens(text: str) -> list[str]:
     """Return the tokens of a text in order, with case and accents folded."""
     if text.isascii():
         return _PLAIN.findall(text.lower())
-    found = "".join(_folded(character) for character in text)
+    found = "".join(_fold(character) for character in text)
     return [token for part in found.split(_SEPARATOR) if (token := part.lstrip(_MARK).replace(_MARK, _DROPPED))]
 
 
@@ -40,7 +40,7 @@ _MARK = "\0"
 
 
 @lru_cache(maxsize=2**16)
-def _folded(character: str) -> str:
+def _fold(character: str) -> str:
     """Return the class of a character within a word: a letter without case and accents, a mark, or the word's end."""
     with _lock:
         _tokenizer.execute("DELETE FROM texts")

@@ -50,7 +50,7 @@ class _TextsDumper(Dumper):
     oid = 1009  # text[]
 
     def dump(self, obj: Texts) -> bytes:
-        return f"{{{','.join(map(_quoted, obj))}}}".encode()
+        return f"{{{','.join(map(_quote, obj))}}}".encode()
 
 
 class _NumbersDumper(Dumper):
@@ -104,5 +104,5 @@ def _read_json(data: str | bytes) -> Any:
     return unescaped(value) if isinstance(value, str) else value
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + escaped(text).replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -64,7 +64,7 @@ class SqlColumns:
             rows = _values(connection, collection, key, where)
             names = _names(connection, collection, [seq for seq, _ in rows])
             column = {names[seq]: value for seq, value in rows}
-            return column if len(column) == len(rows) else _gathered((names[seq], value) for seq, value in rows)
+            return column if len(column) == len(rows) else _gather((names[seq], value) for seq, value in rows)
 
     def keys(self, collection: str) -> set[str]:
         """Return the metadata keys of live records."""
@@ -116,8 +116,8 @@ class SqlColumns:
         Days without any are left out.
         """
         with self._database.read() as connection:
-            by_day = _grouped(connection, collection, "created_at", where, of="substr(a.value, 1, 10)")
-            by_outcome = _grouped(connection, collection, "outcome", where)
+            by_day = _group(connection, collection, "created_at", where, of="substr(a.value, 1, 10)")
+            by_outcome = _group(connection, collection, "outcome", where)
         names = ["unknown", *by_outcome]
         newest = max((int(seqs.max()) for seqs in (*by_day.values(), *by_outcome.values())), default=0)
         codes = np.zeros(newest + 1, np.int64)
@@ -175,7 +175,7 @@ def _values(
     return connection.dialect.read_values(connection, attributes)
 
 
-def _grouped(
+def _group(
     connection: Connection, collection: str, key: str, where: Mapping[str, Any] | None, of: str = "a.value"
 ) -> dict[str, Seqs]:
     """Return the numbers of records, grouped by a function of their value."""
@@ -243,7 +243,7 @@ def _names(connection: Connection, collection: str, seqs: Sequence[int]) -> _Nam
     return _Names(zip(json.loads(numbers), json.loads(ids), strict=True))
 
 
-def _gathered(rows: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def _gather(rows: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     values: dict[str, list[Any]] = {}
     for record_id, value in rows:
         values.setdefault(record_id, []).append(value)

@@ -108,7 +108,7 @@ class ConnectionPool(Generic[C]):
                 connection.close()
 
     def _close_idle(self) -> None:
-        """Close the idle connections now. Those in use are closed once they are released."""
+        """Close the idle connections now, and connections in use once they are released."""
         for connection in self._open:
             if connection not in self._in_use:
                 connection.close()

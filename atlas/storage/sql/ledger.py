@@ -184,7 +184,7 @@ class SqlLedger:
         They come without vectors and content, so that a large store can be looked through.
         """
         if order_by and limit and not where:
-            page = self._ordered(collection, order_by, descending=descending, limit=limit, offset=offset)
+            page = self._order(collection, order_by, descending=descending, limit=limit, offset=offset)
             if len(page) == limit:  # else the records without the key come next
                 return page
         with self.database.read() as connection:
@@ -194,7 +194,7 @@ class SqlLedger:
             rows = connection.execute(query.text, query.parameters).fetchall()
             return [read_record(row) for row in rows]
 
-    def _ordered(self, collection: str, key: str, *, descending: bool, limit: int, offset: int) -> list[Record]:
+    def _order(self, collection: str, key: str, *, descending: bool, limit: int, offset: int) -> list[Record]:
         with self.database.read() as connection:
             seqs = ordered_page(connection, collection, key, descending=descending, limit=limit, offset=offset)
             return numbered(self.at(seqs), seqs)

@@ -28,7 +28,7 @@ def read_texts(connection: Connection, beginning: str) -> dict[str, str]:
 
 
 def write_texts(connection: Connection, beginning: str, texts: Mapping[str, str]) -> None:
-    """Keep texts under names that begin so, in place of those of the same names."""
+    """Write texts under names with a prefix, replacing texts with the same names."""
     connection.executemany(_SET, [(beginning + name, text) for name, text in texts.items()])
 
 
@@ -194,7 +194,7 @@ class SqlNotes:
         about: Sequence[tuple[str, str]] = (),
         moves: bool = False,
     ) -> dict[str, str | None]:
-        """Write notes, or delete those that are None, and return their earlier texts.
+        """Write notes and return their earlier texts. A text of None deletes a note.
 
         Args:
             expected: The expected present values of these names.

@@ -35,7 +35,7 @@ COUNTS = ("added", "changed", "removed", "marked")
 
 RECORD = "record"
 MARKS = "marks"
-"""The aspects of a record, one of which each change touches."""
+"""The aspects of a record. Each change affects one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class LedgerWriter:
 
         self._keys: dict[tuple[str, str], int] = {}
         self._rows: dict[tuple[str, str], _Row | None] = {}
-        """Rows that were looked up, by collection and id, or None for missing ones."""
+        """Cached rows by collection and id. None for missing rows."""
 
         self._last_seq: int | None = None
         """Number of the newest record. Valid in a write transaction, which excludes other writers."""

@@ -1,4 +1,4 @@
-"""The ledger's tables in SQLite's dialect, from which PostgreSQL's are derived."""
+"""The ledger's tables in SQLite's dialect. PostgreSQL's tables are derived from them."""
 
 from __future__ import annotations
 

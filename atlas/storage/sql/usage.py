@@ -32,7 +32,7 @@ class SqlUsage:
         self._clock = clock
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
-        """Return the usage of each record, including that of the ones merged into it.
+        """Return the usage of each record and of the records merged into it.
 
         Empty usage for unused records.
         """

@@ -105,7 +105,7 @@ class SqlVectors:
         prompts: str = "",
         projection: str = "",
     ) -> int:
-        """Replace every vector by that of another model, and bind the store to the model.
+        """Replace all vectors by the vectors of another model, and bind the store to this model.
 
         Args:
             vectors: By text.

@@ -44,11 +44,11 @@ JOURNAL_SECONDS = 5
 class LedgerFile:
     """Checks of the ledger's file on disk: exists, not replaced, and complete.
 
-    SQLite does not check this: it continues to use a deleted file, whose writes are lost, and answers from its page
-    cache for a truncated one.
+    SQLite does not check this. It continues to use a deleted file, so that writes are lost, and answers queries on a
+    truncated file from its page cache.
 
-    Only SQLite opens the file: closing any other handle drops all locks that the process has on it
-    (POSIX), those of SQLite too, and then another process may delete the journal under it.
+    This class never opens the file, because under POSIX, closing any handle drops all locks of the process on the
+    file, including SQLite's. Another process could then delete the journal in use.
     """
 
     def __init__(self, path: Path) -> None:
@@ -60,7 +60,7 @@ class LedgerFile:
         """Device and number there. None while it is not open."""
 
         self._n_bytes = 0
-        """Its size when it was looked at last."""
+        """Its size at the last check."""
 
         self._is_suspect = False
         """True if the file was smaller at some time and was not checked since.
@@ -100,11 +100,11 @@ class LedgerFile:
         self._n_bytes = n_bytes
         return self._is_suspect
 
-    def opened(self, connection: sqlite3.Connection) -> None:
+    def record_opened(self, connection: sqlite3.Connection) -> None:
         """Remember the identity of the opened file.
 
         Raises:
-            StoreDamaged: It is smaller than it was, or should be, and SQLite misses something of it.
+            StoreDamaged: The file is smaller than before or than its header declares, and fails SQLite's check.
         """
         status = self.path.stat()
         is_short = not _has_content(self.path, "-wal") and status.st_size < _declared_bytes(connection)
@@ -115,7 +115,7 @@ class LedgerFile:
         self.was_opened, self._identity, self._n_bytes = True, (status.st_dev, status.st_ino), status.st_size
         self._is_suspect = False
 
-    def closed(self) -> None:
+    def record_closed(self) -> None:
         """Forget the file, and open the next one at its path. Until there is one, it is reported as missing."""
         self._identity, self._n_bytes, self._is_suspect = None, 0, False
 
@@ -207,7 +207,7 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """Close every connection, or, if a thread is using it, as soon as that is done. A later use opens a new one."""
-        self._connections.close(self._file.closed)
+        self._connections.close(self._file.record_closed)
 
     def copy_to(self, target: Path) -> None:
         """Copy a snapshot of the file while other processes write (SQLite's online backup).
@@ -319,7 +319,7 @@ class SqliteDatabase:
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA cache_size = -32000")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            self._file.opened(connection)
+            self._file.record_opened(connection)
         except BaseException:
             connection.close()
             raise

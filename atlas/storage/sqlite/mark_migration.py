@@ -108,7 +108,7 @@ def keep_marks(connection: Connection, pending: Iterable[OldRow], read_file: Old
         if has_file(collection):
             _keep_collection(connection, collection, read_file(collection))
     for collection, record_id, text in pending:
-        marks = _decoded(text)
+        marks = _decode_marks(text)
         if marks is None or not has_file(collection):
             logger.warning("the pending marks of %r in %r are skipped: they are not marks", record_id, collection)
             continue
@@ -138,10 +138,10 @@ def _remembered(connection: Connection, collection: str) -> tuple[dict[str, Mark
     last = {record_id: (state_after, before) for record_id, _, state_after, before in rows}
     marks = {record_id: images.get((record_id, state), before) for record_id, (state, before) in last.items()}
     lost = [record_id for record_id, (state, _) in last.items() if (record_id, state) not in images]
-    return {record_id: _decoded(text) or NO_MARKS for record_id, text in marks.items()}, lost
+    return {record_id: _decode_marks(text) or NO_MARKS for record_id, text in marks.items()}, lost
 
 
-def _decoded(text: object) -> Marks | None:
+def _decode_marks(text: object) -> Marks | None:
     try:
         parsed: Any = json.loads(text) if isinstance(text, str) else None
         check_json(parsed, "marks")

@@ -72,7 +72,7 @@ _STATISTICS = {
 
 
 def foreign_objects(connection: Connection | sqlite3.Connection, version: int = SCHEMA_VERSION) -> list[str]:
-    """Return the objects of a ledger's schema that no ledger of this version has, such as `trigger 'evil'`."""
+    """Return the unexpected objects in a ledger's schema, such as `trigger 'evil'`, for a ledger of this version."""
     objects = _objects(connection)
     with closing(sqlite3.connect(":memory:")) as reference:
         older = range(SCHEMA_VERSION - 1, version - 1, -1)

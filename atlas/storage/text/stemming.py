@@ -51,11 +51,11 @@ def stem(word: str) -> str:
     word = _without_past(word)
     if word.endswith("y") and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"
-    word = _replaced(word, _STEP_2, above=0)
-    word = _replaced(word, _STEP_3, above=0)
+    word = _replace(word, _STEP_2, above=0)
+    word = _replace(word, _STEP_3, above=0)
     if not word.endswith("ion") or word.endswith(("sion", "tion")):
-        word = _replaced(word, _STEP_4, above=1)
-    return _tidied(word)
+        word = _replace(word, _STEP_4, above=1)
+    return _tidy(word)
 
 
 def _without_plural(word: str) -> str:
@@ -72,11 +72,11 @@ def _without_past(word: str) -> str:
     for ending in ("ed", "ing"):
         left = word.removesuffix(ending)
         if left != word:
-            return _completed(left) if "v" in _shape(left) else word
+            return _complete(left) if "v" in _shape(left) else word
     return word
 
 
-def _completed(word: str) -> str:
+def _complete(word: str) -> str:
     """Return a word without -ed or -ing, as it would end without them."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
@@ -85,7 +85,7 @@ def _completed(word: str) -> str:
     return word + "e" if _measure(word) == 1 and _ends_short(word) else word
 
 
-def _replaced(word: str, endings: Mapping[str, str], *, above: int) -> str:
+def _replace(word: str, endings: Mapping[str, str], *, above: int) -> str:
     """Apply one of steps 2 to 4: replace the longest suffix, if the measure of the stem exceeds a number."""
     for n_letters in range(_LONGEST, 1, -1):
         ending = word[-n_letters:]
@@ -95,7 +95,7 @@ def _replaced(word: str, endings: Mapping[str, str], *, above: int) -> str:
     return word
 
 
-def _tidied(word: str) -> str:
+def _tidy(word: str) -> str:
     """Apply step 5."""
     if word.endswith("e"):
         measure = _measure(word[:-1])

@@ -75,7 +75,7 @@ class ExactSearch:
         return best(compare(self._ledger, vector, seqs).items(), k)
 
     def similarities(self, vector: Vector, seqs: Seqs, now: Position) -> dict[int, float]:
-        """Return the similarities of a few records, by number, without those that have no vector."""
+        """Return the similarities of a few records, by number. Records without a vector are left out."""
         if not self._is_in_memory(now):
             return compare(self._ledger, vector, seqs)
         self._follower.refresh(self.memory, now)
@@ -132,7 +132,7 @@ class ExactSearch:
     def _load_quietly(self) -> None:
         try:
             self.load()
-        except AtlasError as error:  # closed meanwhile, or damaged, which the next query reports
+        except AtlasError as error:  # the store was closed, or is damaged, which the next query reports
             logger.debug("the vectors could not be read into memory: %s", error)
 
 

@@ -98,7 +98,7 @@ class Follower:
         return Seal() if self.flaw(seal, self.position()) else seal
 
     def _follow(self, index: FollowingIndex) -> int:
-        """Write missing vectors to the index, and seal it if it then holds as many vectors as the ledger."""
+        """Write missing vectors to the index, and seal it if it has as many vectors as the ledger."""
         seal, n_taken, n_vectors = self._sound(index.written()), 0, None
         if seal == Seal():
             index.clear()

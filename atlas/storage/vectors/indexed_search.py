@@ -29,7 +29,7 @@ LOCK_SECONDS = 0.2
 
 
 class IndexedSearch:
-    """One collection's index and its tail. A record in the tail replaces that of the index."""
+    """One collection's index and its tail. A record in the tail replaces the same record in the index."""
 
     def __init__(
         self, ledger: LedgerEngine, follower: Follower, index: FollowingIndex, dimension: int, longest_tail: int

@@ -1,4 +1,4 @@
-"""The indexes of a store: local ones, or those in the configured service."""
+"""The indexes of a store, either local or in the configured service."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ from atlas.storage.records import Seqs
 from atlas.storage.vectors.vector_search import Nearest
 
 SAME_TEXT = 0.999
-"""Cosine from which two records count as the same text. Such pairs do not measure near neighbours."""
+"""Least cosine for which two records count as the same text. Such pairs are not used to measure neighbours."""
 
 LOOKED_AT = 16
-"""Nearest records among which the nearest with another text is looked for."""
+"""Number of nearest records among which the nearest record with another text is searched."""
 
 
 def sample(ledger: LedgerEngine, collection: str, nearest: Nearest, n: int) -> tuple[Vector, Vector]:

@@ -88,7 +88,7 @@ class IndexUpkeep:
         return now.revision - (0 if self._follower.flaw(written, now) else written.revision) > lag_rows
 
     def n_behind(self) -> int:
-        """Return how many changes the index lacks, 0 if queries do not need it."""
+        """Return the number of changes that are missing in the index. 0 if queries do not need the index."""
         if self._index is None:
             return 0
         now = self._follower.position()
@@ -121,5 +121,5 @@ class IndexUpkeep:
             self.catch_up(timeout_seconds=0)
         except IndexUnusable as error:
             logger.debug("the index of %s is still out of use: %s", self._collection, error)
-        except AtlasError as error:  # closed meanwhile, or damaged, which the next query reports
+        except AtlasError as error:  # the store was closed, or is damaged, which the next query reports
             logger.debug("the index of %s cannot be looked after: %s", self._collection, error)

@@ -50,7 +50,7 @@ def _change(
 ) -> RecordChange:
     if purged_by(connection, collection, record_id):
         return RecordChange(collection=collection, record_id=record_id, title="", aspect=aspect, kind="purged")
-    before = _decoded(before_text, aspect)
+    before = _decode_state(before_text, aspect)
     after = _after(connection, seq, aspect, collection, record_id)
     image = (after or before) if aspect == RECORD else _record_at(connection, seq, collection, record_id)
     return RecordChange(
@@ -81,7 +81,7 @@ def _after(connection: Connection, seq: int, aspect: str, collection: str, recor
         (collection, record_id, aspect, seq),
     ).fetchone()
     if row:
-        return _decoded(row[0], aspect)
+        return _decode_state(row[0], aspect)
     if aspect == MARKS:
         return encode_marks(read_marks(connection, collection, [record_id]).get(record_id, NO_MARKS))
     return _live(connection, collection, record_id)
@@ -94,7 +94,7 @@ def _record_at(connection: Connection, seq: int, collection: str, record_id: str
         "AND before IS NOT NULL ORDER BY seq LIMIT 1",
         (collection, record_id, RECORD, seq),
     ).fetchone()
-    return _decoded(row[0], RECORD) if row else _live(connection, collection, record_id)
+    return _decode_state(row[0], RECORD) if row else _live(connection, collection, record_id)
 
 
 def _live(connection: Connection, collection: str, record_id: str) -> Mapping[str, Any] | None:
@@ -105,7 +105,7 @@ def _live(connection: Connection, collection: str, record_id: str) -> Mapping[st
     return dict(zip(("metadata", "document", "search_text", "content"), row, strict=True)) if row else None
 
 
-def _decoded(text: str | None, aspect: str) -> Mapping[str, Any] | None:
+def _decode_state(text: str | None, aspect: str) -> Mapping[str, Any] | None:
     return None if text is None else parsed(text, *(("metadata", "content") if aspect == RECORD else ()))
 
 

@@ -68,7 +68,7 @@ class SqlPurges:
             what = quoted_texts(list(chain.from_iterable(images.values())), [record_id for _, record_id in keys])
             marked = ((name, i, {"marks": encode_marks(m)}) for name, i, m in _marks(connection))
             return PurgeTraces(
-                records=tuple(_doomed(connection, *key, images[key]) for key in keys),
+                records=tuple(_removals_of(connection, *key, images[key]) for key in keys),
                 quotes=tuple(quotes(connection, what, set(keys), marked)),
                 n_reasons=len(_quoting_reasons(connection, what)),
                 n_judged=len(_judged(connection, keys, what)),
@@ -227,7 +227,7 @@ def _marks(connection: Connection) -> Iterator[tuple[str, str, Any]]:
             yield name, record_id, marks
 
 
-def _doomed(connection: Connection, collection: str, record_id: str, images: Sequence[Image]) -> Removal:
+def _removals_of(connection: Connection, collection: str, record_id: str, images: Sequence[Image]) -> Removal:
     is_live = connection.execute(
         "SELECT deleted = 0 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
     ).fetchone()[0]
@@ -297,7 +297,7 @@ def _forget_hashes(connection: Connection, hashes: Iterable[str]) -> None:
 
 
 def _forget_in_history(connection: Connection, hashes: Iterable[str], tasks: set[str]) -> set[str]:
-    """Empty hashes where an earlier state of a record keeps those of others. Which of the tasks one was of."""
+    """Remove the hashes of purged records from earlier states of others. Return the `tasks` that the history names."""
     emptied, named = [], set()
     for seq, image in _images_of(connection):
         metadata = parsed(image["metadata"])

@@ -122,7 +122,7 @@ def words_of(text: str) -> Iterator[str]:
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    """Return the texts in a value, including those in a JSON string, without ids, hashes and times."""
+    """Return the texts in a value, also inside JSON strings, without ids, hashes and times."""
     if isinstance(value, str):
         if value[:1] in "{[":
             with suppress(ValueError, RecursionError):

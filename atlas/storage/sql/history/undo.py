@@ -282,7 +282,7 @@ def _link(connection: Connection, operation: Operation, undo_id: str) -> None:
 
 
 def _read_changes(connection: Connection, operation_id: str) -> Iterator[_Change]:
-    """Return an operation's changes, latest first, without those whose before-images were purged."""
+    """Return an operation's changes, latest first, except changes whose before-images were purged."""
     rows = connection.execute(
         "SELECT seq, aspect, collection, record_id, state_before, coalesce(state_after, seq), before, vectors "
         "FROM changes "

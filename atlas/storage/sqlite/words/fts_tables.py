@@ -28,7 +28,7 @@ from atlas.storage.text.bm25 import Numbers as Lengths
 from atlas.storage.text.bm25 import Postings
 
 MAX_PARTS = 4
-"""Number of segments of a table's index from which they are merged, because a lookup reads each of them."""
+"""Number of segments of a table's index above which they are merged, because a lookup reads each segment."""
 
 PAGES_MERGED = 1_000
 """Of some 4 kB, that are written at a time at most. A bulk that leaves more is merged in several turns."""

@@ -74,7 +74,7 @@ class IndexNote:
     """Unneeded namespaces that the service has still to delete."""
 
     stay: tuple[str, ...] = ()
-    """Namespaces that are kept in the service: those of the ledger that was copied here, or that a person keeps."""
+    """Namespaces to keep in the service: of the ledger that was copied here, or kept by a person."""
 
     is_finished: bool = True
     """True if the newest seal is the last write, so that the keys can be counted."""
@@ -96,7 +96,7 @@ class IndexNote:
         return IndexNote(dropped=(*self.dropped, self.namespace), stay=self.stay)
 
     def leaving_all(self) -> IndexNote:
-        """Return this note for a ledger without namespaces of its own, all of which stay."""
+        """Return the note for a ledger without its own namespaces, in which all listed namespaces are kept."""
         return IndexNote(stay=tuple(filter(None, (*self.stay, *self.dropped, self.namespace))))
 
 
@@ -177,7 +177,7 @@ class IndexBook:
         self._is_unsure = False
 
     def give_back(self) -> bool:
-        """Release the lease, and return whether others may write at once.
+        """Release the lease, and return whether other writers may start immediately.
 
         They may not if a sent request may still take effect. Then the lease expires by itself.
         """
@@ -186,7 +186,7 @@ class IndexBook:
         try:
             self._let_go(lease, lease if is_unsure else None)
         except StoreError as error:  # it runs out
-            logger.warning("that nobody writes an index any more could not be noted: %s", error)
+            logger.warning("the end of a lease on an index could not be recorded: %s", error)
         return not is_unsure
 
     def _let_go(self, lease: str, left: str | None) -> None:
@@ -212,7 +212,7 @@ class IndexBook:
         while True:
             text = self._text(self._name)
             changed = change(self._decoded(text))
-            with suppress(PlanOutdated):  # somebody has just noted something else
+            with suppress(PlanOutdated):  # another process has just changed the note
                 self._ledger.notes.write({self._name: self._encoded(changed)}, expected={self._name: text or None})
                 return changed
 
@@ -232,7 +232,7 @@ class IndexBook:
         return " ".join([holder, until.isoformat(), *([WRITING] if self._is_unsure else [])])
 
     def _is_over(self, lease: str) -> bool:
-        """Return whether a lease has expired, belongs to a dead process, or to the ledger of which this is a copy.
+        """Return whether a lease has expired, or belongs to a dead process or to the ledger that was copied here.
 
         A lease that ends implausibly late comes from a wrong clock. Only processes of this machine can be found dead.
         """

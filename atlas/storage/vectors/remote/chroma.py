@@ -58,13 +58,13 @@ CLOUD = Limits(records=300, hits=300)
 
 @dataclass(slots=True)
 class Client:
-    """A client of ChromaDB with the collections that it has looked up."""
+    """A ChromaDB client with a cache of its collections."""
 
     api: ClientAPI
     collections: dict[str, Any] = field(default_factory=dict)
 
     def collection(self, name: str) -> Any:
-        """Return a collection, which is looked up once."""
+        """Return a collection. It is cached."""
         if name not in self.collections:
             self.collections[name] = self.api.get_collection(name, embedding_function=None)
         return self.collections[name]
@@ -234,7 +234,7 @@ def _query(collection: Any, *, vector: Vector, k: int) -> list[tuple[str, float]
 
 
 def _sessions(api: Any) -> tuple[httpx.Client, httpx.Client]:
-    """Return the HTTP client of a client of ChromaDB, and that of the administrator in it. It closes neither."""
+    """Return the HTTP clients of a ChromaDB client and of its admin client, which ChromaDB does not close."""
     return api._server._session, api._admin_client._server._session
 
 

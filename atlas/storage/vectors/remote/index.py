@@ -33,7 +33,7 @@ WRITING_SECONDS = 30.0
 """Timeout of one write with its retries."""
 
 LOOK_SECONDS = 1.0
-"""Time between two looks at the visible position."""
+"""Time between two polls of the visible position."""
 
 CLEARING_SECONDS = 10.0
 """Timeout for another writer to finish before the index is cleared."""
@@ -69,7 +69,7 @@ class RemoteIndex:
         self._threads = threading.RLock()
         self._n_held = 0
         self._is_heard = False
-        """Whether the service has answered since this one holds the index."""
+        """Whether the service has answered since this process acquired the lease."""
 
         self._positions: dict[str, int] = {}
         """By namespace, the service's position of the last write of this one."""

@@ -84,7 +84,7 @@ def leave(ledger: LedgerEngine, place: str) -> list[str]:
     """
     books = [IndexBook(ledger, name, place) for name in ledger.collections() if place in places_of(ledger, name)]
     if not books:
-        raise NotFound(f"no index of this store was ever at {place}; atlas doctor names the address that it waits for")
+        raise NotFound(f"this store never had an index at {place}; atlas doctor lists the addresses that it waits for")
     return [namespace for book in books for namespace in book.leave().stay]
 
 

@@ -47,13 +47,13 @@ class Patience:
         try:
             answer = _within(seconds, call)
         except Late:
-            raise NoAnswer(self._failed(f"{self._place} did not answer within {seconds:g} s")) from None
+            raise NoAnswer(self._failure(f"{self._place} did not answer within {seconds:g} s")) from None
         except IndexUnreachable as error:
-            raise type(error)(self._failed(f"{self._place} cannot be used: {error}")) from error
+            raise type(error)(self._failure(f"{self._place} cannot be used: {error}")) from error
         self.fault, self._rest_seconds, self._rests_until = "", 0.0, 0.0
         return answer
 
-    def _failed(self, fault: str) -> str:
+    def _failure(self, fault: str) -> str:
         self.fault = fault
         self._rest_seconds = min(LONGEST_REST_SECONDS, max(FIRST_REST_SECONDS, 2 * self._rest_seconds))
         self._rests_until = time.monotonic() + self._rest_seconds

@@ -147,7 +147,7 @@ class PineconeService:
         with extra("pinecone", "an index in Pinecone", IndexUnreachable):
             from pinecone import ApiError, PineconeError
         try:
-            return _retried(partial(call, self._connection.get()))
+            return _retry(partial(call, self._connection.get()))
         except PineconeError as error:
             is_refused = isinstance(error, ApiError) and error.status_code < SERVER_FAILED
             raise (IndexUnreachable if is_refused else NoAnswer)(error_text(error, KEY)) from None
@@ -166,7 +166,7 @@ class PineconeService:
         return self._call(call_or_missing)
 
 
-def _retried(call: Callable[[], T]) -> T:
+def _retry(call: Callable[[], T]) -> T:
     """Return the result of a call. Transient errors are retried."""
     from pinecone import ApiError
 

@@ -17,7 +17,7 @@ AT_ONCE = 2**62
 
 
 SERVER_FAILED = 500
-"""The HTTP status from which on the effect of a request is unknown."""
+"""The lowest HTTP status for which the effect of a request is unknown."""
 
 
 class NoAnswer(IndexUnreachable):

@@ -174,7 +174,7 @@ def test_a_file_that_is_no_copy_of_the_ledger_is_written_when_the_store_is_opene
     }
     content = damaged.get(how, "\0\ud800" * 999)
     file.unlink() if content is None else file.write_bytes(content.encode("utf-8", "surrogatepass"))
-    assert problem(open_store(read_only=True)) == f"{FILE} is not what the ledger is"
+    assert problem(open_store(read_only=True)) == f"{FILE} differs from the ledger"
     open_store().store.close()
     assert rows(path_of(opened)) == expected
 
@@ -245,7 +245,7 @@ def test_a_copy_that_a_killed_process_has_begun_is_removed_at_the_next_opening_a
     open_store().store.close()
     assert not begun.exists()
     begun.write_text("begun")
-    assert problem(opened, fix=True) == f"{begun.name} was begun by a process that was killed"
+    assert problem(opened, fix=True) == f"{begun.name} is a remainder of a killed process"
     assert not begun.exists()
 
 
@@ -269,7 +269,7 @@ def test_a_file_that_cannot_be_written_fails_no_write(open_store, caplog):
     opened.store.close()
     assert open_store().marks("a") == Marks(note="committed")
     assert "the files of marks are not up to date" in caplog.text
-    assert problem(open_store(read_only=True)) == f"{FILE} is not what the ledger is"
+    assert problem(open_store(read_only=True)) == f"{FILE} differs from the ledger"
 
 
 def test_a_write_while_another_thread_finishes_is_copied(open_store, monkeypatch):
@@ -354,7 +354,7 @@ def test_a_purge_is_not_done_while_the_file_cannot_be_written(open_store):
     file.unlink()
     file.mkdir()
     (file / "inside").write_text("stays")
-    assert "what was purged may still be in files" in apply_purge(opened.store, plan_purge(opened.store, ["a"])).problem
+    assert "purged data may still be in files" in apply_purge(opened.store, plan_purge(opened.store, ["a"])).problem
     (file / "inside").unlink()
     file.rmdir()
     assert open_store().store.ledger.purges.unfinished() == {}
@@ -377,7 +377,7 @@ def test_doctor_writes_a_file_that_is_gone(open_store):
     opened.add("a")
     finished(opened)
     (path_of(opened) / FILE).unlink()
-    assert problem(opened, fix=True) == f"{FILE} is not what the ledger is"
+    assert problem(opened, fix=True) == f"{FILE} differs from the ledger"
     assert list(rows(path_of(opened))) == ["a"]
     assert problem(opened) == ""
 

@@ -138,7 +138,7 @@ def test_a_service_that_is_gone_is_done_without_and_caught_up_with_when_it_is_ba
     assert opened.store.catch_up() == 0
     assert missed(opened) == []
     assert problem_of(opened.store).startswith(
-        f"the index of {THINGS} cannot be asked, so searches compare every vector ({server.address} "
+        f"the index of {THINGS} cannot be reached, so searches compare every vector ({server.address} "
     )
     with listening(server, port):
         await_no_fault(opened)
