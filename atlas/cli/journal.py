@@ -178,7 +178,7 @@ def _recent(options: argparse.Namespace, settings: Settings) -> int:
 
 def _search(options: argparse.Namespace, settings: Settings) -> int:
     where = {"entry_type": {"$in": options.type}} if options.type else None
-    also_buried = {"with_buried": True} if options.all else {}
+    also_buried: dict[str, Any] = {"with_buried": True} if options.all else {}
     if settings.server and options.all:
         raise InvalidInput("a server does not search buried entries; omit --all, or search in its dashboard")
     with reached(settings) as memory:

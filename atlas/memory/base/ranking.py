@@ -133,7 +133,7 @@ def explain(hit: Hit[Any]) -> str:
     sentences = [f"Relevance {hit.relevance:.2f}: {near} (similarity {hit.similarity:.2f}){about_words}."]
     nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= MIN_SAID}
     if nudges:
-        sentences.append(f"{_listed(list(nudges)).capitalize()} moved it up by {sum(nudges.values()):.3f}.")
+        sentences.append(f"{_join_names(list(nudges)).capitalize()} moved it up by {sum(nudges.values()):.3f}.")
     if "domain" in hit.signals:
         sentences.append(f"Its domain is the requested one, which moved it up by {hit.signals['domain']:.3f}.")
     if "reranker" in hit.signals:
