@@ -155,7 +155,7 @@ def test_a_backup_is_done_though_it_cannot_be_noted(store, tmp_path, caplog):
         assert backup(memory.storage, tmp_path / "all.zip").n_records == 2
         other.execute("ROLLBACK")
     assert (tmp_path / "all.zip").exists()
-    assert "is not noted" in caplog.text
+    assert "could not be recorded" in caplog.text
 
 
 def test_the_cache_is_not_emptied_again_while_a_purge_waits_for_a_reader(store):

@@ -332,7 +332,7 @@ def test_one_is_written_by_hand_or_refused_with_what_to_mend(memory):
     assert done.sentence == "Wrote 1 strategy"
     with pytest.raises(InvalidInput, match="suggestion should be a string that is not blank"):
         write_by_hand(memory, replace(typed, suggestion=" "))
-    with pytest.raises(InvalidInput, match="says this already"):
+    with pytest.raises(InvalidInput, match="already has this content"):
         write_by_hand(memory, typed)
 
 
