@@ -97,7 +97,7 @@ def test_the_plan_is_applied_as_previewed_and_undone(dashboard: Dashboard, tmp_p
 def test_a_plan_whose_experiences_have_changed_is_not_applied(dashboard: Dashboard, tmp_path, memory):
     made = plan(memory)
     app = dashboard(tmp_path, "curate", **REFINE)
-    memory.experience.edit(made.going[0], feedback="it worked")
+    memory.experience.edit(made.removed_ids[0], feedback="it worked")
     app.button(key="refine_apply").click().run()
     assert "plan_apply" not in keys(app)
     assert "has changed since it was read; nothing was done" in said(app)

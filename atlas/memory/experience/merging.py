@@ -94,7 +94,7 @@ def merge_of(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
     """Return the store's merge of a group, or raise `PlanOutdated` if the kept record was deleted."""
     # Keep the hash of the original attempt, so that importing it again finds the record.
     content_hash = {} if row is None else {"content_hash": row["metadata"]["content_hash"]}
-    removed = tuple(away.id for away in group.removed)
+    removed = tuple(attempt.id for attempt in group.removed)
     return merged_row(row, group.kept_id, to_metadata(group.merged) | content_hash, removed, group.marks)
 
 
@@ -126,12 +126,12 @@ def _worth(subject: MergeSubject) -> tuple[int, float, Any]:
 
 def _why(best: MergeSubject, subjects: Sequence[MergeSubject]) -> str:
     label = best.experience.outcome.label
-    alike = sum(subject.experience.outcome.label == label for subject in subjects)
+    n_same = sum(subject.experience.outcome.label == label for subject in subjects)
     how = {"succeeded": "it succeeded", "failed": "all failed", "unknown": "none is known to have succeeded"}[label]
-    if alike == 1:
+    if n_same == 1:
         return how
     scores = {subject.experience.outcome.partial_score for subject in subjects}
-    return f"{how}; of {alike} it is {'the best or newest' if len(scores) > 1 else 'the newest'}"
+    return f"{how}; of {n_same} it is {'the best or newest' if len(scores) > 1 else 'the newest'}"
 
 
 def _ids(experience: Experience) -> list[str]:

@@ -30,20 +30,20 @@ def plan_refine(
     with store.reading():
         moment, n_total = store.moment(), store.count()
         subjects = merge_subjects(store, list(dict.fromkeys(ids)))
-        there = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
-        vectors = first_vectors(there, store, dimension)
+        existing = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
+        vectors = first_vectors(existing, store, dimension)
     judged = JudgedSets(strategy, subjects)
     with operation():
-        for n_judged in judged.judge_all(alike_sets(there, vectors, strategy.set_size)):
+        for n_judged in judged.judge_all(alike_sets(existing, vectors, strategy.set_size)):
             if on_progress:
-                on_progress(n_judged, len(there))
+                on_progress(n_judged, len(existing))
     return RefinePlan(
         decisions=tuple(judged.decisions),
         made_by=strategy.name,
         prompt=getattr(strategy, "prompt", ""),
         moment=moment,
         n_total=n_total,
-        n_in_scope=len(there),
+        n_in_scope=len(existing),
         failures=tuple(judged.failures),
     )
 
@@ -54,11 +54,11 @@ def apply_refine(store: Collection, plan: RefinePlan) -> int:
     Raises:
         PlanOutdated: An experience that it touches, or its marks, have changed. The store was not changed.
     """
-    if not plan.going:
+    if not plan.removed_ids:
         return 0
     store.check_unchanged(plan.touched, plan.moment)
     groups = plan.groups
     subjects = merge_subjects(store, [record_id for group in groups for record_id in group])
     merging = plan_merge(groups, subjects, n_total=plan.n_total, moment=plan.moment, keep_first=True)
     store.merge(merges_of(store, merging.groups), plan.moment, [decision.id for decision in plan.dropped])
-    return len(plan.going)
+    return len(plan.removed_ids)

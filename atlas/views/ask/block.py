@@ -63,7 +63,7 @@ def forms_of(block: ContextBlock) -> dict[Key, str]:
 
 
 def reasons_of(block: ContextBlock) -> dict[Key, str]:
-    """Return why hits are not in a block: `too long by 40 tokens`, or `says what 2 says` for a duplicate of hit 2."""
+    """Return why hits are not in a block: `too long by 40 tokens`, or `says what 2 says` if it duplicates hit 2."""
     places = places_of(block)
     reasons = dict[Key, str]()
     for omission in block.omitted:

@@ -11,7 +11,7 @@ SENTENCES: dict[Absence, str] = {
     "no records": "Nothing is stored yet in {}.",
     "left out": "Left out here: {}.",
 }
-"""Sentences on memories without hits. Failures have sentences of their own."""
+"""Sentences on memories without hits. Failures are reported separately."""
 
 
 def folded_sentence(answer: Answer) -> str:

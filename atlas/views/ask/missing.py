@@ -26,7 +26,7 @@ TITLE_CHARACTERS = 90
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedRecord:
-    """A record that a person may mean."""
+    """A candidate for the record that a person searched for."""
 
     memory: str
     id: str
@@ -60,7 +60,7 @@ class Question:
 
 
 def named_records(memory: MemorySystem, words: str) -> tuple[NamedRecord, ...]:
-    """Return the records with this id prefix, else those that contain the words."""
+    """Return the records with this id prefix, or else the records that contain the words."""
     begin = re.sub(r"^\[\w+ (.+)\]$", r"\1", words.strip())
     found = [*_with_id(memory, begin)] if len(begin) >= SHORT_ID else []
     return tuple(found or _with_words(memory, words))

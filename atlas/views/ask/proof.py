@@ -71,8 +71,8 @@ def proof_of(memory: MemorySystem, answer: Answer, effect: MemoryEffect) -> Proo
 def among_sentence(effect: MemoryEffect) -> str:
     """Return a sentence on the compared tasks and their outcomes."""
     n_alike = effect.n_tasks - effect.n_helped - effect.n_hurt
-    went = f"{effect.n_helped:,} went better with memory, {effect.n_hurt:,} worse and {n_alike:,} alike"
-    return f"{counted(effect.n_tasks, 'task')} of this store {_were(effect.n_tasks)} tried both ways: {went}."
+    sentence = f"{effect.n_helped:,} went better with memory, {effect.n_hurt:,} worse and {n_alike:,} alike"
+    return f"{counted(effect.n_tasks, 'task')} of this store {_were(effect.n_tasks)} tried both ways: {sentence}."
 
 
 def proof_as_json(proof: Proof, reading: Reading = START) -> dict[str, Any]:
@@ -122,14 +122,14 @@ def _proof(memory: MemorySystem, task: TaskEffect) -> Proof | None:
 
 def _typical(attempts: Sequence[JudgedAttempt], experiences: dict[str, Experience]) -> JudgedAttempt | None:
     """Return the latest attempt with the majority outcome, preferably one with steps."""
-    there = [attempt for attempt in attempts if attempt.experience_id in experiences]
-    is_success = 2 * sum(attempt.success for attempt in there) >= len(there)
+    existing = [attempt for attempt in attempts if attempt.experience_id in experiences]
+    is_success = 2 * sum(attempt.success for attempt in existing) >= len(existing)
 
     def standing(attempt: JudgedAttempt) -> tuple[bool, bool, Any, str]:
         experience = experiences[attempt.experience_id]
         return attempt.success == is_success, bool(experience.steps), experience.created_at, experience.id
 
-    return max(there, key=standing, default=None)
+    return max(existing, key=standing, default=None)
 
 
 def _used(memory: MemorySystem, attempt: JudgedAttempt) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ DAY_MILLISECONDS = 86_400_000
 def growth_chart(days: Sequence[Day]) -> Chart:
     """Return bars of new attempts by outcome, above the cumulative success rate with its interval."""
     span = _span(days)
-    bars = _gathered(days, span)
+    bars = _gather(days, span)
     return {"data": [*_bars(bars), *_rate(bars)], "layout": _layout(len(bars), span)}
 
 
@@ -43,7 +43,7 @@ def _span(days: Sequence[Day]) -> str:
     return next((span for span, n in most.items() if n_days <= n), "year")
 
 
-def _gathered(days: Sequence[Day], span: str) -> list[Day]:
+def _gather(days: Sequence[Day], span: str) -> list[Day]:
     """Return the days grouped by span, including empty spans."""
     groups: dict[int, list[Day]] = {}
     for day in days:

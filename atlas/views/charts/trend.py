@@ -12,7 +12,7 @@ from atlas.views.shared.wording import percent
 
 HEIGHT_PIXELS = 200
 FEW, MANY = 5, 14
-"""Sizes of points in pixels: that of one attempt, and the largest."""
+"""Sizes of points in pixels: for a single attempt, and the maximum."""
 
 
 @dataclass(frozen=True, slots=True)

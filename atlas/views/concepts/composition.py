@@ -81,7 +81,7 @@ def add_composed(memory: MemorySystem, composition: Composition) -> CompletedAct
 def _why_not(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> str:
     if why := composition_problem(concepts, memory.concepts.get):
         return why
-    untyped = [concept.name for concept in concepts if _returned(concept) is None]
+    untyped = [concept.name for concept in concepts if _describe_results(concept) is None]
     if untyped:
         return f"The return type of {', '.join(untyped)} is not known. Add it to the signature, then try again."
     return (
@@ -90,7 +90,7 @@ def _why_not(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> str:
     )
 
 
-def _returned(concept: CodeConcept) -> ast.expr | None:
+def _describe_results(concept: CodeConcept) -> ast.expr | None:
     try:
         return typed_concept(concept).returns
     except InvalidInput:

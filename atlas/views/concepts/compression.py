@@ -66,7 +66,7 @@ class FunctionRow:
     n_tasks: int
     arity: int
     verified: str
-    """`4 of 4`: programs that passed their tests with it, of those whose tests run it."""
+    """`4 of 4`: number of programs that passed their tests with the function, of all programs whose tests run it."""
 
     state: str
     """In our own words, or empty if it is new and proven."""
@@ -89,7 +89,7 @@ class FunctionDetails:
     """Names of the others that it calls."""
 
     examples: Text | None
-    """Recorded calls, each of which was rerun, in the format of a Python session."""
+    """Recorded calls, which were rerun, in the format of a Python session."""
 
     programs: tuple[BeforeAfter, ...]
 
@@ -113,7 +113,7 @@ class CompressPlan:
 
     found: CompressionResult
     ids: tuple[str, ...]
-    """The functions that a person chose."""
+    """The chosen functions."""
 
     n_all: int
     """Number of chosen functions with their callees."""
@@ -129,7 +129,7 @@ class CompressPlan:
 
     with_strategies: bool = False
 
-    going: tuple[str, ...] = ()
+    removed_ids: tuple[str, ...] = ()
 
     @property
     def view(self) -> PlanView:
@@ -165,7 +165,7 @@ def searches(settings: Settings) -> dict[bool, str]:
 
 
 def program_path(settings: Settings) -> str:
-    """Return the directories of modules that programs import, as a person writes them."""
+    """Return the directories of modules that programs import, parsed from a text field."""
     return listed(settings.program_path)
 
 
@@ -285,13 +285,13 @@ def found_function(memory: MemorySystem, found: CompressionResult, concept_id: s
     names = {learned.concept.id: learned.concept.name for learned in found.learned}
     calls_it = re.compile(rf"\b{re.escape(concept.name)}\(")
     rewritings = sorted(found.rewritings_with(concept_id), key=lambda rewriting: not calls_it.search(rewriting.after))
-    there = memory.experience.titles([rewriting.program.id for rewriting in rewritings])
+    titles = memory.experience.titles([rewriting.program.id for rewriting in rewritings])
     return FunctionDetails(
         description=Text(concept.description),
         code=Text(concept.code, "python"),
         callees=tuple(names[called] for called in concept.calls if called in names),
         examples=Text(examples_text(concept.examples), "python") if concept.examples else None,
-        programs=tuple(_before_after(rewriting, rewriting.program.id in there) for rewriting in rewritings),
+        programs=tuple(_before_after(rewriting, rewriting.program.id in titles) for rewriting in rewritings),
     )
 
 
@@ -315,7 +315,7 @@ def added_with(found: CompressionResult, ids: Sequence[str]) -> list[str]:
 def plan_adding(
     memory: MemorySystem, found: CompressionResult, ids: Sequence[str], *, with_strategies: bool = False
 ) -> CompressPlan:
-    """Return the plan that adds these of the functions that were found, and those that they call."""
+    """Return a plan to add the chosen functions and the functions that they call."""
     along = found.with_callees(ids)
     stored = {concept.id for concept in memory.concepts.get_many([concept.id for concept in along])}
     new = [concept for concept in along if concept.id not in stored]

@@ -60,7 +60,7 @@ class ConceptOrigin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditableConcept(EditableFields):
-    """The fields of a concept that a person can change by hand, as texts."""
+    """The editable fields of a concept, as texts."""
 
     name: str
     description: str
@@ -77,7 +77,7 @@ class EditableConcept(EditableFields):
         return cls(**texts, examples=examples_text(concept.examples))
 
     def changes(self, begun: EditableConcept, record: CodeConcept) -> dict[str, Any]:
-        """Return the changes, as `edit` takes them, that a person made to a concept.
+        """Return a person's changes to a concept, as arguments of `edit`.
 
         Raises:
             InvalidInput: The examples are not as a Python session has them.
@@ -115,7 +115,7 @@ class ConceptDetail:
 
     is_primitive: bool
     can_run: bool
-    """True if its examples can be run: those of a primitive in this process, those of other Python in a sandbox."""
+    """True if its examples can be run, in this process for a primitive, else in a sandbox if it is Python."""
 
     proof: str
     """When the examples were run, as trusted text, or empty if they were not, or it was edited since."""

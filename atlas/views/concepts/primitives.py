@@ -25,7 +25,7 @@ class PrimitiveRow:
 
 
 NEW, NEWER, LOADED = "new", "update available", "loaded"
-"""The states of a primitive here: missing, older and not edited by anybody, or as it should be."""
+"""The states of a primitive in the library: missing, outdated but not edited, or current."""
 
 
 _TITLES = {"arc": "ARC grid puzzles", "swe": "software engineering"}
@@ -72,7 +72,7 @@ def update_primitives(memory: MemorySystem, name: str) -> CompletedAct | None:
 
 
 def primitive_rows(memory: MemorySystem, name: str) -> tuple[PrimitiveRow, ...]:
-    """Return the primitives of a loader: new ones first, then updates, then those that are loaded.
+    """Return the primitives of a loader: new primitives first, then outdated ones, then current ones.
 
     Raises:
         NotFound: There is no such loader.
@@ -96,7 +96,7 @@ def primitive_rows(memory: MemorySystem, name: str) -> tuple[PrimitiveRow, ...]:
 
 
 def n_missing(memory: MemorySystem, name: str) -> int:
-    """Return the number of a loader's primitives that the library lacks.
+    """Return the number of a loader's primitives that are not in the library.
 
     Raises:
         NotFound: There is no such loader.
@@ -106,7 +106,7 @@ def n_missing(memory: MemorySystem, name: str) -> int:
 
 
 def n_updates(memory: MemorySystem, name: str) -> int:
-    """Return the number of primitives that a loader would update, without those that a person has edited.
+    """Return the number of primitives that a loader would update. Edited primitives are not updated.
 
     Raises:
         NotFound: There is no such loader.

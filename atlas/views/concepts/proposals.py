@@ -15,15 +15,15 @@ from atlas.views.shared.wording import counted
 def delete_view(memory: MemorySystem, ids: Sequence[str]) -> PlanView:
     """Return the view of a plan that deletes concepts, without those already deleted."""
     going = memory.concepts.get_many(ids)
-    lacking = memory.concepts.dependents([concept.id for concept in going])
-    return _delete_view(going, lacking, memory.concepts.count(), len(ids))
+    incomplete = memory.concepts.dependents([concept.id for concept in going])
+    return _delete_view(going, incomplete, memory.concepts.count(), len(ids))
 
 
 def merge_view(plan: ConceptMergePlan, n_gone: int) -> PlanView:
     """Return the view of a plan that merges concepts.
 
     Args:
-        n_gone: Number of chosen records that are gone.
+        n_gone: Number of chosen records that were deleted.
     """
     rows = [row for group in plan.groups for row in _group_rows(group)]
     rows += [
@@ -62,8 +62,8 @@ def _group_rows(group: ConceptMergeGroup) -> Iterator[PlanRow]:
 
 
 def _delete_view(going: Sequence[CodeConcept], lacking: Sequence[CodeConcept], n_total: int, n_asked: int) -> PlanView:
-    gone = {concept.id: concept.name for concept in going}
-    calling = [concept for concept in lacking if any(called in gone for called in concept.calls)]
+    deleted_names = {concept.id: concept.name for concept in going}
+    calling = [concept for concept in lacking if any(called in deleted_names for called in concept.calls)]
     notes = [*gone_notes(n_asked - len(going))]
     if calling:
         many = f"{counted(len(calling), 'concept')} {'calls' if len(calling) == 1 else 'call'}"
@@ -71,7 +71,7 @@ def _delete_view(going: Sequence[CodeConcept], lacking: Sequence[CodeConcept], n
     rows = [
         *(PlanRow(id=concept.id, title=concept.name, goes=True, why=_uses(concept)) for concept in going),
         *(
-            PlanRow(id=concept.id, title=concept.name, goes=False, why=_missing_parts(concept, gone))
+            PlanRow(id=concept.id, title=concept.name, goes=False, why=_missing_parts(concept, deleted_names))
             for concept in lacking
         ),
     ]

@@ -50,7 +50,7 @@ def case_title(case: Case) -> str:
 
 
 def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
-    """Return a case with its evidence, or None if its records are gone."""
+    """Return a case with its evidence, or None if its records were deleted."""
     if case.domain is not None:
         failed = memory.experience.titles(case.domain.failed)
         return CaseView(

@@ -44,12 +44,12 @@ class Case:
 
     collection: str
     ids: tuple[str, ...]
-    """The record, or those that are judged together. Of a domain none: it is looked at as a whole."""
+    """The record, or the records that are judged together. Empty for a domain, which is judged as a whole."""
 
     domain: DomainLine | None = None
     waiting: WaitingRow | None = None
     is_repeated: bool = False
-    """True for attempts that ended alike with different solutions or actions."""
+    """True for attempts with the same outcome but different solutions or actions."""
 
     @property
     def name(self) -> str:
@@ -86,7 +86,7 @@ class Cases:
         return {queue: len(self.of(queue)) for queue in (INBOX, *self.by_queue)}
 
     def groups(self, *, repeated: bool) -> tuple[tuple[str, ...], ...]:
-        """Return the groups of attempts that are alike, or else of repeated attempts."""
+        """Return the groups of similar attempts, or else of repeated attempts."""
         return tuple(
             case.ids
             for case in self.by_queue[DUPLICATES]
@@ -137,7 +137,7 @@ def alike(case: Case, cases: Sequence[Case]) -> tuple[Case, ...]:
 
 
 def _without_repetition(cases: Iterable[Case]) -> Iterator[Case]:
-    """Yield the cases without those that speak of a record of an earlier one."""
+    """Yield the cases, except cases that contain a record of an earlier case."""
     seen: set[tuple[str, str]] = set()
     for case in cases:
         records = {(case.collection, record_id) for record_id in case.ids}
@@ -159,7 +159,7 @@ def _waiting(memory: MemorySystem) -> Iterator[Case]:
 
 
 def _failing_strategies(memory: MemorySystem) -> Iterator[Case]:
-    """Yield the strategies whose tasks went clearly worse than those of all strategies."""
+    """Yield the strategies with a clearly lower success rate than all strategies together."""
     strategies = memory.strategies
     live = {"marks.buried": False}
     uses, successes = (strategies.column(f"usage.{name}", live) for name in ("n_uses", "n_successes"))
@@ -201,10 +201,10 @@ def _same_texts(memory: MemorySystem, kind: Kind) -> Iterator[Case]:
     """Yield groups of records of a kind with equal texts, oldest record first."""
     records: Any = kind.records(memory)
     ids = records.ids({"marks.buried": False})
-    titled = _grouped((" ".join(title.split()), record_id) for record_id, title in records.titles(ids).items())
+    titled = _group_cases((" ".join(title.split()), record_id) for record_id, title in records.titles(ids).items())
     for same_title in titled:
         texts = ((_texts(memory, kind, record), record.id) for record in records.get_many(same_title))
-        for group in _grouped(texts):
+        for group in _group_cases(texts):
             yield Case(queue=DUPLICATES, noun=kind.noun, collection=records.collection_name, ids=tuple(group))
 
 
@@ -213,7 +213,7 @@ def _texts(memory: MemorySystem, kind: Kind, record: Any) -> tuple[str, ...]:
     return tuple(" ".join(text.split()) for text in sources.values())
 
 
-def _grouped(keyed: Iterable[tuple[Any, str]]) -> list[list[str]]:
+def _group_cases(keyed: Iterable[tuple[Any, str]]) -> list[list[str]]:
     """Return the ids that share a key with others."""
     groups: dict[Any, list[str]] = {}
     for key, record_id in keyed:

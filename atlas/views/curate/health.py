@@ -99,7 +99,7 @@ def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) ->
 
     Args:
         memory_map: The source of its domains; without it there are no domains.
-        now: The time from which days are counted back.
+        now: The current time, from which days are counted back.
     """
     experience = memory.experience
     stored_at = experience.column("stored_at")
@@ -140,7 +140,7 @@ def health_lines(found: Health, duplicates: Sequence[Sequence[str]]) -> tuple[He
 
 
 def _idle(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime, days: int) -> Idle:
-    """Return the records that were neither retrieved nor used in the last `days` days."""
+    """Return the records that were not retrieved or used in the last `days` days."""
     retrieved_at, used_at = (
         memory.experience.column(f"usage.{name}") for name in ("last_retrieved_at", "last_used_at")
     )

@@ -43,7 +43,7 @@ RULE = "rule"
 """The first tab after the queues: pruning by criteria."""
 
 REFINE = "refine"
-"""The next one: judging experiences in sets that are alike."""
+"""The next queue, which judges experiences in sets of similar ones."""
 
 COMPRESS = "compress"
 """The last tab: functions that programs have in common."""
@@ -139,7 +139,7 @@ def queue_ids(
     """Return the ids in each queue of single experiences, longest kept first.
 
     Args:
-        inside: The ids in scope; None for all. The same holds for `groups_within`.
+        inside: The ids in scope. None for all records.
     """
     ids_by_queue: dict[str, Sequence[str]] = {
         NEVER: found.never,
@@ -193,11 +193,11 @@ def group_lines(memory: MemorySystem, groups: Sequence[tuple[str, ...]], page: i
 def _line(
     memory: MemorySystem, group: tuple[str, ...], outcomes: Mapping[str, str], tasks: Mapping[str, str]
 ) -> GroupLine:
-    there = [record_id for record_id in group if record_id in outcomes]
-    read = memory.experience.get_many(there[:MAX_MEMBERS])
+    existing = [record_id for record_id in group if record_id in outcomes]
+    read = memory.experience.get_many(existing[:MAX_MEMBERS])
     return GroupLine(
-        ids=tuple(there),
-        label=f"{_size(there, tasks)}: {outcomes_text(Counter(outcomes[record_id] for record_id in there))}",
+        ids=tuple(existing),
+        label=f"{_size(existing, tasks)}: {outcomes_text(Counter(outcomes[record_id] for record_id in existing))}",
         title=shortened(" ".join(read[0].task.description.split()), TITLE_CHARACTERS) if read else "",
         members=tuple(_member(experience, read[0]) for experience in read),
     )

@@ -53,7 +53,7 @@ class RejectRequest:
     rows: tuple[WaitingRow, ...]
 
     def propose(self, memory: MemorySystem) -> RejectProposal:
-        """Return the plan of a deletion: those of the records that still wait."""
+        """Return a plan to delete the records that still wait for review."""
         left = {row.id for row in waiting(memory).rows}
         going = tuple(row for row in self.rows if row.id in left)
         n_total = sum(len(kind.records(memory)) for kind in KINDS.values())
@@ -80,7 +80,7 @@ class RejectProposal:
     view: PlanView
 
     @property
-    def going(self) -> tuple[str, ...]:
+    def removed_ids(self) -> tuple[str, ...]:
         """The ids of the records that it removes."""
         return tuple(row.id for row in self.rows)
 

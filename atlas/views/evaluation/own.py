@@ -23,7 +23,7 @@ from atlas.views.shared.wording import counted, moment, percent
 
 OUTCOME = "outcome predicted"
 MEASURES = (*(name for name in METRICS if name != "recall@10"), OUTCOME)
-"""Measures to look at: how well other attempts are found, and how well they predict the outcome."""
+"""Measures of the page: how well a search finds other attempts, and how well these predict the outcome."""
 
 MEANINGS: Mapping[str, str] = {
     "hit@1": "How often the first hit is another attempt at the same task.",
@@ -85,7 +85,7 @@ class MeasureRow:
     n_tasks: int
     is_less_better: bool = False
     share_verbatim: float = 0.0
-    """Of the attempts: those whose text is, word for word, that of another at the same task."""
+    """Number of attempts whose text equals the text of another attempt at the same task."""
 
     note: str = ""
     """Rates of empty results of the current search, wrong and right ones, or empty for attempts as queries."""

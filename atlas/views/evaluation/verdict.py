@@ -12,7 +12,7 @@ from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import AGENT
 
 MANY_ANSWERED = 0.1
-"""Share of foreign questions with an answer, from which searches should be stricter. The level is chosen for 0.03."""
+"""Share of foreign questions with an answer above which searches should be stricter. The level is chosen for 0.03."""
 
 MUCH_HIDDEN = 0.2
 """Share of attempts with empty results above which searches should be less strict."""

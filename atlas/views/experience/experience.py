@@ -34,7 +34,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Editable(EditableFields):
-    """The fields of an experience that a person can change by hand."""
+    """The editable fields of an experience."""
 
     task: str
     outcome: str
@@ -48,7 +48,7 @@ class Editable(EditableFields):
         return cls(task=experience.task.description, outcome=experience.outcome.label, feedback=experience.feedback)
 
     def changes(self, begun: Editable, record: Experience) -> dict[str, Any]:
-        """Return the changes, as `edit` takes them, that a person made to an experience."""
+        """Return a person's changes to an experience, as arguments of `edit`."""
         changes = EditableFields.changes(self, begun, record)
         if "task" in changes:
             changes["task"] = replace(record.task, description=self.task)
@@ -78,7 +78,7 @@ class ExperienceDetail:
 
     more_facts: tuple[Fact, ...]
     results: tuple[Part, ...]
-    """Solution, feedback and error, those that there are."""
+    """Solution, feedback and error, as far as they exist."""
 
     background: tuple[Part, ...]
     """Texts given with the task, on how it was judged, and from its source."""
@@ -92,7 +92,7 @@ def experience_detail(
     """Return an experience in full, or None if it is not in the store.
 
     Args:
-        memory_map: Where its domain is looked up, if there is a map.
+        memory_map: Map that contains its domain, or None.
     """
     experience = memory.experience.get(experience_id)
     if experience is None:

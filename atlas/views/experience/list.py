@@ -95,7 +95,7 @@ def experience_rows(
 
 
 def _outcomes(experience: Experience, hit: Hit[str] | None) -> list[str]:
-    """Return the outcomes of the attempts in a row: its own, and those that a search grouped with it."""
+    """Return the outcomes of the attempts in a row: its own, and the outcomes that a search grouped with it."""
     joined = Counter(hit.outcomes).elements() if hit is not None else ()
     return [*joined] or [experience.outcome.label]
 

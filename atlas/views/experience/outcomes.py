@@ -32,7 +32,7 @@ class OutcomeProposal:
 
     plan: OutcomePlan
     view: PlanView
-    going: tuple[str, ...] = ()
+    removed_ids: tuple[str, ...] = ()
     """Empty, because no record is removed."""
 
     @property

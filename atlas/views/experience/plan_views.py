@@ -57,13 +57,13 @@ def refine_plan_view(plan: RefinePlan) -> PlanView:
         title="Refine",
         headline=(
             f"{merged:,} would be merged into others and {dropped:,} dropped: "
-            f"{len(plan.going):,} of {counted(plan.n_total, 'experience')} would be removed ({plan.share:.1%})."
+            f"{len(plan.removed_ids):,} of {counted(plan.n_total, 'experience')} would be removed ({plan.share:.1%})."
         ),
-        button=f"Refine: {refine_words(plan)}" if plan.going else "",
+        button=f"Refine: {refine_words(plan)}" if plan.removed_ids else "",
         rows=tuple(_refine_rows(plan)),
         subject=SUBJECT,
         caption="What is removed, and what it is merged into",
-        n_going=len(plan.going),
+        n_going=len(plan.removed_ids),
         share=plan.share,
         loss=plan.loss,
     )
@@ -75,7 +75,7 @@ def refine_words(plan: RefinePlan) -> str:
 
 
 def _refine_rows(plan: RefinePlan) -> Iterator[PlanRow]:
-    """Yield the rows of those that are dropped, then each kept one before those that it replaces."""
+    """Yield the rows of dropped experiences, then each kept experience followed by the ones that it replaces."""
     by_id = {decision.id: decision for decision in plan.decisions}
     for experience in plan.dropped:
         yield PlanRow(
@@ -122,6 +122,6 @@ def _merge_rows(group: MergeGroup) -> Iterator[PlanRow]:
         why=f"stays: {group.why_kept}; stands for {stands_for}",
         outcome=group.merged.outcome.label,
     )
-    for away in group.removed:
+    for removed in group.removed:
         why = f"into {group.kept_id[:8]}"
-        yield PlanRow(id=away.id, title=away.title, goes=True, why=why, outcome=away.outcome)
+        yield PlanRow(id=removed.id, title=removed.title, goes=True, why=why, outcome=removed.outcome)

@@ -35,7 +35,7 @@ class PruneRequest:
 
     @property
     def is_choice(self) -> bool:
-        """True if a person selected the records to remove, instead of a criterion."""
+        """True if a person, and no criterion, selected the records to remove."""
         return self.among is not None and not {*self.criteria} - {KEEP_DIVERSE}
 
     @property
@@ -48,7 +48,7 @@ class PruneRequest:
         return replace(self, criteria={**self.criteria, KEEP_DIVERSE: is_kept})
 
     def keeping(self, ids: Sequence[str]) -> PruneRequest:
-        """Return the same request, in which these experiences stay as well."""
+        """Return the request with further experiences to keep."""
         return replace(self, kept=(*self.kept, *ids))
 
     def propose(self, memory: MemorySystem) -> PruneProposal:
@@ -56,10 +56,10 @@ class PruneRequest:
         plan = memory.with_loss(memory.experience.plan_prune(self.criteria, self.among, self.kept))
         going = tuple(decision.id for decision in plan.removals)
         view = replace(prune_plan_view(plan), figures=_figures(memory, going), choice=self._choice())
-        return PruneProposal(plan=plan, view=view, going=going)
+        return PruneProposal(plan=plan, view=view, removed_ids=going)
 
     def _choice(self) -> Choice | None:
-        """Return, for records that a person chose, the offer to keep the best of those that are alike."""
+        """Return the offer to keep the best of similar records, for records chosen by a person."""
         if not self.is_choice:
             return None
         return Choice(
@@ -77,12 +77,12 @@ class PruneProposal:
 
     plan: PrunePlan
     view: PlanView
-    going: tuple[str, ...]
+    removed_ids: tuple[str, ...]
 
     @property
     def done_sentence(self) -> str:
         """`Pruned 9 experiences`."""
-        return f"Pruned {counted(len(self.going), EXPERIENCE.noun)}"
+        return f"Pruned {counted(len(self.removed_ids), EXPERIENCE.noun)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Apply the plan as one operation, and return its id.
@@ -113,11 +113,11 @@ class MergeRequest:
             InvalidInput: No group has two experiences left.
         """
         chosen = {record_id for group in self.groups for record_id in group}
-        there = set(memory.experience.ids({"id": {"$in": list(chosen)}}))
-        left = [[record_id for record_id in group if record_id in there] for group in self.groups]
+        existing = set(memory.experience.ids({"id": {"$in": list(chosen)}}))
+        left = [[record_id for record_id in group if record_id in existing] for group in self.groups]
         plan = memory.with_loss(memory.experience.plan_merge([group for group in left if len(group) > 1] or left[:1]))
-        proposal = MergeProposal(kind=EXPERIENCE, plan=plan, view=merge_plan_view(plan, len(chosen - there)))
-        return replace(proposal, view=replace(proposal.view, figures=_figures(memory, proposal.going)))
+        proposal = MergeProposal(kind=EXPERIENCE, plan=plan, view=merge_plan_view(plan, len(chosen - existing)))
+        return replace(proposal, view=replace(proposal.view, figures=_figures(memory, proposal.removed_ids)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +138,7 @@ class RefineRequest:
         """
         memory.experience.check_refine(self.plan)
         plan = memory.with_loss(self.plan)
-        figures = _figures(memory, plan.going)
+        figures = _figures(memory, plan.removed_ids)
         return RefineProposal(plan=plan, view=replace(refine_plan_view(plan), figures=figures))
 
 
@@ -150,9 +150,9 @@ class RefineProposal:
     view: PlanView
 
     @property
-    def going(self) -> tuple[str, ...]:
+    def removed_ids(self) -> tuple[str, ...]:
         """The ids of the experiences that would be merged or dropped."""
-        return self.plan.going
+        return self.plan.removed_ids
 
     @property
     def done_sentence(self) -> str:

@@ -17,7 +17,7 @@ from atlas.views.shared.wording import counted, moment_of, signed
 
 RULES, MODEL = "rules", "model"
 MOST = (25, 50, 100, 200, MAX_EXPERIENCES)
-"""Limits that a person can choose from. More experiences take longer, and cost more if a model judges."""
+"""Selectable limits. More experiences take longer, and cost more if a model judges."""
 
 TITLE_CHARACTERS = 300
 GOES, MOVED, ALL = "goes", "moved", "all"
@@ -26,7 +26,7 @@ GOES, MOVED, ALL = "goes", "moved", "all"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judges:
-    """The judges that there are, and a note on them."""
+    """The selectable judges, and a note on them."""
 
     titles: Mapping[str, str]
     """The first is the default."""
@@ -68,12 +68,12 @@ def headline(plan: RefinePlan) -> str:
         return f"None of the {counted(len(plan.decisions), 'experience')} was judged, so all of them stay."
     judged = f"{counted(n_judged, 'experience')} judged"
     unjudged = f" {plan.n_unjudged:,} more could not be judged and stay." if plan.n_unjudged else ""
-    if not plan.going:
+    if not plan.removed_ids:
         return f"{judged}: all of them are worth keeping as they are.{unjudged}"
     return (
-        f"{judged}: {n_judged - len(plan.going):,} stay, {len(plan.merged):,} would be merged into them, "
-        f"{len(plan.dropped):,} dropped. {len(plan.going):,} of {plan.n_total:,} would be removed ({plan.share:.1%})."
-        f"{unjudged}"
+        f"{judged}: {n_judged - len(plan.removed_ids):,} stay, {len(plan.merged):,} would be merged into them, "
+        f"{len(plan.dropped):,} dropped. {len(plan.removed_ids):,} of {plan.n_total:,} would be removed "
+        f"({plan.share:.1%}).{unjudged}"
     )
 
 
@@ -108,7 +108,7 @@ def notes(plan: RefinePlan) -> tuple[str, ...]:
 
 def staleness(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) -> str:
     """Return why it cannot be applied any more or was made in another scope, or an empty string."""
-    if plan.going and not memory.experience.titles(plan.going):
+    if plan.removed_ids and not memory.experience.titles(plan.removed_ids):
         return "What it would remove is no longer in the store. The plan may have been applied."
     try:
         memory.experience.check_refine(plan)
@@ -123,7 +123,7 @@ def can_apply(memory: MemorySystem, plan: RefinePlan) -> bool:
         memory.experience.check_refine(plan)
     except PlanOutdated:
         return False
-    return bool(plan.going) and not memory.storage.read_only
+    return bool(plan.removed_ids) and not memory.storage.read_only
 
 
 def choices(plan: RefinePlan) -> dict[str, str]:

@@ -61,7 +61,7 @@ def chosen(memory: MemorySystem, ids: Sequence[str], origin: str) -> SelectionSu
 
 
 def _outcomes(memory: MemorySystem, ids: Sequence[str]) -> dict[str, str]:
-    """Return the outcomes of those that exist. Others may be among them: reading all is faster than naming many."""
+    """Return the outcomes of existing experiences, and maybe of others: reading all is faster than a large filter."""
     return memory.experience.column("outcome", {"id": {"$in": list(ids)}} if len(ids) <= MANY else None)
 
 

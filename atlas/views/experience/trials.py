@@ -19,7 +19,7 @@ from atlas.views.shared.wording import counted
 UNKNOWN = "unknown"
 
 TaskKey = tuple[str, str]
-"""A task's domain and id: two benchmarks may number their tasks alike."""
+"""A task's domain and id, because two benchmarks may use the same ids."""
 
 
 def task_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[ExperienceRow]:

@@ -1,4 +1,4 @@
-"""The history of a store: every operation, what it changed in each record, and what was deleted."""
+"""The history of a store: all operations, their changes of each record, and deleted records."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class OperationRow:
     id: str
     at: datetime
     what: str
-    """Its kind, such as `prune`. Untrusted text, for other programs have kinds of their own."""
+    """Its kind, such as `prune`. Untrusted text, because other programs may use further kinds."""
 
     counts: str
     """`597 added`, `51 concepts added`, or several such. `concept crop added`, if it is one: untrusted text."""
@@ -100,7 +100,7 @@ class FieldChange:
     """One field of a record, before and after."""
 
     name: str
-    """A word of ours, or the name of a metadata field: untrusted text."""
+    """The name of a field. Untrusted text, because metadata may have any names."""
 
     before: Text | None
     after: Text | None
@@ -115,7 +115,7 @@ class RecordDiff:
     """Untrusted text."""
 
     kind: str
-    """`added`, `changed`, `removed` or `marked`. `purged` if it is gone for good, without details."""
+    """`added`, `changed`, `removed` or `marked`, or `purged` for an erased record without details."""
 
     is_there: bool
     """True if the record is in the store now."""
@@ -245,7 +245,7 @@ def operation_diffs(memory: MemorySystem, operation_id: str, page: int = 1) -> t
     """Return one page of the changes of an operation, record by record. The first page is 1."""
     changes = memory.changes(operation_id, PAGE_CHANGES, (page - 1) * PAGE_CHANGES)
     kinds = [kind_of(memory, change.collection) for change in changes]
-    there = {
+    existing = {
         (kind.noun, record_id)
         for kind in set(kinds)
         for record_id in kind.records(memory).titles([change.record_id for change in changes])
@@ -255,7 +255,7 @@ def operation_diffs(memory: MemorySystem, operation_id: str, page: int = 1) -> t
             record_id=change.record_id,
             title=change.title if change.kind != "purged" else GONE,
             kind=change.kind,
-            is_there=(kind.noun, change.record_id) in there,
+            is_there=(kind.noun, change.record_id) in existing,
             page=kind.page,
             fields=tuple(
                 FieldChange(name=name, before=_text(before), after=_text(after))

@@ -1,4 +1,4 @@
-"""The plan to undo all operations of an actor: those that would be undone, and those that cannot be."""
+"""The plan to undo all operations of an actor, with the operations that cannot be undone."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class UndoManyProposal:
     """Number of matching operations after the preview, known once this was applied."""
 
     @property
-    def going(self) -> tuple[str, ...]:
+    def removed_ids(self) -> tuple[str, ...]:
         """The ids of the records that it removes or changes."""
         return ()
 
     @property
     def done_sentence(self) -> str:
-        """`Undid 14 operations. 3 more came since: preview again`."""
+        """The result as a sentence: `Undid 14 operations. 3 more came since: preview again`."""
         later = f". {self.n_later:,} more came since: preview again" if self.n_later else ""
         return f"Undid {counted(len(self.plan.undone), 'operation')}{later}"
 

@@ -27,7 +27,7 @@ TELL = "auto"
 TITLES: Mapping[str, str] = {TELL: "Told by what a file holds"} | {
     one.name: one.title for one in all_formats().values()
 }
-"""Formats that a person can choose, by their names."""
+"""Selectable formats, by their names."""
 
 TEXT_CHARACTERS = 400
 
@@ -44,7 +44,7 @@ class ImportRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One record that would be added, for a person to look at. Its texts are untrusted."""
+    """A preview of one record that would be added. Its texts are untrusted."""
 
     kind: str
     title: str
@@ -86,7 +86,7 @@ class ImportResult:
 def request_of(
     files: Sequence[tuple[str, bytes]], path: str = "", *, format: str = TELL, success: str = "", crashes: bool = False
 ) -> ImportRequest:
-    """Return a person's wish, to be closed once it is met or given up.
+    """Return a person's import request, to be closed after it was carried out or cancelled.
 
     Args:
         files: Names of uploaded files, each with its content.

@@ -40,10 +40,10 @@ class ConversationView:
 
     turns: tuple[TurnView, ...]
     n_earlier: int
-    """Turns before those that are shown."""
+    """Number of turns before the shown turns."""
 
     window: str
-    """The sentence on what the agent is reminded of. It contains no text of a turn."""
+    """A sentence on the turns in the agent's window, without text of a turn."""
 
 
 def conversation_view(memory: MemorySystem, name: str, n_shown: int = MORE) -> ConversationView:

@@ -33,7 +33,7 @@ AROUND = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditableEntry(EditableFields):
-    """The fields of an entry that a person can change by hand."""
+    """The editable fields of an entry."""
 
     content: str
     generation: int
@@ -56,7 +56,7 @@ class EditableEntry(EditableFields):
         )
 
     def changes(self, begun: EditableEntry, record: JournalEntry) -> dict[str, Any]:
-        """Return the changes, as `edit` takes them, that a person made to an entry.
+        """Return a person's changes to an entry, as arguments of `edit`.
 
         Raises:
             InvalidInput: The metadata are not a JSON object.
@@ -117,7 +117,7 @@ def entry_detail(memory: MemorySystem, entry_id: str) -> EntryDetail | None:
 
 
 def metadata_in(text: str) -> dict[str, Any]:
-    """Return the metadata that a person typed.
+    """Return the metadata parsed from a text field.
 
     Raises:
         InvalidInput: It is not a JSON object.
@@ -132,7 +132,7 @@ def metadata_in(text: str) -> dict[str, Any]:
 
 
 def metadata_text(metadata: Mapping[str, Any]) -> str:
-    """Return metadata as a person can edit them."""
+    """Return metadata as editable text."""
     return json.dumps(dict(metadata), indent=2, ensure_ascii=False) if metadata else ""
 
 

@@ -117,7 +117,7 @@ class SuggestedLink:
 
 
 def entry_links(memory: MemorySystem, entry_id: str, depth: int = 1) -> EntryLinks:
-    """Return the entries that can be reached over `depth` links, whichever way they point.
+    """Return the entries that can be reached over `depth` links, in either direction.
 
     Raises:
         NotFound: It does not exist.
@@ -134,7 +134,7 @@ def entry_links(memory: MemorySystem, entry_id: str, depth: int = 1) -> EntryLin
 
 
 def suggested_links(memory: MemorySystem) -> tuple[SuggestedLink, ...]:
-    """Return suggested links, the most alike first."""
+    """Return suggested links, the most similar entries first."""
     suggestions = memory.journal.suggest_links(SUGGESTIONS)
     ids = {end for suggestion in suggestions for end in (suggestion.source_id, suggestion.target_id)}
     entries = {entry.id: entry for entry in memory.journal.get_many(list(ids))}

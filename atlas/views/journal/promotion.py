@@ -57,12 +57,12 @@ class PromoteRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromoteProposal:
-    """A promotion, and all that a person should see of it before it is applied."""
+    """The preview of a promotion."""
 
     promotion: Promotion
     view: PlanView
-    going: tuple[str, ...] = ()
-    """Empty: the entries stay, with links to what they became."""
+    removed_ids: tuple[str, ...] = ()
+    """Empty, because the entries are kept, with links to the new record."""
 
     @property
     def done_sentence(self) -> str:

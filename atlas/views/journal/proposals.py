@@ -62,7 +62,7 @@ class SummaryView:
     """Contains no text of entries."""
 
     origin: str
-    """Where its words come from: untrusted text, for it may name a model."""
+    """The author of the summary. Untrusted text, because it may be the name of a model."""
 
     content: Text
     sources: tuple[str, ...]
@@ -71,14 +71,14 @@ class SummaryView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactProposal:
-    """A compaction, and all that a person should see of it before it is applied."""
+    """The preview of a compaction."""
 
     plan: CompactPlan
     view: PlanView
     summaries: tuple[SummaryView, ...]
 
     @property
-    def going(self) -> tuple[str, ...]:
+    def removed_ids(self) -> tuple[str, ...]:
         """The ids of the entries that a cap deletes."""
         return tuple(eviction.id for eviction in self.plan.evictions)
 

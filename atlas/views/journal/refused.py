@@ -106,7 +106,7 @@ def _gate_view(gate: Gate) -> GateView:
 def refused_listing(memory: MemorySystem, limit: int = SHOWN) -> RefusedListing:
     """Return how much the gates refused, and the latest entries of it."""
     refusals = memory.journal.rejected(limit)
-    there = memory.journal.titles([refused.refusal.like_id for refused in refusals.latest if refused.refusal.like_id])
+    titles = memory.journal.titles([refused.refusal.like_id for refused in refusals.latest if refused.refusal.like_id])
     n, n_shown = refusals.n_total, len(refusals.latest)
     return RefusedListing(
         n=n,
@@ -119,7 +119,7 @@ def refused_listing(memory: MemorySystem, limit: int = SHOWN) -> RefusedListing:
                 when=moment(datetime.fromisoformat(refused.refused_at)),
                 text=Text(refused.content),
                 reason=_reason(refused.refusal),
-                like_id=refused.refusal.like_id if refused.refusal.like_id in there else "",
+                like_id=refused.refusal.like_id if refused.refusal.like_id in titles else "",
             )
             for refused in refusals.latest
         ),

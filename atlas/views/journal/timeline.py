@@ -135,7 +135,7 @@ def brushed(selection: Mapping[str, Any], timeline: Timeline) -> tuple[int, int]
     if not boxes or len(boxes[0].get("x") or []) < 2:
         return None
     low, high = sorted(float(end) for end in boxes[0]["x"][:2])
-    first = max(timeline.first, _rounded_up(low))
+    first = max(timeline.first, _round_up(low))
     return first, max(first, min(timeline.last, int(high // 1)))
 
 
@@ -219,5 +219,5 @@ def _plain(name: str) -> str:
     return html.escape(_short(name)).replace("{", "&#123;")
 
 
-def _rounded_up(number: float) -> int:
+def _round_up(number: float) -> int:
     return int(-(-number // 1))

@@ -92,7 +92,7 @@ class Kind:
 
     similar_caption: str = "The nearest in meaning. Click one to open it."
     fields: Fields = ()
-    """Fields that a person can edit, in the order of their boxes."""
+    """Editable fields, in the order of their input boxes."""
 
     def where(self, memory: MemorySystem, values: Values) -> dict[str, Any]:
         """Return the store's filter for values of its filters."""

@@ -36,7 +36,7 @@ BAR = Column(
 
 
 def _in_state(bank: ChromaStrategyBank, state: str) -> Any:
-    """Return the condition on the ids of strategies that are retired, or of those that are not."""
+    """Return a filter on the ids of retired strategies, or of active strategies."""
     retired = bank.retired()
     return {"$in": [strategy_id for strategy_id in bank.ids() if (strategy_id in retired) == (state == RETIRED)]}
 

@@ -14,7 +14,7 @@ class EditableFields:
         """Return a person's changes to a record, as arguments of `edit`.
 
         Args:
-            begun: The initial contents of the text fields.
+            begun: Initial contents of the text fields.
             record: The stored record.
 
         Raises:

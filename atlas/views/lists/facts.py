@@ -34,7 +34,7 @@ def plain_facts(metadata: Mapping[str, Any], *above: str) -> Iterator[Fact]:
     """Yield the metadata of a record as names and values, which are untrusted text.
 
     Args:
-        metadata: Values that JSON can hold.
+        metadata: JSON values.
         above: Names of the enclosing objects. A nested name is `outer, inner`.
     """
     for name, value in metadata.items():

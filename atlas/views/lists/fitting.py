@@ -24,7 +24,7 @@ PIXELS = {character: pixels for pixels, characters in _GROUPS.items() for charac
 """Widths of characters in the font of the tables, Source Sans at 14 pixels, by group."""
 
 OTHER_PIXELS, CAPITAL_PIXELS, FULL_PIXELS = 8.3, 11.0, 14.7
-"""Widths of other characters: small ones, capitals, and those of full width, as Chinese has."""
+"""Widths of other characters: small letters, capitals, and full-width characters, such as Chinese."""
 
 
 def fitted(text: str, pixels: float) -> str:

@@ -176,7 +176,7 @@ def _end(text: str, earliest: int, latest: int) -> int:
 
 def _query_words(query: str) -> frozenset[str]:
     """Return the terms of a question, without stop words unless there are no others."""
-    terms = frozenset(_folded(term.text) for term in query_terms(query) if " " not in term.text)
+    terms = frozenset(_fold(term.text) for term in query_terms(query) if " " not in term.text)
     return terms - TELL_NOTHING or terms
 
 
@@ -186,15 +186,15 @@ def _in_token(token: re.Match[str], query_words: frozenset[str]) -> Iterator[Spa
     words = [word.span() for word in _WORD.finditer(text)]
     if not text.isascii() and any(map(_is_cjk, text)):
         for first, last in words:
-            yield from _in_mixed(text[first:last], start + first, query_words)
+            yield from _spans_in_mixed(text[first:last], start + first, query_words)
     elif len(words) > 1 and _terms(text).difference(*(_terms(text[a:b]) for a, b in words)) & query_words:
         yield token.span()
     else:
         yield from ((start + a, start + b) for a, b in words if _terms(text[a:b]) & query_words)
 
 
-def _in_mixed(text: str, start: int, query_words: frozenset[str]) -> Iterator[Span]:
-    """Return the terms of a run in which CJK and other characters may follow each other without a space."""
+def _spans_in_mixed(text: str, start: int, query_words: frozenset[str]) -> Iterator[Span]:
+    """Yield the spans of query words in a run that may mix CJK and other characters without spaces."""
     if all(term.isascii() for term in query_words) and not any(letter.isascii() for letter in text):
         return
     in_run = _in_characters if _MARKS.search(text) or not unicodedata.is_normalized("NFKC", text) else _in_letters
@@ -202,7 +202,7 @@ def _in_mixed(text: str, start: int, query_words: frozenset[str]) -> Iterator[Sp
 
 
 def _in_letters(text: str, query_words: frozenset[str]) -> Iterator[Span]:
-    """Return `_in_characters` for a text that no normalisation changes, so that CJK terms stand in it as they are.
+    """Return the result of `_in_characters`, faster, for a text that normalisation does not change.
 
     A long text has as many pairs as characters, hardly any of them twice, and `_terms` takes 20 µs for each.
     """
@@ -233,8 +233,8 @@ def _in_cjk(query_words: frozenset[str]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=2**14)
 def _terms(text: str) -> frozenset[str]:
-    """Return the terms by which the store finds a word."""
-    return frozenset(_folded(term.text) for term in query_terms(text) if " " not in term.text)
+    """Return the index terms of a word."""
+    return frozenset(_fold(term.text) for term in query_terms(text) if " " not in term.text)
 
 
 @lru_cache(maxsize=2**16)
@@ -243,7 +243,7 @@ def _is_cjk(character: str) -> bool:
     return not character.isascii() and any(term.is_prefix for term in query_terms(character))
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     """Return a term without case and accents, as the store's tokenizer takes it."""
     if text.isascii():
         return text.lower()
@@ -251,7 +251,7 @@ def _folded(text: str) -> str:
 
 
 def _united(spans: Iterable[Span]) -> Iterator[Span]:
-    """Return the spans in order, with those that touch joined."""
+    """Return the sorted spans, with adjacent and overlapping spans joined."""
     current: Span | None = None
     for start, end in sorted(spans):
         if current and start <= current[1]:

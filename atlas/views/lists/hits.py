@@ -46,7 +46,7 @@ class Segment:
 
     name: str
     value: float
-    """Contribution to the rank value. That of meaning may be negative."""
+    """Contribution to the rank value. The contribution of meaning may be negative."""
 
     start: float
     """Start as a share of the bar, in [0, 1], like the width."""
@@ -82,7 +82,7 @@ class HitCard:
     """On one line, or empty if the passage begins with it."""
 
     outcome: str
-    """The outcome with its sign: `✓ succeeded`. That of the best attempt if several are grouped."""
+    """The outcome with its sign: `✓ succeeded`. For grouped attempts, the best attempt's outcome."""
 
     attempts: str
     """`×4: 3 succeeded, 1 failed` for grouped attempts, or empty for a single one."""

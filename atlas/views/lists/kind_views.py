@@ -33,12 +33,12 @@ class Detail(Protocol):
 
     @property
     def editable(self) -> EditableFields:
-        """The fields that a person can change."""
+        """The editable fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """A change that is planned for records that a person chose."""
+    """A planned change of records that a person has chosen."""
 
     name: str
     """The end of the keys of its buttons."""
@@ -70,7 +70,7 @@ class KindViews(Generic[R]):
 
     kind: Kind
     rows: Callable[[MemorySystem, Sequence[Any], Mapping[str, Hit[str]]], tuple[R, ...]]
-    """Function that returns rows of records. Its hits, by id, are those of a search by meaning."""
+    """Function that returns rows of records, with the hits of a search by meaning, by id."""
 
     stored_rows: Callable[[MemorySystem, Sequence[Mapping[str, Any]]], tuple[R, ...]] | None = None
     """Lines made from the rows of `browse`, for kinds whose records are not read completely."""
@@ -110,7 +110,7 @@ class KindViews(Generic[R]):
         return next(act for act in self.acts if act.name == name)
 
     def chosen(self, memory: MemorySystem, ids: Sequence[str], origin: str) -> SelectionSummary:
-        """Return the current state of a selection, given its ids, some of which may be deleted, and its origin."""
+        """Return the current state of a selection, given its ids and its origin. Some records may be deleted."""
         if self.selection is not None:
             return self.selection(memory, ids, origin)
         return chosen_used(memory, ids, origin, self.kind)

@@ -42,7 +42,7 @@ class Query:
     """True if a search by best match also lists records that are not relevant to the question."""
 
     distinct: bool = False
-    """True if attempts at one task are one row. Those that a search finds are joined if they are alike."""
+    """True if attempts at one task are shown as one row. A search joins only similar attempts."""
 
     @property
     def is_search(self) -> bool:
@@ -122,7 +122,7 @@ class Listing(Generic[R]):
     """Number of records on all pages, including grouped ones."""
 
     caption: str
-    """The number of rows, and that of all records. It contains no text of a memory."""
+    """The number of rows and of all records. It contains no text of a memory."""
 
 
 def n_pages(n_rows: int) -> int:

@@ -30,19 +30,19 @@ class SelectionSummary:
     """`14 selected from lasso on the map`."""
 
     figures: str
-    """The sentence on how well they went, and how many are gone."""
+    """A sentence on the outcomes of the records, and on the number of deleted records."""
 
 
 def chosen_used(memory: MemorySystem, ids: Sequence[str], origin: str, kind: Kind) -> SelectionSummary:
-    """Return a selection whose success rate is that of the tasks that its records were used for.
+    """Return a selection with the success rate of the tasks that used its records.
 
     Args:
-        ids: The selected records, of which some may be gone.
+        ids: The selected records. Some may be deleted.
         origin: The place of the selection, as trusted text.
     """
     records = kind.records(memory)
-    there = records.titles(ids)
-    present = tuple(record_id for record_id in ids if record_id in there)
+    titles = records.titles(ids)
+    present = tuple(record_id for record_id in ids if record_id in titles)
     usage = records.usage(present).values()
     n_uses, n_successes = sum(used.n_uses for used in usage), sum(used.n_successes for used in usage)
     rate = SuccessRate(n_succeeded=n_successes, n_failed=n_uses - n_successes)
@@ -52,7 +52,7 @@ def chosen_used(memory: MemorySystem, ids: Sequence[str], origin: str, kind: Kin
 def chosen_of(
     records: Records, ids: Sequence[str], present: tuple[str, ...], rate: SuccessRate, origin: str
 ) -> SelectionSummary:
-    """Return a selection of which these are still there and went so well."""
+    """Return a selection with these existing records and outcomes."""
     marks = records.marks(present).values()
     n_gone = len(ids) - len(present)
     return SelectionSummary(

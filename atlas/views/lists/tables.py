@@ -1,4 +1,4 @@
-"""The records of a list as a file for other programs: those of all its pages, a row each."""
+"""Export of a list, over all of its pages, as a file with one row per record."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ MAX_WORDS = 3_000
 
 
 def word_diff(before: str, after: str) -> str:
-    """Return `… run [77401 → 77402] at [+ night]`: what was replaced, added or removed, amid a few words around it.
+    """Return the changed words, with a few words around them: `… run [77401 → 77402] at [+ night]`.
 
     `the same` if only white space differs. Longer than `DIFF_CHARACTERS` it ends in `…`.
     """
@@ -56,7 +56,7 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 
 def _around(words: Sequence[str], *, is_first: bool, is_last: bool) -> str:
-    """Return the end of what comes before a change and the beginning of what follows one."""
+    """Return the end of the text before a change, and the beginning of the text after it."""
     before = 0 if is_last else CONTEXT_WORDS
     after = 0 if is_first else CONTEXT_WORDS
     if len(words) <= before + after:

@@ -23,7 +23,7 @@ COLUMNS: Mapping[str, str] = {
     AGENT: "agent_id",
     SOURCE: "source",
 }
-"""Columns of the values. Domains come from the map."""
+"""Columns of the colour values. Domains are read from the map."""
 
 COLOURED_BY = (DOMAIN, *COLUMNS)
 ENTRIES = 64
@@ -89,7 +89,7 @@ def by_domain(memory_map: MemoryMap) -> Colouring:
 
 
 def by_outcome(outcomes: Categories) -> Colouring:
-    """Return blue, orange and grey, each with a shape of its own for the colour-blind."""
+    """Return blue, orange and grey, each with a distinct shape for colour-blind people."""
     counts = np.bincount(outcomes, minlength=3)
     colours = (0, 1, GREY)
     entries = (Entry(name=name, n=int(counts[i]), colour=colours[i]) for i, name in enumerate(OUTCOMES))

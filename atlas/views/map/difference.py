@@ -69,7 +69,7 @@ def difference_of(
 
     Args:
         selected: Ids.
-        ids: Those of all records.
+        ids: Ids of all records.
         tasks_of: Reads the tasks of some records, by id.
         columns: Values by id, for `outcome`, `source`, `agent_id` and `created_at`.
     """
@@ -109,7 +109,7 @@ def log_odds(n_inside: Mapping[str, int], n_outside: Mapping[str, int]) -> dict[
     """
     both = Counter(n_inside) + Counter(n_outside)
     sums = [sum(of.values()) for of in (n_inside, n_outside)]
-    prior = PRIOR * (sum(both.values()) + 1)  # with one for a word that nobody wrote: there may be but a single one
+    prior = PRIOR * (sum(both.values()) + 1)  # plus one, so that a text of a single word has a prior too
     scores = {}
     for word, n in both.items():
         weight = PRIOR * n

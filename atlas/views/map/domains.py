@@ -1,4 +1,4 @@
-"""The domains that have emerged, worst first: how many, how well they go, and what is typical of them."""
+"""The domains of a map, lowest success rate first, with their sizes, rates and typical records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class DomainRow:
 
     number: int
     name: str
-    """Untrusted text, unless a person gave it. Shown as text either way."""
+    """Name of the domain. Untrusted text, unless a person chose it."""
 
     is_named_by_person: bool
     n: int
@@ -85,7 +85,7 @@ def domain_rows(memory_map: MemoryMap, outcomes: Categories) -> tuple[DomainRow,
 
 
 def domains_caption(memory_map: MemoryMap) -> str:
-    """Return `12 domains · 4 % unclustered`, or an empty string for a sketch, in which none were looked for."""
+    """Return `12 domains · 4 % unclustered`, or an empty string for a sketch, which has no domains."""
     if memory_map.is_sketch:
         return "not found yet"
     return f"{counted(len(memory_map.domains), 'domain')} · {percent(memory_map.share_unclustered)} unclustered"

@@ -34,8 +34,8 @@ def map_page(memory: MemorySystem, memory_map: MemoryMap, titles: Mapping[str, s
     longest = TITLE_CHARACTERS if len(memory_map.ids) <= MANY else TITLE_CHARACTERS // 2
     domains = {domain.number: domain.name for domain in memory_map.domains}
     content = {
-        "points": _packed(sheet.points.packet),
-        "colours": {by: _packed(colours_of(memory.experience.column, sheet, by).packet) for by in COLOURED_BY},
+        "points": _pack(sheet.points.packet),
+        "colours": {by: _pack(colours_of(memory.experience.column, sheet, by).packet) for by in COLOURED_BY},
         "titles": [titles.get(record_id, "")[:longest] for record_id in memory_map.ids],
         "outcomes": OUTCOMES,
         "domains": domains,
@@ -46,7 +46,7 @@ def map_page(memory: MemorySystem, memory_map: MemoryMap, titles: Mapping[str, s
         "%QUALITY%": html.escape(quality_text(memory_map)),
         "%STYLE%": stylesheet(),
         "%SCRIPT%": renderer_script(),
-        "%CONTENT%": _packed(json.dumps(content).encode()),  # in base64, so that no text of it can end the script
+        "%CONTENT%": _pack(json.dumps(content).encode()),  # in base64, so that no text of it can end the script
     }
     page = asset("map_page.html")
     for place, part in parts.items():
@@ -54,5 +54,5 @@ def map_page(memory: MemorySystem, memory_map: MemoryMap, titles: Mapping[str, s
     return page
 
 
-def _packed(content: bytes) -> str:
+def _pack(content: bytes) -> str:
     return base64.b64encode(content).decode()

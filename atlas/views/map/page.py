@@ -51,7 +51,7 @@ ENGINES = {"pca": "PCA, a first sketch", "umap": "UMAP (built in)", "umap-learn"
 """Engines that may have laid out a map, in words."""
 
 REFIT_ENGINES = {name: ENGINES[name] for name in ("umap", "umap-learn")}
-"""Engines that a person can choose for a new map. The first is the default."""
+"""Selectable engines for a new map. The first is the default."""
 
 ENGINE_HELP = (
     "Both draw the same kind of map. The built-in one starts at once; umap-learn compiles itself first, "
@@ -201,7 +201,7 @@ def selected_after(before: Sequence[str], drawn_ids: Sequence[str], mode: str) -
     Args:
         before: Ids that were selected.
         drawn: Ids that were drawn around.
-        mode: `add` and `remove` change what was selected, anything else takes its place.
+        mode: `add` and `remove` change the present selection. Any other value replaces it.
     """
     if mode == "add":
         return list(dict.fromkeys([*before, *drawn_ids]))

@@ -19,7 +19,7 @@ LATEST_DAY = 65_534
 """Most days in the range, counted from the first: 179 years."""
 
 BUSIEST = 0.5
-"""Largest share of the experiences of one day. Beyond it time runs by rank, or nearly all would come in one step."""
+"""Largest share of experiences on one day. If it is exceeded, the animation runs by rank instead of time."""
 
 MOMENTS = 200
 """Labelled times beside the slider, if it runs by rank."""
@@ -30,7 +30,7 @@ class Points:
     """The experiences as points, in the order in which the browser numbers them."""
 
     key: str
-    """A name for exactly these points, by which the browser's answers refer to them."""
+    """An id of this set of points, which the browser includes in its answers."""
 
     ids: tuple[str, ...]
     outcomes: Categories

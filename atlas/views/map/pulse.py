@@ -39,7 +39,7 @@ class Pulse:
     retrieved: tuple[str, ...] = ()
     stored: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
-    """The latest first. They hold untrusted text."""
+    """Events, latest first, with untrusted text."""
 
 
 def pulse_after(memory: MemorySystem, before: Pulse | None) -> Pulse:
@@ -90,12 +90,12 @@ def pulse_packet(points: Points, pulse: Pulse) -> bytes:
 
 
 def _sentences(memory: MemorySystem, before: Pulse, retrieved: Mapping[str, str], stored: Sequence[str]) -> list[str]:
-    """Return `Retrieved 3 experiences: Cancel the flight …` and `fred stored 1 experience: …`, without what is not."""
+    """Return sentences such as `Retrieved 3 experiences: Cancel the flight …` and `fred stored 1 experience: …`."""
     sentences = []
     if retrieved:
         first = max(retrieved, key=lambda record_id: (retrieved[record_id], record_id))
         when = retrieved[first][11:19]
-        sentences.append(f"{when} · Retrieved {counted(len(retrieved), 'experience')}{_titled(memory, [first])}")
+        sentences.append(f"{when} · Retrieved {counted(len(retrieved), 'experience')}{_with_title(memory, [first])}")
     sentences += _operation_sentences(memory, before, stored)
     return sentences
 
@@ -106,7 +106,7 @@ def _operation_sentences(memory: MemorySystem, before: Pulse, stored: Sequence[s
         n = operation.counts.get("added", 0)
         if operation.id not in before.operations and n and stored:
             who = f"{operation.created_at:%H:%M:%S} · {_agent(memory, operation)}"
-            sentences.append(f"{who} stored {counted(n, 'experience')}{_titled(memory, stored)}")
+            sentences.append(f"{who} stored {counted(n, 'experience')}{_with_title(memory, stored)}")
     return sentences
 
 
@@ -119,7 +119,7 @@ def _agent(memory: MemorySystem, operation: Operation) -> str:
     return "An agent" if operation.actor in ("", login_name()) else operation.actor
 
 
-def _titled(memory: MemorySystem, ids: Sequence[str]) -> str:
+def _with_title(memory: MemorySystem, ids: Sequence[str]) -> str:
     titles = memory.experience.titles(ids[-1:])
     return "".join(f": {shortened(title, TITLE_CHARACTERS)}" for title in titles.values())
 

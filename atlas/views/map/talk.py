@@ -24,18 +24,18 @@ def talk_packet(memory: MemorySystem, sheet: Sheet, hovered: object, wanted: obj
         memory: Only read.
         sheet: The data that the browser draws.
         hovered: Index of the hovered point. The browser sent it, so it may be any value.
-        wanted: Indices of points to label, at most `TITLES` of which are used.
+        wanted: Indices of points to label. At most `TITLES` are used.
     """
     points = sheet.points
-    under = points.id_of(hovered)
+    hovered_id = points.id_of(hovered)
     wanted_ids = [points.id_of(point) for point in wanted[:TITLES]] if isinstance(wanted, list) else []
     ids = list(filter(None, wanted_ids))
-    titles = memory.experience.titles([*ids, *filter(None, [under])])
+    titles = memory.experience.titles([*ids, *filter(None, [hovered_id])])
     hover: dict[str, Any] = {"point": None, "lines": []}
-    if under is not None and under in titles:
-        place = points.places[under]
+    if hovered_id is not None and hovered_id in titles:
+        place = points.places[hovered_id]
         domain = sheet.map.domain(int(sheet.map.labels[place]))
-        lines = [titles[under][:TITLE_CHARACTERS], signed(OUTCOMES[points.outcomes[place]])]
+        lines = [titles[hovered_id][:TITLE_CHARACTERS], signed(OUTCOMES[points.outcomes[place]])]
         hover = {"point": place, "lines": [*lines, domain.name if domain else "in no domain"]}
     named = [
         [points.places[record_id], titles[record_id][:TITLE_CHARACTERS]] for record_id in ids if record_id in titles

@@ -40,7 +40,7 @@ class TaskRow:
     """A task that was tried with memories and without."""
 
     experience_id: str
-    """The latest experience of the task, from which the others can be reached, or empty if all were deleted."""
+    """The latest experience of the task, as a link target, or empty if all were deleted."""
 
     task: str
     """Untrusted text."""
@@ -59,7 +59,7 @@ class EffectView:
     """Sentences on the effect of memory. Trusted text."""
 
     randomised: RandomisedView | None
-    """The main figure, or None if no attempts were held out."""
+    """The randomised comparison, which is the main figure, or None if no attempts were held out."""
 
     better: str
     """`11 of 18`, tasks that went better, or a dash if no task can be compared."""

@@ -1,4 +1,4 @@
-"""The randomised effect of memory in words: attempts with memories, compared with randomly held-out attempts."""
+"""The randomised effect of memory in words."""
 
 from __future__ import annotations
 

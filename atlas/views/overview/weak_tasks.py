@@ -11,7 +11,7 @@ from atlas.views.shared.rates import interval_text
 from atlas.views.shared.wording import OUTCOMES
 
 TRIED_AGAIN = 2
-"""Attempts with a known outcome from which a task is listed."""
+"""Least number of attempts with a known outcome for a task to be listed."""
 
 SHOWN = 5
 
@@ -21,7 +21,7 @@ class WeakTask:
     """A task that went badly."""
 
     experience_id: str
-    """One of its experiences that failed, from which the others can be reached."""
+    """One of its failed experiences, as a link target."""
 
     name: str
     """Untrusted text."""

@@ -48,7 +48,7 @@ class RestorePreview:
 
     rows: tuple[CountRow, ...]
     notes: tuple[str, ...]
-    """Sentences on what else changes."""
+    """Sentences on further changes."""
 
 
 class Export:
@@ -78,9 +78,9 @@ class Export:
         ids = records.ids({"source": {"$in": sources}} if kind is CONCEPT else None)
         options = {"with_vectors": self._with_vectors} if kind is EXPERIENCE else {}
         for start in track(range(0, len(ids), EXPORT_BATCH)):
-            yield from self._encoded(kind.noun, records.export(ids[start : start + EXPORT_BATCH], **options))
+            yield from self._encode(kind.noun, records.export(ids[start : start + EXPORT_BATCH], **options))
 
-    def _encoded(self, noun: str, exported: Iterable[Exported]) -> Iterator[str]:
+    def _encode(self, noun: str, exported: Iterable[Exported]) -> Iterator[str]:
         for record in exported:
             self._counts[noun] = self._counts.get(noun, 0) + 1
             yield encode_line(record, known_lines()) + "\n"

@@ -39,7 +39,7 @@ class KeyRow:
 
 
 def key_rows(memory: MemorySystem) -> list[KeyRow]:
-    """Return every key that was ever made, those in use first, the newest first."""
+    """Return all keys that were ever created, active keys first, then by time, newest first."""
     now = datetime.now(UTC)
     every = _ring(memory).keys()
     rows = [_row(key, now) for key in every]

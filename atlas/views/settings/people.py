@@ -20,7 +20,7 @@ from atlas.views.shared.wording import counted, moment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doors:
-    """The valid keys and links that a person made, by id. Their names are untrusted text."""
+    """The valid keys and links that a person created, by id. Their names are untrusted text."""
 
     keys: Mapping[str, str] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class PersonRow:
 
 
 def person_rows(memory: MemorySystem) -> list[PersonRow]:
-    """Return everybody who ever signed in: those with access first, then by their last visit."""
+    """Return all people who ever signed in, people with access first, then by their last visit."""
     return sorted(map(_row, _people(memory).all()), key=lambda row: row.is_removed)
 
 
@@ -101,7 +101,7 @@ def _doors_of(memory: MemorySystem, names: Collection[str]) -> Doors:
 
 def _close(memory: MemorySystem, doors: Doors) -> None:
     for key_id in doors.keys:
-        with suppress(NotFound):  # somebody else revoked it just now, as below
+        with suppress(NotFound):  # another admin has just revoked it, as below
             revoke_key(memory, key_id)
     for link_id in doors.links:
         with suppress(NotFound):

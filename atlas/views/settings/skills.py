@@ -71,7 +71,7 @@ def decode_skill(record: str) -> Skill:
 
 
 def skill_name(skill: Skill) -> str:
-    """Return the name of a skill, which is that of its directory: `cancel-a-basic-booking-3f2a91bc`."""
+    """Return the name of a skill and of its directory: `cancel-a-basic-booking-3f2a91bc`."""
     title = (
         skill.strategy.title or skill.strategy.situation if isinstance(skill, ExportedStrategy) else skill.concept.name
     )

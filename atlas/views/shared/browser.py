@@ -6,5 +6,5 @@ from importlib import resources
 
 
 def asset(name: str) -> str:
-    """Return a script, stylesheet or page of ours, by the name of its file."""
+    """Return a bundled script, stylesheet or page, by the name of its file."""
     return (resources.files("atlas.views") / "assets" / name).read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.shared.wording import counted
 
 TYPED_SHARE = 0.05
-"""The share of the store above which a person types the count before a plan is applied."""
+"""The share of the store above which a person has to type the count before a plan is applied."""
 
 
 class Plan(Protocol):
@@ -24,10 +24,10 @@ class Plan(Protocol):
 
     @property
     def view(self) -> PlanView:
-        """All that a person sees of it before it is applied."""
+        """The preview of the plan."""
 
     @property
-    def going(self) -> tuple[str, ...]:
+    def removed_ids(self) -> tuple[str, ...]:
         """The ids of the records that it removes."""
 
     @property
@@ -46,7 +46,7 @@ P_co = TypeVar("P_co", bound=Plan, covariant=True)
 
 
 class PlanRequest(Protocol[P_co]):
-    """A requested change, from which a plan can be made repeatedly."""
+    """A requested change, which can be planned repeatedly."""
 
     def propose(self, memory: MemorySystem) -> P_co:
         """Return the plan for the current store."""
@@ -113,7 +113,7 @@ class PlanView:
     """Sentences on records that were not judged or not found."""
 
     rows: tuple[PlanRow, ...] = ()
-    """The records of the plan. In a merge, each remaining one precedes those that it replaces."""
+    """The records of the plan. In a merge, each kept record precedes the records that it replaces."""
 
     subject: str = ""
     """The heading over the titles of the rows."""
@@ -127,7 +127,7 @@ class PlanView:
     """The sentence for a plan without changes."""
 
     n_going: int = 0
-    """Records that it removes or moves: the count that a person types."""
+    """Number of records that the plan removes or moves, which a person may have to type."""
 
     share: float = 0.0
     """The share of the memory that these records are, in [0, 1]."""
@@ -137,7 +137,7 @@ class PlanView:
 
     @property
     def is_large(self) -> bool:
-        """True if so much would go that a person should type the count."""
+        """True if so many records would be removed that a person has to type the count."""
         return self.share > TYPED_SHARE
 
 
@@ -179,7 +179,7 @@ def deleting_view(
     """Return the view of a plan that deletes records.
 
     Args:
-        rows: The records that go, then those that stay and would be changed by that.
+        rows: The records to remove, then the kept records that change as a result.
         noun: The word for one of the records.
         n_total: Number of records in all.
     """

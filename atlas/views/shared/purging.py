@@ -71,7 +71,7 @@ class PurgeView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgeProposal:
-    """A purge that a person looks at."""
+    """The preview of a purge."""
 
     plan: PurgePlan
     view: PurgeView

@@ -18,14 +18,14 @@ from atlas.views.shared.wording import counted, plural
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeProposal:
-    """Groups of records of a kind, each of which would become one."""
+    """A request to merge groups of records of one kind."""
 
     kind: Kind
     plan: GroupsPlan[Any]
     view: PlanView
 
     @property
-    def going(self) -> tuple[str, ...]:
+    def removed_ids(self) -> tuple[str, ...]:
         """The ids of the records that others replace."""
         return tuple(record.id for group in self.plan.groups for record in group.removed)
 
@@ -55,14 +55,14 @@ class DeleteProposal:
     view: PlanView
 
     @property
-    def going(self) -> tuple[str, ...]:
+    def removed_ids(self) -> tuple[str, ...]:
         """The ids of the records that would be deleted."""
         return tuple(row.id for row in self.view.rows if row.goes)
 
     @property
     def done_sentence(self) -> str:
         """`Deleted 2 entries`."""
-        return f"Deleted {counted(len(self.going), self.request.kind.noun)}"
+        return f"Deleted {counted(len(self.removed_ids), self.request.kind.noun)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
         """Delete the records as one operation and return its id.
@@ -76,7 +76,7 @@ class DeleteProposal:
             raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan again")
         records: Any = kind.records(memory)
         scoped = records.within("delete", with_loss("", self.view.loss))
-        scoped.delete(list(self.going))
+        scoped.delete(list(self.removed_ids))
         return str(scoped.operation_id)
 
 
@@ -86,7 +86,7 @@ class MergeRequest:
 
     kind: Kind
     view_of: Callable[[Any, int], PlanView]
-    """The view of a plan of the kind, given it and how many of those chosen are gone."""
+    """Function that returns the view of a plan, given the plan and the number of deleted records."""
 
     ids: tuple[str, ...]
 
@@ -114,7 +114,7 @@ class DeleteRequest:
 
     kind: Kind
     view_of: Callable[[MemorySystem, tuple[str, ...]], PlanView]
-    """The view of a plan that deletes records of the kind, given their ids, of which some may be gone."""
+    """Function that returns the view of a plan to delete records, given their ids. Some may be deleted already."""
 
     ids: tuple[str, ...]
 
@@ -148,7 +148,7 @@ class BuryProposal:
     request: BuryRequest
     view: PlanView
 
-    going: tuple[str, ...] = ()
+    removed_ids: tuple[str, ...] = ()
     """Empty, as none is deleted."""
 
     @property
@@ -179,7 +179,7 @@ class BuryProposal:
 
 @dataclass(frozen=True, slots=True)
 class BuryRequest:
-    """Records of a kind that a person wants buried."""
+    """A request to bury records of one kind."""
 
     kind: Kind
     ids: tuple[str, ...]
@@ -189,7 +189,7 @@ class BuryRequest:
         return replace(self, ids=tuple(record_id for record_id in self.ids if record_id not in ids))
 
     def view(self, memory: MemorySystem) -> PlanView:
-        """Return the plan to bury them, without the measured loss and without those that are buried."""
+        """Return a plan to bury the records that are not buried yet, without the measured loss."""
         records: Any = self.kind.records(memory)
         present = records.titles(self.ids)
         marks = records.marks(list(present))
@@ -197,7 +197,7 @@ class BuryRequest:
         return hiding_view(titles, self.kind.noun, "Bury", notes=("Searches leave them out. They can be unburied.",))
 
     def propose(self, memory: MemorySystem) -> BuryProposal:
-        """Return the plan of burying them now, measured, without those that were deleted meanwhile."""
+        """Return a plan to bury the records that still exist, with the measured loss."""
         view = self.view(memory)
         loss = loss_without(memory, self.kind, [row.id for row in view.rows])
         return BuryProposal(request=self, view=replace(view, loss=loss))

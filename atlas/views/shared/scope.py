@@ -1,4 +1,4 @@
-"""The scope: which experiences a person looks at, shared by every page and kept in the address."""
+"""The scope: the experiences that all pages show, stored in the URL."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MAX_OPTIONS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The part of the memory that a person looks at. All of it at first."""
+    """The part of the memory that the pages show. By default, all of it."""
 
     text: str = ""
-    """A query, by which experiences are ranked or highlighted, but not filtered."""
+    """A query that ranks or highlights experiences, but does not filter them."""
 
     by: str = BEST_MATCH
     """`BEST_MATCH` or `WORDS`."""
@@ -80,7 +80,7 @@ def offered(options: Mapping[Any, int], chosen: Sequence[Any]) -> list[Any]:
 
 
 def has_domains(memory_map: MemoryMap | None) -> bool:
-    """Return whether domains were looked for: there is a map, and not only the sketch of one."""
+    """Return whether there is a complete map with domains, and not only a sketch."""
     return memory_map is not None and not memory_map.is_sketch
 
 

@@ -14,7 +14,7 @@ UNKNOWN_VALUE = "(not said)"
 READ_ONLY = "Nothing can be changed here: the store is open for reading only, or you are a viewer."
 
 SIGNS = {"succeeded": "✓", "failed": "✗", "unknown": "?"}
-"""Signs of outcomes, for those who cannot see the colours."""
+"""Signs of outcomes, for people who cannot distinguish the colours."""
 
 
 def percent(share: float) -> str:
@@ -83,7 +83,7 @@ def word_shortened(text: str, most: int) -> str:
 
 
 def with_replaced(sentence: str, found: Mapping[str, int]) -> str:
-    """Return a sentence without its full stop, followed by which secrets were replaced, if any were."""
+    """Return a sentence without its full stop, followed by the kinds of replaced secrets, if there are any."""
     return f"{sentence}. {describe_counts(found)}" if found else sentence
 
 

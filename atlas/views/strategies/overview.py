@@ -6,7 +6,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.shared.wording import counted
 
 ENOUGH = 5
-"""Tries from which a strategy is counted as tried enough."""
+"""Least number of tries for a strategy to count as sufficiently tried."""
 
 
 def strategy_counts(memory: MemorySystem) -> str:

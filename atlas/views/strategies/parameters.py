@@ -1,4 +1,4 @@
-"""Parameters of a strategy as lines that a person can read and change, and back without loss."""
+"""Lossless conversion of a strategy's parameters to editable lines, and back."""
 
 from __future__ import annotations
 

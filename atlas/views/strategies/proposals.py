@@ -29,7 +29,7 @@ class RetirePlan:
 
     view: PlanView
 
-    going: tuple[str, ...] = ()
+    removed_ids: tuple[str, ...] = ()
     """Empty, as none is deleted."""
 
     @property
@@ -56,7 +56,7 @@ class RetirePlan:
 
 @dataclass(frozen=True, slots=True)
 class RetireRequest:
-    """Strategies that a person wants retired."""
+    """A request to retire strategies."""
 
     ids: tuple[str, ...]
 
@@ -65,7 +65,7 @@ class RetireRequest:
         return RetireRequest(tuple(strategy_id for strategy_id in self.ids if strategy_id not in ids))
 
     def propose(self, memory: MemorySystem) -> RetirePlan:
-        """Return the plan of retiring them now, measured, without those that are deleted or retired."""
+        """Return a plan to retire the strategies that exist and are active, with the measured loss."""
         view = _retiring_view(memory, self.ids)
         loss = memory.curation_loss("strategies", {row.id: "" for row in view.rows})
         return RetirePlan(view=replace(view, loss=loss))
@@ -76,7 +76,7 @@ class BringBackPlan:
     """Retired strategies that agents would be given again."""
 
     ids: tuple[str, ...]
-    going: tuple[str, ...] = ()
+    removed_ids: tuple[str, ...] = ()
 
     @property
     def view(self) -> PlanView:
@@ -105,7 +105,7 @@ def merge_view(plan: StrategyMergePlan, n_gone: int) -> PlanView:
     """Return the view of a plan that merges strategies.
 
     Args:
-        n_gone: Number of chosen records that are gone.
+        n_gone: Number of chosen records that were deleted.
     """
     rows = [row for group in plan.groups for row in _group_rows(group)]
     stays = "The kept one's text stays. It takes over the sources, tries, parameters and tags of the others."

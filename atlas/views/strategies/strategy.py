@@ -37,7 +37,7 @@ SHOWN_ELSEWHERE = ("derived_by", "domain")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditableStrategy(EditableFields):
-    """The fields of a strategy that a person can write by hand, as texts."""
+    """The editable fields of a strategy, as texts."""
 
     title: str = ""
     situation: str = ""
@@ -54,7 +54,7 @@ class EditableStrategy(EditableFields):
         return cls(**texts, parameters=parameters_text(strategy.parameters))
 
     def changes(self, begun: EditableStrategy, record: Strategy) -> dict[str, Any]:
-        """Return the changes, as `edit` takes them, that a person made to a strategy.
+        """Return a person's changes to a strategy, as arguments of `edit`.
 
         Raises:
             InvalidInput: The parameters cannot be read.
@@ -192,9 +192,11 @@ def attempt_rows(memory: MemorySystem, attempts: Sequence[Use]) -> tuple[Attempt
         attempts: All of them, oldest first.
     """
     listed = list(enumerate(attempts, start=1))[-MAX_ATTEMPTS:]
-    of = linked(memory.experience, [attempt.trajectory_id for _, attempt in listed if attempt.trajectory_id])
-    titles = memory.experience.titles([experience.id for experience in of.values()])
-    ids = {trajectory_id: experience.id for trajectory_id, experience in of.items()}
+    attempts_by_id = linked(
+        memory.experience, [attempt.trajectory_id for _, attempt in listed if attempt.trajectory_id]
+    )
+    titles = memory.experience.titles([experience.id for experience in attempts_by_id.values()])
+    ids = {trajectory_id: experience.id for trajectory_id, experience in attempts_by_id.items()}
     return tuple(
         AttemptRow(
             number=number,
@@ -300,11 +302,13 @@ def _is_list(value: Any) -> TypeGuard[Sequence[Any]]:
 
 def _sources(memory: MemorySystem, strategy: Strategy) -> tuple[SourceRow, ...]:
     ids = strategy.sources[:MAX_SOURCES]
-    of = linked(memory.experience, ids)
-    titles = memory.experience.titles([experience.id for experience in of.values()])
+    attempts_by_id = linked(memory.experience, ids)
+    titles = memory.experience.titles([experience.id for experience in attempts_by_id.values()])
     return tuple(
-        SourceRow(of[source].id, signed(of[source].outcome), titles.get(of[source].id, ""))
-        if source in of
+        SourceRow(
+            attempts_by_id[source].id, signed(attempts_by_id[source].outcome), titles.get(attempts_by_id[source].id, "")
+        )
+        if source in attempts_by_id
         else SourceRow("", "", "")
         for source in ids
     )

@@ -1,4 +1,4 @@
-"""Titles of strategies as a person reads them."""
+"""Titles of strategies for display."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def readable_title(title: str) -> str:
     if not re.search(r"\w{3}", text):
         return title
     if is_cut or len(text) > TITLE_CHARACTERS:
-        text = _shortened(text, is_cut)
+        text = _shorten(text, is_cut)
     return text if text[:1] == title[:1] else text[:1].upper() + text[1:]
 
 
-def _shortened(text: str, is_cut: bool) -> str:
+def _shorten(text: str, is_cut: bool) -> str:
     """Return a long title up to the end of a clause, or else of a word."""
     ends = [match.start() for match in _CLAUSE.finditer(text) if SHORTEST <= match.start() <= TITLE_CHARACTERS]
     if ends:

@@ -60,7 +60,7 @@ class WriteProposal:
     plan: StrategyWritePlan
     view: PlanView
     rows: tuple[WrittenRow, ...]
-    going: tuple[str, ...] = ()
+    removed_ids: tuple[str, ...] = ()
 
     @property
     def done_sentence(self) -> str:
@@ -101,7 +101,7 @@ def propose_writing(memory: MemorySystem, *, by_model: bool = False) -> WritePro
 
 
 def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, CompletedAct]:
-    """Add the strategy that a person typed, and return its id and the operation.
+    """Add a strategy from a form, and return its id and the operation.
 
     Raises:
         InvalidInput: It is invalid, or stored already; the message names the remedy.

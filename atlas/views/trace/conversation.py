@@ -25,14 +25,14 @@ LEAST_CHARACTERS = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The place in a trajectory that a person reads, and the search in it."""
+    """The visible part of a trajectory, and the search in it."""
 
     at: int = 0
     """Step last jumped to, counted from 1, or 0 for none."""
 
     n_jumps: int = 0
     words: str = ""
-    """Text that is looked for."""
+    """The searched text."""
 
     whole: frozenset[str] = frozenset()
     """Long texts that are shown in full, each `step.turn`."""

@@ -53,7 +53,7 @@ class Cost:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """`1,568 tokens read`, `423 written`, `4.8 s`, `$0.0005`: those that are known."""
+        """The known costs: `1,568 tokens read`, `423 written`, `4.8 s`, `$0.0005`."""
         both = self.input_tokens is not None
         return tuple(
             text

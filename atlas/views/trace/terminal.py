@@ -1,4 +1,4 @@
-"""The output of programs as a person can read it: without terminal codes, and with invisible characters written out."""
+"""Readable output of programs, without terminal codes, and with invisible characters escaped."""
 
 from __future__ import annotations
 

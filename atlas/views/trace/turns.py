@@ -84,12 +84,12 @@ def _agent(step: Step) -> Iterator[Turn]:
 
 
 def _readable_call(call: Call) -> Call:
-    """Return a call with readable arguments. JSON has escapes of its own, so this comes after they were read."""
+    """Return a call with readable arguments. Its JSON is decoded first, because JSON has its own escapes."""
     return replace(call, arguments=tuple((readable(name), readable(value)) for name, value in call.arguments))
 
 
 def _is_speech(step: Step) -> bool:
-    """Return whether an action without calls is a message. Without a chat, what is answered was done in some place."""
+    """Return whether an action without calls is a message. Without a chat, it is an action in an environment."""
     return language_of(step.action) is None and (SPEAKERS in step.metadata or not step.observation.strip())
 
 

@@ -89,7 +89,7 @@ def _draw_plan(memory: MemorySystem, plan: RefinePlan, scope: Mapping[str, Any])
                 st.text(failure)
     if outdated := staleness(memory, plan, scope):
         st.warning(outdated, icon=":material/history:")
-    if plan.going:
+    if plan.removed_ids:
         st.button(
             "Apply …",
             key="refine_apply",

@@ -308,8 +308,8 @@ def _apply(memory: MemorySystem, plan: Plan) -> None:
 def _finish(plan: Plan, operation_id: str | None) -> None:
     """Report the result, and close a removed record."""
     if operation_id is not None:
-        unselect(plan.going)
-        if opened_id() in plan.going:
+        unselect(plan.removed_ids)
+        if opened_id() in plan.removed_ids:
             close_opened()
         announce(operation_id, plan.done_sentence)
     elif plan.view.nothing:

@@ -219,7 +219,7 @@ def test_what_is_exported_can_be_imported_again(memory):
 def test_a_proposal_shows_the_memory_before_and_after_and_does_just_that(memory):
     ids = memory.experience.store_many(attempts(6))
     proposal = PruneRequest(among=tuple(ids[:3])).propose(memory)
-    assert proposal.going == tuple(ids[:3])
+    assert proposal.removed_ids == tuple(ids[:3])
     assert [(figure.value, figure.before) for figure in proposal.view.figures] == [
         ("3", "from 6"),
         ("50 %", "from 50 %"),
@@ -239,7 +239,7 @@ def test_a_choice_can_keep_the_best_of_what_says_the_same(memory):
     proposal = request.with_diversity(True).propose(memory)
     assert request.is_choice
     assert proposal.view.choice.other.propose(memory).view.choice.is_on is False
-    assert set(proposal.going) == set(ids[:3])
+    assert set(proposal.removed_ids) == set(ids[:3])
 
 
 def test_a_proposal_that_no_longer_holds_does_nothing(memory):
@@ -256,7 +256,7 @@ def test_merging_proposes_the_best_attempt_and_leaves_out_what_is_gone(memory):
     memory.experience.delete([ids[0]])
     proposal = MergeRequest(groups=(tuple(ids),)).propose(memory)
     assert proposal.view.button == "Merge 3 experiences into 1"
-    assert set(proposal.going) == {ids[1], ids[2]}
+    assert set(proposal.removed_ids) == {ids[1], ids[2]}
     operation_id = proposal.apply(memory)
     assert proposal.done_sentence == "Merged 3 experiences into 1"
     assert memory.experience.ids() == [ids[3]]

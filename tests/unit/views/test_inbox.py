@@ -186,14 +186,14 @@ def test_a_decision_for_those_like_it_is_one_plan(memory):
     assert [row.title for row in plan.view.rows] == preview_lines(memory, together)
     plan.apply(memory)
     assert memory.experience.values("outcome") == {"succeeded": 21, "unknown": 4}
-    assert plan_request("delete", cases[:3]).propose(memory).going == tuple(case.ids[0] for case in cases[:3])
+    assert plan_request("delete", cases[:3]).propose(memory).removed_ids == tuple(case.ids[0] for case in cases[:3])
 
 
 def test_of_entries_that_say_the_same_deleting_leaves_the_oldest(memory):
     oldest, other = [memory.journal.add("observation", "The lift is slow", generation=n) for n in (0, 1)]
     (case,) = cases_of(memory).of(DUPLICATES)
     assert case.ids == (oldest, other)
-    assert plan_request("delete", [case]).propose(memory).going == (other,)
+    assert plan_request("delete", [case]).propose(memory).removed_ids == (other,)
 
 
 def test_a_store_that_is_only_read_keeps_nothing(memory, tmp_path):

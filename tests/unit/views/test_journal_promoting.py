@@ -55,7 +55,7 @@ def test_the_task_whose_words_would_be_written_is_shown_as_one_that_changes_noth
     )
     proposal = PromoteRequest(id=solved[0]).propose(memory)
     assert [(row.id, row.goes) for row in proposal.view.rows] == [(solved[0], True), (solved[1], True), (task, False)]
-    assert proposal.going == ()
+    assert proposal.removed_ids == ()
     assert proposal.parts[0].text.whole == f"Count vowels\n\n{CRASH}"
 
 

@@ -251,7 +251,7 @@ def test_compacting_is_proposed_as_it_is_applied_and_taken_back(memory, clock):
     assert summary.origin == "Sentences picked from its entries"
     assert proposal.view.button == "Move 25 entries, write 1 summary"
     operation_id = proposal.apply(memory)
-    assert proposal.going == ()
+    assert proposal.removed_ids == ()
     assert proposal.done_sentence == "Moved 25 entries, wrote 1 summary"
     assert {state_word(tier).capitalize(): f"{n:,}" for tier, n in tier_sizes(memory).items()} == {
         figure.name: figure.value for figure in proposal.view.figures

@@ -37,7 +37,7 @@ def test_a_record_to_keep_leaves_the_pruning(memory, ids):
     request = PruneRequest(among=tuple(ids))
     assert request.propose(memory).view.loss.ids_to_keep == tuple(sorted(ids))
     kept = request.keeping(ids[:1]).keeping(ids[1:2]).propose(memory)
-    assert kept.going == (ids[2],)
+    assert kept.removed_ids == (ids[2],)
     assert kept.view.loss.sentence == "1 of 1 task loses its best record"
     operation = kept.apply(memory)
     assert memory.storage.operation(operation).reason == "1 of 1 task loses its best record"
@@ -46,17 +46,17 @@ def test_a_record_to_keep_leaves_the_pruning(memory, ids):
 def test_a_record_to_keep_leaves_its_group(memory, ids):
     request = MergeRequest(groups=(tuple(ids),)).keeping(ids[:1])
     assert request.groups == (tuple(ids[1:]),)
-    assert len(request.propose(memory).going) == 1
+    assert len(request.propose(memory).removed_ids) == 1
     assert request.keeping(ids[1:2]).groups == ()
 
 
 def test_a_record_to_keep_leaves_the_refinement(memory):
     ids = memory.experience.store_many([attempt("repair the pump", solution=each) for each in ("this", "this", "that")])
     plan = memory.experience.plan_refine(ids, HeuristicRefineStrategy(memory.experience.embedder))
-    going = RefineRequest(plan=plan).propose(memory).going
+    going = RefineRequest(plan=plan).propose(memory).removed_ids
     assert going
     proposal = RefineRequest(plan=plan).keeping(going[:1]).propose(memory)
-    assert proposal.going == going[1:]
+    assert proposal.removed_ids == going[1:]
 
 
 def test_an_entry_to_keep_leaves_the_compaction(memory):
@@ -64,7 +64,7 @@ def test_an_entry_to_keep_leaves_the_compaction(memory):
     plan = memory.journal.plan_compact(2, max_entries=4)
     gone = [eviction.id for eviction in plan.evictions]
     proposal = CompactRequest(plan=plan).keeping(gone[:1]).propose(memory)
-    assert proposal.going == tuple(gone[1:])
+    assert proposal.removed_ids == tuple(gone[1:])
     assert proposal.view.loss.n_leaving == len(gone) - 1
 
 
@@ -73,7 +73,7 @@ def test_a_record_to_keep_is_not_deleted(memory):
     request = ENTRIES.act("delete").request(tuple(ids[:2]))
     assert isinstance(request, KeepingRequest)
     proposal = request.keeping(ids[:1]).propose(memory)
-    assert proposal.going == (ids[1],)
+    assert proposal.removed_ids == (ids[1],)
     proposal.apply(memory)
     assert set(memory.journal.ids()) == {ids[0], ids[2]}
 
@@ -106,7 +106,7 @@ def test_a_burial_is_measured_before_it_changes_anything_and_keeps_what_is_named
     proposal = request.propose(memory)
     assert proposal.view.loss == memory.curation_loss("concepts", dict.fromkeys(ids, ""))
     assert {*proposal.view.loss.ids_to_keep} == found
-    assert (proposal.view.button, proposal.going) == ("Bury 2 concepts", ())
+    assert (proposal.view.button, proposal.removed_ids) == ("Bury 2 concepts", ())
     assert memory.concepts.count({"marks.buried": True}) == 0
     kept = request.keeping(ids[:1]).propose(memory)
     operation = kept.apply(memory)

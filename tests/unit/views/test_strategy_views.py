@@ -280,7 +280,7 @@ def test_a_deletion_is_done_as_previewed_or_not_at_all(memory):
 def test_retiring_and_bringing_back_are_plans_that_remove_nothing(memory):
     one = memory.strategies.add(strategy())
     retire = RetireRequest((one, "gone")).propose(memory)
-    assert (retire.view.button, retire.ids, retire.going) == ("Retire 1 strategy", (one,), ())
+    assert (retire.view.button, retire.ids, retire.removed_ids) == ("Retire 1 strategy", (one,), ())
     assert retire.done_sentence == "Retired 1 strategy; no task to replay"
     operation_id = retire.apply(memory)
     assert memory.history(1)[0].id == operation_id

@@ -124,7 +124,7 @@ class RefinePlan(Tabular):
         return tuple(decision for decision in self.decisions if decision.action == DROP)
 
     @property
-    def going(self) -> tuple[str, ...]:
+    def removed_ids(self) -> tuple[str, ...]:
         """The ids of all experiences that would be removed."""
         return tuple(decision.id for decision in self.decisions if decision.goes)
 
@@ -154,12 +154,12 @@ class RefinePlan(Tabular):
     @property
     def touched(self) -> tuple[str, ...]:
         """The ids of all experiences that the plan changes or removes."""
-        return tuple(dict.fromkeys([*(i for group in self.groups for i in group), *self.going]))
+        return tuple(dict.fromkeys([*(i for group in self.groups for i in group), *self.removed_ids]))
 
     @property
     def share(self) -> float:
         """The share of the store that would be removed, in [0, 1]."""
-        return len(self.going) / self.n_total if self.n_total else 0.0
+        return len(self.removed_ids) / self.n_total if self.n_total else 0.0
 
     def _caption(self) -> str:
         return f"experiences: {len(self.merged):,} would be merged into others, {len(self.dropped):,} would be dropped"
