@@ -70,7 +70,7 @@ class HashTokenEmbedder(HashEmbedder):
     """A `HashEmbedder` with word vectors, for late interaction."""
 
     def encode_with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:
-        """Return the vectors of texts, and those of their words."""
+        """Return the vectors of texts and of their words."""
         return self.encode_batch(texts), [self.query_tokens(text) for text in texts]
 
     def word_vectors(self, text: str) -> WordVectors:
@@ -107,7 +107,7 @@ class ScriptedLLM:
         """Return the next answer, or raise `AssertionError` if there is none."""
         self.prompts.append(prompt)
         self.systems.append(system)
-        assert self._answers, f"expected no further question, but was asked: {prompt[:200]!r}"
+        assert self._answers, f"expected no further question, got {prompt[:200]!r}"
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -133,7 +133,7 @@ class ScriptedReranker:
         """Return the documents' scores, or raise `AssertionError` for a document without one."""
         self.asked.append((query, list(documents)))
         unknown = [document for document in documents if document not in self._scores]
-        assert not unknown, f"expected documents that have a score, but was asked of: {unknown[0][:200]!r}"
+        assert not unknown, f"expected documents that have a score, got {unknown[0][:200]!r}"
         return [self._scores[document] for document in documents]
 
 

@@ -148,7 +148,7 @@ class People:
         return person
 
     def _name_for(self, identity: Identity, people: Mapping[str, Person]) -> str:
-        """Return the name of a person in the history: their own, with a number if it is taken."""
+        """Return a person's name for the history, with a number appended if another person has the name."""
         person = people.get(identity.id)
         own_names = person.names if person is not None else ()
         other_names = [*_names(people.values(), but=identity.id), *self._keys.names(), self._owner]
@@ -171,11 +171,11 @@ class People:
         return person if person is not None and person.removed_at is None and person.has_role else None
 
     def set_role(self, person_id: str, role: Role) -> Person:
-        """Give somebody a role that overrides the roles of their groups."""
+        """Give a person a role that overrides the roles of their groups."""
         return self._change(person_id, f"{ROLE_GIVEN}: {role}", role=role, is_role_given=True, has_role=True)
 
     def follow_groups(self, person_id: str) -> Person:
-        """Remove the role that overrides somebody's groups. They are a viewer until their next sign-in."""
+        """Remove the role that overrides a person's groups. They are a viewer until their next sign-in."""
         return self._change(person_id, f"{ROLE_GIVEN}: by group", role=Role.VIEWER, is_role_given=False)
 
     def remove(self, person_id: str) -> Person:
@@ -183,7 +183,7 @@ class People:
         return self._change(person_id, REMOVED, removed_at=self._clock.now())
 
     def readmit(self, person_id: str) -> Person:
-        """Restore the access of somebody who was removed."""
+        """Restore the access of a removed person."""
         return self._change(person_id, READMITTED, removed_at=None)
 
     def _change(self, person_id: str, what: str, **changes: Any) -> Person:

@@ -30,7 +30,7 @@ Answer = TypeVar("Answer")
 """Result of asking one store."""
 
 
-OUTAGE = "the store is out of reach now, so nobody can be let in; try again in a while. The server's log has the reason"
+OUTAGE = "the store cannot be reached, so access cannot be checked; try again later. The server's log has the reason"
 """Message for visitors during an outage. It has no address or path, as they are not authenticated."""
 
 DAMAGE = (
@@ -46,7 +46,7 @@ OTHER_TOKEN = (
 
 
 class AccessRefused(NotAllowed):
-    """Access was refused to a person or key, which some stores know."""
+    """An error: access was refused to a person or key that is registered in some stores."""
 
     def __init__(self, message: str, stores: Sequence[ServedStore]) -> None:
         super().__init__(message)
@@ -74,7 +74,7 @@ class ServedStore:
         return replace(key.actor, store=self.directory)
 
     def link(self, link_id: str) -> Mapping[str, Actor]:
-        """Return the actor of a link by store name, or nothing if it has ended or its copy is gone."""
+        """Return the actor of a link, by store name. Empty if the link has expired or its copy was removed."""
         link = self.links.find(link_id)
         copy = present_copy(self.directory, link_id) if link else None
         return {self.name: replace(link.actor, store=copy)} if link and copy else {}
@@ -167,8 +167,8 @@ class Stores:
         """Return the key with a secret, and its store. A key belongs to one store.
 
         Raises:
-            NotAllowed: No store knows the key, or it was revoked or has expired.
-            StoreUnavailable: No store knows the key, and the keys of one cannot be read.
+            NotAllowed: The key is in no store, or it was revoked or has expired.
+            StoreUnavailable: The key is in no store, but the keys of one store cannot be read.
         """
         stores = [store for store, _ in self._answers(lambda store: store.ring.has_secret(secret))]
         store = next(iter(stores), self.first)
@@ -181,8 +181,8 @@ class Stores:
         """Return the link with a secret, and the store whose copy it opens.
 
         Raises:
-            NotAllowed: No store knows the link, or it has ended.
-            StoreUnavailable: No store knows the link, and the links of one cannot be read.
+            NotAllowed: The link is in no store, or it has expired.
+            StoreUnavailable: The link is in no store, but the links of one store cannot be read.
         """
         stores = [store for store, _ in self._answers(lambda store: store.links.has_secret(secret))]
         store = next(iter(stores), self.first)
@@ -223,7 +223,7 @@ class Stores:
         """Return the actors of a person in all stores that they may see, by store name.
 
         Raises:
-            StoreUnavailable: No store has such a person, and the people of one cannot be read.
+            StoreUnavailable: The person is in no store, but the people of one store cannot be read.
         """
         found = self._answers(lambda store: store.people.find(person_id))
         return {store.name: replace(guest.actor, store=store.directory) for store, guest in found if guest}

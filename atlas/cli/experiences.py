@@ -225,11 +225,11 @@ def _show(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory:
         experience = memory.experience.get(full_ids(memory, memory.experience, [options.id])[0])
         if experience is not None:
-            print(_whole(experience))
+            print(_format_experience(experience))
     return 0
 
 
-def _whole(experience: Experience) -> str:
+def _format_experience(experience: Experience) -> str:
     head = {
         "id": experience.id,
         "task": experience.task.description,

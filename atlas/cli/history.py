@@ -51,7 +51,7 @@ def _undo(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _history_source(settings: Settings, *, read_only: bool = False) -> Store | atlas.RemoteMemory:
-    """Return the history: a server's, or that of the local store, opened without its models."""
+    """Return the history of a server, or of the local store, which is opened without its models."""
     if settings.server:
         return atlas.connect(settings.server, key=settings.key)
     return open_storage(settings=settings, read_only=read_only, create=False)

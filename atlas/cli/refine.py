@@ -71,7 +71,7 @@ def _plan(memory: MemorySystem, file: RefinementFile, options: argparse.Namespac
         print("Nothing was changed, and the plan was not stored: the store is read-only.")
         return 0
     file.save(plan)
-    if plan.going:
+    if plan.removed_ids:
         print("Nothing was changed. To do exactly this: atlas refine --apply")
     return 0
 

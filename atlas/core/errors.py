@@ -2,7 +2,7 @@
 
     AtlasError
     ├── InvalidInput            an invalid argument, filter or record
-    ├── NotFound                an id that the store does not hold
+    ├── NotFound                an id that is not in the store
     ├── StoreError              something about the store directory
     │   ├── StoreUnavailable    locked, full, not writable, or not there
     │   ├── StoreDamaged        the ledger cannot be read; it was not overwritten
@@ -12,19 +12,19 @@
     ├── UndoRefused             undone already, or changed since
     ├── NotAllowed              something that the role of a key or person does not allow
     ├── PlanOutdated            the store has changed since a plan was made
-    │   └── RecordChanged       a record has changed since whoever edits it read it
+    │   └── RecordChanged       a record has changed since the editor read it
     ├── EmbeddingUnavailable    no weights for an embedding model
     ├── LLMError                something about a language model; no memory was changed
     │   ├── LLMUnavailable      no key, forbidden, refused, overloaded, or out of reach
     │   ├── LLMBudgetExceeded   an operation would take more tokens than it may
-    │   └── LLMReplyInvalid     a reply that is not what was asked for
+    │   └── LLMReplyInvalid     a reply that does not conform to the question
     ├── ImportFailed            a file, or with `strict` a row, that cannot be imported
     ├── PluginUnusable          an entry point of another distribution that cannot be imported or fails
     ├── ExtraMissing            a feature whose packages are not installed
-    ├── Cancelled               work that whoever asked for it has stopped
+    ├── Cancelled               work that was stopped by its caller
     └── BlockingCall            a sync method called from the loop that would have to run it
 
-Messages contain what was expected, what came, and the remedy.
+Messages contain the expected value, the actual value, and the remedy.
 """
 
 from __future__ import annotations

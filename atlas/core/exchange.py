@@ -45,7 +45,7 @@ class ExportedExperience:
     """The model that made the vectors, or empty if there are no vectors."""
 
     content_hash: str = ""
-    """Hash of the original attempt, which edits do not change, or empty if it equals that of the experience."""
+    """Hash of the original attempt, which edits do not change. Empty if it equals the experience's hash."""
 
     stored_at: datetime | None = None
     """Time when it was first stored, or None if unknown."""

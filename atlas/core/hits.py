@@ -114,7 +114,7 @@ class Retrieval(Tabular, Generic[T]):
     """Threshold of relevance, in [0, 1]."""
 
     problems: tuple[str, ...] = ()
-    """Sentences on failures that did not prevent an answer, such as that of a reranker or an index."""
+    """Sentences on failures that did not prevent an answer, such as a failed reranker or index."""
 
     by_words: bool = False
     """True for a search by keywords only: on request, or while the server's embedding model is loading."""

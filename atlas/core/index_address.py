@@ -107,7 +107,7 @@ def _parts(text: str) -> SplitResult:
 
 
 def _names_a_key(parts: SplitResult) -> bool:
-    """Return whether one of the names in a query is that of a key. Its values may be anything: `database=turkey`."""
+    """Return whether a parameter in a query string has the name of a key. Values are ignored: `database=turkey`."""
     names = [name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
     return any(word in name for name in names for word in ("key", "token", "secret"))
 

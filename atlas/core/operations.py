@@ -152,7 +152,7 @@ class RecordChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrashedRecord:
-    """A deleted record that can be brought back."""
+    """A deleted record that can be restored."""
 
     id: str
     title: str

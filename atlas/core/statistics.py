@@ -26,7 +26,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuccessRate:
-    """Numbers of successful and failed attempts, and of those with an unknown outcome, which count in no rate."""
+    """Numbers of successful, failed and unknown outcomes of attempts. Unknown outcomes do not count in rates."""
 
     n_succeeded: int = 0
     n_failed: int = 0

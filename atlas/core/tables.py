@@ -32,14 +32,14 @@ class Tabular:
 
 
 def caption_of(item: object) -> str:
-    """Return the line that shows a record of ours, or of a memory that was plugged in."""
+    """Return the line that shows a record of ATLAS or of a plugged-in memory."""
     return item._caption() if isinstance(item, Tabular) else str(getattr(item, "title", item))
 
 
 def _lines(caption: str, rows: list[TableRow]) -> Iterator[str]:
     # Jupyter would set formulas between dollars; these two classes keep it from that.
     yield '<table class="tex2jax_ignore mathjax_ignore">'
-    yield f'<caption style="text-align: left">{_escaped(caption)}</caption>'
+    yield f'<caption style="text-align: left">{_escape(caption)}</caption>'
     if rows:
         yield f"<thead><tr>{_cells('th', rows[0])}</tr></thead>"
     yield from (f"<tr>{_cells('td', row.values())}</tr>" for row in rows[:MAX_ROWS])
@@ -49,10 +49,10 @@ def _lines(caption: str, rows: list[TableRow]) -> Iterator[str]:
 
 
 def _cells(tag: str, values: Iterable[object]) -> str:
-    return "".join(f'<{tag} style="text-align: left; white-space: pre-wrap">{_escaped(v)}</{tag}>' for v in values)
+    return "".join(f'<{tag} style="text-align: left; white-space: pre-wrap">{_escape(v)}</{tag}>' for v in values)
 
 
-def _escaped(value: object) -> str:
+def _escape(value: object) -> str:
     """Return a value as HTML that shows it as it is, with invisible characters written out."""
     from html import escape  # only notebooks need it
 

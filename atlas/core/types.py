@@ -27,7 +27,7 @@ def new_id() -> str:
 
 
 class VectorRecord(Tabular):
-    """A record that its vector finds. The vector is not a field: it is neither compared, nor copied, nor encoded."""
+    """Base class of records with a vector. The vector is not a field, so it is not compared, copied or encoded."""
 
     __slots__ = ("_embedding",)
 
@@ -41,7 +41,7 @@ def attach_embedding(record: VectorRecord, embedding: npt.ArrayLike) -> None:
     """Set the vector of a record that was just read.
 
     Args:
-        embedding: Shape (dim,), or (n, dim) for a long text, whose first row stands for the whole.
+        embedding: Shape (dim,), or (n, dim) for a long text, whose first row is the vector of the whole text.
     """
     vector = np.array(np.atleast_2d(np.asarray(embedding, np.float32))[0])
     vector /= np.linalg.norm(vector)
@@ -51,7 +51,7 @@ def attach_embedding(record: VectorRecord, embedding: npt.ArrayLike) -> None:
 
 @dataclass(frozen=True, slots=True)
 class VerificationSpec:
-    """Method by which an attempt is judged to have succeeded."""
+    """Method to judge whether an attempt succeeded."""
 
     method: str = ""
     """For example `tests`, `reward` or `exact_match`, or empty if not given."""
@@ -336,7 +336,7 @@ class JournalEntry(Tabular):
     """`hot`, `warm`, `cold` or `archived`: its stage on the way to being forgotten."""
 
     links: tuple[Link, ...] = ()
-    """Links to other entries, by which it can be reached from those too."""
+    """Links to other entries. They can be followed in both directions."""
 
     def _caption(self) -> str:
         return self.content

@@ -70,11 +70,11 @@ def encode_texts(
     """
     find = get_offered(embedder, KNOWN)
     known: dict[str, EncodedText] = find(texts, projection) if find else {}
-    encoded = iter(_encoded([text for text in texts if text not in known], embedder, projection))
+    encoded = iter(_encode([text for text in texts if text not in known], embedder, projection))
     return [known[text] if text in known else next(encoded) for text in texts]
 
 
-def _encoded(texts: Sequence[str], embedder: WholeEmbedder, projection: Projection | None) -> list[EncodedText]:
+def _encode(texts: Sequence[str], embedder: WholeEmbedder, projection: Projection | None) -> list[EncodedText]:
     if projection is None:
         return [EncodedText(vectors) for vectors in encode_documents(embedder, texts)]
     starts = range(0, len(texts), _TEXT_BATCH)

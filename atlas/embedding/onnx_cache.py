@@ -220,7 +220,7 @@ class OnnxCache:
 
 
 def _acquire(lock: FileLock, announce: Callable[[str], None]) -> AbstractContextManager[Any]:
-    """Acquire and return a lock, waiting for the process that holds it."""
+    """Acquire and return a lock. Wait while another process holds it."""
     try:
         return lock.acquire(timeout=0)
     except Timeout:

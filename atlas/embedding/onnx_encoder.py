@@ -147,7 +147,7 @@ class OnnxEncoder:
             "attention_mask": [encoding.attention_mask for encoding in pieces],
             "token_type_ids": [encoding.type_ids for encoding in pieces],
         }
-        inputs = {name: _padded(columns[name], padding) for name, padding in self._padding.items()}
+        inputs = {name: _pad(columns[name], padding) for name, padding in self._padding.items()}
         results: list[Vectors] = self._session.run(outputs, inputs)
         return results
 
@@ -180,7 +180,7 @@ def _tokens(pieces: Any, rows: Vectors) -> TokenVectors:
     return distinct(np.array(pieces.ids, np.int64)[is_plain], rows[: len(is_plain)][is_plain])
 
 
-def _padded(rows: Sequence[Sequence[int]], padding: int) -> npt.NDArray[np.int64]:
+def _pad(rows: Sequence[Sequence[int]], padding: int) -> npt.NDArray[np.int64]:
     """Return rows of numbers as one array, padded on the right."""
     filled = np.full((len(rows), max(map(len, rows))), padding, np.int64)
     for number, row in enumerate(rows):

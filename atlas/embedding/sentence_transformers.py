@@ -236,7 +236,7 @@ class SentenceTransformerEmbedder:
         self._ahead = {}
 
     def windows(self, text: str) -> list[Span]:
-        """Return spans of characters that cover a text, each of which fits the model's window.
+        """Return spans of characters that cover a text. Each fits into the model's window.
 
         Neighbours overlap by about a quarter. A text that needs more than `MAX_WINDOWS` windows gets that number,
         spread evenly with gaps. A text that fits has one window. So has every text if the model's tokenizer is not from
@@ -286,7 +286,7 @@ class SentenceTransformerEmbedder:
         return np.concatenate(parts) if parts else np.zeros((0, self.dimension), np.float32)
 
     def known_texts(self, texts: Sequence[str], projection: Projection | None) -> dict[str, EncodedText]:
-        """Return the precomputed vectors of documents: for the bundled model, those of the sample data.
+        """Return precomputed vectors of documents. The bundled model has vectors of the sample data.
 
         Args:
             projection: Packs their token vectors. None to omit them.
@@ -340,7 +340,7 @@ class SentenceTransformerEmbedder:
         return vector, join(tokens)
 
     def _query_tokens(self, text: str) -> TokenVectors:
-        """Return a query's word pieces, without those of the prompt."""
+        """Return a query's word pieces, without the word pieces of the prompt."""
         return join(self._with_tokens(self._passages(text))[1])
 
     def _with_tokens(self, texts: list[str]) -> tuple[Vectors, list[TokenVectors]]:

@@ -127,5 +127,5 @@ def _results(
 
 
 def _queries(corpus: JudgedCorpus) -> dict[str, str]:
-    """Return the group of each query that a corpus is asked, by its text."""
+    """Return the group of each query that is run on a corpus, by the query's text."""
     return {query.text: query.group for task in corpus.tasks for query in task.queries}

@@ -61,7 +61,7 @@ class OutcomeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeAgreement:
-    """Agreement of attempts' outcomes with those of their hits."""
+    """Agreement between attempts' outcomes and the outcomes of their hits."""
 
     n_attempts: int
     n_groups: int
@@ -118,7 +118,7 @@ def outcome_agreement(
     limit: int = MAX_QUERIES,
     on_progress: Progress | None = None,
 ) -> OutcomeAgreement | None:
-    """Predict each attempt's outcome from those of the hits for its task.
+    """Predict each attempt's outcome from the outcomes of the hits for its task.
 
     None if no outcome is known.
 

@@ -38,7 +38,7 @@ class RetrievalTask:
 
     name: str
     about: str
-    """One sentence on what the query is, and what counts as relevant."""
+    """One sentence that describes the query and the relevant records."""
 
     queries: tuple[JudgedQuery, ...]
 

@@ -59,7 +59,7 @@ def reciprocal_rank(ranking: JudgedRanking) -> float:
 
 
 def ndcg(ranking: JudgedRanking, k: int) -> float:
-    """Return the discounted cumulative gain of the first k records, divided by that of the ideal order.
+    """Return the discounted cumulative gain of the first k records, divided by the gain of the ideal order.
 
     The gain is the grade itself and the discount log2(1 + rank), as in trec_eval and scikit-learn.
 
@@ -93,9 +93,9 @@ def expected_reciprocal_rank(ranking: JudgedRanking) -> float:
     """
     n, n_relevant, expected, none_before = ranking.n_records, ranking.n_relevant, 0.0, 1.0
     for rank in range(1, min(DEPTH, n) + 1):
-        here = min(n_relevant / (n - rank + 1), 1.0)
-        expected += none_before * here / rank
-        none_before *= 1.0 - here
+        chance = min(n_relevant / (n - rank + 1), 1.0)
+        expected += none_before * chance / rank
+        none_before *= 1.0 - chance
     return expected
 
 

@@ -26,7 +26,7 @@ K = 5
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 Sources = dict[str, dict[str, set[str]]]
-"""Ids of the trajectories that each record comes from, by memory and record."""
+"""Ids of each record's source trajectories, by memory and record."""
 
 PACE = timedelta(minutes=1)
 """Time between attempts whose own times are unknown."""
@@ -41,7 +41,7 @@ class ReplayedAttempt:
     """Best rank, counted from 1, of a record from the same task in any memory, or None without such a record."""
 
     seen: frozenset[str]
-    """Ids of the trajectories that the hits come from."""
+    """Ids of the hits' source trajectories."""
 
     outcomes: tuple[bool, ...]
     """Known outcomes of the experiences that were retrieved."""

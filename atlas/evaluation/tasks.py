@@ -88,7 +88,7 @@ class AgentRow:
 
     def hits(self, text: str, without: Collection[str], depth: int) -> Sequence[Hit[Experience]]:
         """Return the hits of `rank`."""
-        where = _but_for(self.id_field, without)
+        where = _without_record(self.id_field, without)
         return self.experience.retrieve(text, depth, where=where, count_retrieval=False).hits
 
 
@@ -114,7 +114,7 @@ def _blocks(
     ]  # fmt: skip
 
 
-def _but_for(key: str, values: Collection[str]) -> Where | None:
+def _without_record(key: str, values: Collection[str]) -> Where | None:
     """Return a filter that excludes values of a field, as a union of ranges."""
     if not values:
         return None
@@ -277,7 +277,7 @@ def evaluate_corpora(
     blocks: list[BlockResult] = []
     about: dict[str, str] = {}
     for corpus in corpora:
-        with _filled(corpus, remembering, settings, watch(f"storing {corpus.name}")) as memory:
+        with _fill_store(corpus, remembering, settings, watch(f"storing {corpus.name}")) as memory:
             rows: list[Retriever] = [PlainBM25(corpus.texts), *rows_of(memory, "trajectory_id")]
             about |= {row.name: row.about for row in rows}
             results += [
@@ -373,7 +373,7 @@ def read_attempts(memory: MemorySystem) -> list[Attempt]:
 
 
 @contextmanager
-def _filled(
+def _fill_store(
     corpus: JudgedCorpus, embedder: WholeEmbedder, settings: Settings, on_progress: Progress
 ) -> Iterator[MemorySystem]:
     """Yield a temporary memory with only the records of a corpus."""

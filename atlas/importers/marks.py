@@ -76,7 +76,7 @@ def plan_marks(memory: MemorySystem, path: Path) -> MarksImport:
 def import_marks(memory: MemorySystem, path: Path) -> MarksImport:
     """Apply the marks of a file as one operation, and return the changes.
 
-    Records that the file does not list keep theirs.
+    Records that are not in the file keep their marks.
 
     Raises:
         ImportFailed: It cannot be read, or is not a marks file.

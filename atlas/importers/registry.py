@@ -162,7 +162,7 @@ _OWN = (
 
 @cache
 def all_formats() -> Mapping[str, Format]:
-    """Return the formats by name, in the order in which they are tried: the built-in ones, then those of plug-ins."""
+    """Return the formats by name, in the order in which they are tried: built-in formats, then formats of plug-ins."""
     built_in = {format.name: format for format in _OWN}
     added = made_by_plugins(IMPORTERS, Format, built_in)
     return built_in | {name: replace(format, name=name) for name, format in added.items()}

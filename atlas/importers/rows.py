@@ -31,7 +31,7 @@ class Limits:
     """Size of one line of JSONL, or of one element of a JSON list."""
 
     max_document_bytes: int = 256 * MEGABYTE
-    """Size of a JSON document that is parsed at once: one run, or one sample of a log."""
+    """Largest JSON document that is parsed as a whole: one run, or one sample of a log."""
 
     max_entries: int = 100_000
     """Number of files in a zip file."""

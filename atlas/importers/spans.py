@@ -52,7 +52,7 @@ def spans(path: Path, *, expand: str = "") -> Iterator[Span]:
     """Yield the elements of the top-level list, or the members of the top-level object.
 
     Args:
-        path: A file that holds one JSON document.
+        path: A file with one JSON document.
         expand: Name of a member whose list is yielded element by element.
 
     Raises:

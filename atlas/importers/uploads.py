@@ -18,7 +18,7 @@ class Sources:
 
     @classmethod
     def from_upload(cls, files: Iterable[tuple[str, bytes]]) -> Sources:
-        """Save uploaded files, each in a directory of its own, as it is unknown which belong together."""
+        """Save uploaded files, each in its own directory, because it is unknown which files belong together."""
         directory = tempfile.TemporaryDirectory(prefix="atlas-upload-")
         paths = []
         for number, (name, content) in enumerate(files):

@@ -161,7 +161,7 @@ def refuse_under_review(act: str) -> None:
     """
     if is_under_review():
         raise NotAllowed(
-            f"{actor_name('')} writes under review and may not {act}, which affects everyone; ask a curator"
+            f"{actor_name('')} writes under review and may not {act}, because this affects everyone; ask a curator"
         )
 
 

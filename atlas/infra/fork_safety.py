@@ -37,7 +37,7 @@ _watched: weakref.WeakSet[ForkAware] = weakref.WeakSet()
 _waiting: list[ForkAware] = []
 _inherited: list[object] = []
 _forking = threading.Lock()
-"""Lock held during a fork, as a concurrent second fork would release the first one's locks."""
+"""Lock that is held during a fork, because a concurrent second fork would release the locks of the first."""
 
 
 def watch(resource: ForkAware) -> None:

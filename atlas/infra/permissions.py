@@ -19,12 +19,12 @@ _GROUP, _ALL_OTHERS = 0o070, 0o077
 
 def file_mode(directory: Path) -> int:
     """Return the mode for a new file in a directory, before the umask."""
-    return 0o600 | (_allowed(directory) & 0o060)
+    return 0o600 | (_allowed_bits(directory) & 0o060)
 
 
 def directory_mode(parent: Path) -> int:
     """Return the mode for a new directory in another one, before the umask."""
-    return 0o700 | _allowed(parent)
+    return 0o700 | _allowed_bits(parent)
 
 
 def temporary_path(path: Path) -> Path:
@@ -42,13 +42,13 @@ def create_private(path: Path, *, mode: int = 0o600) -> None:
 
 
 def open_to_others(directory: Path, paths: Iterable[Path]) -> list[Path]:
-    """Return the files, including those in subdirectories, with wider permissions than the directory's."""
-    return [path for path, mode in _modes(paths) if mode & _ALL_OTHERS & ~_allowed(directory)]
+    """Return the files in a directory, recursively, that have wider permissions than the directory."""
+    return [path for path, mode in _modes(paths) if mode & _ALL_OTHERS & ~_allowed_bits(directory)]
 
 
 def tighten(directory: Path, paths: Iterable[Path]) -> None:
-    """Restrict permissions of files, recursively, to those of their directory. Files of other users are not changed."""
-    allowed = _allowed(directory)
+    """Restrict files, recursively, to the permissions of their directory. Files of other users are not changed."""
+    allowed = _allowed_bits(directory)
     for path, mode in list(_modes(paths)):
         if mode & _ALL_OTHERS & ~allowed:
             # Not opened: closing a file of the ledger would drop SQLite's locks on it.
@@ -56,7 +56,7 @@ def tighten(directory: Path, paths: Iterable[Path]) -> None:
                 path.chmod(mode & ~(_ALL_OTHERS & ~allowed), follow_symlinks=False)
 
 
-def _allowed(directory: Path) -> int:
+def _allowed_bits(directory: Path) -> int:
     """Return the permission bits allowed in a directory."""
     mode = directory.stat().st_mode
     return _GROUP if mode & (stat.S_IWGRP | stat.S_ISGID) else 0

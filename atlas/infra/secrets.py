@@ -80,7 +80,7 @@ class Kind:
 
     name: str
     cues: tuple[str, ...]
-    """Lower-case substrings, one of which is in every text with such a secret. They are searched first, for speed."""
+    """Lower-case substrings. Every text with such a secret contains one of them. They are searched first, for speed."""
 
     pattern: str
     """Regular expression. It is compiled, and cached by `re`, when a text first contains a cue."""
@@ -262,7 +262,7 @@ def scrub_text(text: str, counts: Counter[str], *, homes: bool = True) -> str:
 
 
 def scrub_value(value: Any, counts: Counter[str], *, homes: bool = True) -> Any:
-    """Return a JSON value or dataclass with secrets replaced, including those that only their keys reveal."""
+    """Return a JSON value or dataclass with secrets replaced, including secrets that only a key's name reveals."""
     if isinstance(value, str):
         return scrub_text(value, counts, homes=homes)
     if isinstance(value, list | tuple):
@@ -271,7 +271,7 @@ def scrub_value(value: Any, counts: Counter[str], *, homes: bool = True) -> Any:
     if isinstance(value, Mapping):
         return {scrub_value(key, counts, homes=homes): _member(key, item, counts, homes) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        return _replaced(value, [part.name for part in fields(value)], counts, homes)
+        return _replace(value, [part.name for part in fields(value)], counts, homes)
     return value
 
 
@@ -280,7 +280,7 @@ def scrub_record(item: T, counts: Counter[str], *, homes: bool = True) -> T:
     new_counts = Counter[str]()
     names = next(names for kind, names in SCRUBBED_FIELDS.items() if isinstance(item, kind))
     try:
-        clean: T = _replaced(item, names, new_counts, homes)
+        clean: T = _replace(item, names, new_counts, homes)
     except RecursionError:
         return item  # the ledger rejects such deep nesting
     counts.update(new_counts)
@@ -290,21 +290,19 @@ def scrub_record(item: T, counts: Counter[str], *, homes: bool = True) -> T:
 def without_secrets(value: V) -> V:
     """Return a record or a value with secrets replaced. `counting_secrets` counts them."""
     counts = Counter[str]()
-    clean = (
-        scrub_record(value, counts, homes=False) if isinstance(value, Scrubbable) else _scrubbed_value(value, counts)
-    )
+    clean = scrub_record(value, counts, homes=False) if isinstance(value, Scrubbable) else _scrub_value(value, counts)
     report(counts)
     return clean
 
 
-def _scrubbed_value(value: Any, counts: Counter[str]) -> Any:
+def _scrub_value(value: Any, counts: Counter[str]) -> Any:
     try:
         return scrub_value(value, counts, homes=False)
     except RecursionError:
         return value  # as above
 
 
-def _replaced(item: Any, names: Sequence[str], counts: Counter[str], homes: bool) -> Any:
+def _replace(item: Any, names: Sequence[str], counts: Counter[str], homes: bool) -> Any:
     texts = {name: getattr(item, name) for name in names}
     tests = _tests_of(item)
     for name, test_fields in tests.items():

@@ -173,10 +173,10 @@ class LiveDuplicates(LiveResult[Duplicates]):
         """Return the groups split by outcome and then by solution, without deleted records, largest first."""
         ids = [record_id for group in duplicates.groups for record_id in group.ids]
         outcomes = self.memory.experience.column("outcome", {"id": {"$in": ids}})
-        alike = [part for group in duplicates.groups for part in _split(group, outcomes)]
-        repeated = [group for group in alike if len({duplicates.digests.get(i, i) for i in group.ids}) > 1]
+        groups = [part for group in duplicates.groups for part in _split(group, outcomes)]
+        repeated = [group for group in groups if len({duplicates.digests.get(i, i) for i in group.ids}) > 1]
         return DuplicatesResult(
-            groups=_ids([part for group in alike for part in _split(group, duplicates.digests)]),
+            groups=_ids([part for group in groups for part in _split(group, duplicates.digests)]),
             repeated=_ids(repeated),
             n_changed=n_changed,
             is_known=True,

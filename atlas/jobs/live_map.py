@@ -129,7 +129,7 @@ class LiveMap(LiveResult[MemoryMap]):
             with self._once() if current is None else nullcontext():
                 current = current or self._newest()  # another server may have created it in the meantime
                 memory_map = (
-                    self._first() if current is None or self._is_of_another_model(current) else self._updated(current)
+                    self._first() if current is None or self._is_of_another_model(current) else self._update(current)
                 )
             with self._lock:
                 if self._map is not current:
@@ -172,7 +172,7 @@ class LiveMap(LiveResult[MemoryMap]):
             self._taken_at = self._save(memory_map).written_at
         return memory_map
 
-    def _updated(self, memory_map: MemoryMap) -> MemoryMap | None:
+    def _update(self, memory_map: MemoryMap) -> MemoryMap | None:
         """Return the updated map. No vectors are read if no experience was added, changed or deleted."""
         if not self._is_behind(memory_map):
             return memory_map
@@ -185,7 +185,7 @@ class LiveMap(LiveResult[MemoryMap]):
     def _group(self, memory_map: MemoryMap, min_domain_size: int) -> None:
         """Find the domains for another minimum size. They are cached, and updated with the store."""
         previous = self._regrouped.get(min_domain_size)
-        grouped = self._updated(previous) if previous is not None else None
+        grouped = self._update(previous) if previous is not None else None
         grouped = grouped or regroup(memory_map, self._read(), min_domain_size)
         with self._lock:
             if self._map is memory_map:

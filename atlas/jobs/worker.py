@@ -177,7 +177,7 @@ class Worker:
             self._start_next()
 
     def _give_up_running(self, message: str) -> None:
-        """Mark the running job as failed, or requeue it if the child had not begun it."""
+        """Mark the running job as failed, or requeue it if the child has not started it."""
         retry = JobStatus(state="queued") if self._may_retry else None
         for key, status in self._states.items():
             if status.state == "running":
@@ -236,7 +236,7 @@ def _do(line: str, protocol: IO[str]) -> None:
         try:
             protocol.write(json.dumps(fields) + "\n")
         except OSError:
-            os._exit(0)  # the parent is gone
+            os._exit(0)  # the parent has ended
 
     try:
         decode_job(json.loads(line)).run(lambda done, total, message: say(done=done, total=total, message=message))
@@ -258,7 +258,7 @@ def _read_lines(stdin: IO[str], lines: list[str], arrived: threading.Condition) 
 
 
 def _watch_parent(parent: int) -> None:
-    """Exit when the parent is gone, even if another process, such as a fork, keeps the pipe open."""
+    """Exit when the parent has ended, even if another process, such as a fork, keeps the pipe open."""
     while os.getppid() == parent:
         threading.Event().wait(PARENT_CHECK_SECONDS)
     os._exit(0)

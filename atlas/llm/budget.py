@@ -167,7 +167,7 @@ class Account:
         """Reason why a request was not answered, set after a timeout."""
 
     def meter(self, model: object, limit_tokens: int) -> Meter:
-        """Return the meter of a model, and create it at first use. Models are told apart by identity."""
+        """Return the meter of a model, and create it on first use. Models are distinguished by identity."""
         return self._meters.setdefault(model, Meter(limit_tokens))
 
     @property
@@ -216,7 +216,7 @@ _current: ContextVar[Account | None] = ContextVar("atlas_operation", default=Non
 
 @contextmanager
 def operation() -> Iterator[Account]:
-    """Run the block as one operation: all requests in it, including those of its threads and tasks, share one budget.
+    """Run the block as one operation. All its requests, also in other threads and tasks, share one budget.
 
     A nested operation is part of the outer one.
     """

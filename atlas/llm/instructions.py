@@ -21,7 +21,7 @@ class Form:
     name: str
     reads_like: str
     cues: tuple[str, ...]
-    """Substrings, one of which is in every match. They are searched first, for speed."""
+    """Substrings. Every match contains one of them. They are searched first, for speed."""
 
     pattern: re.Pattern[str]
     """Matched against the result of `fold`, both line by line and joined."""

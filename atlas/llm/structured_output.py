@@ -154,7 +154,7 @@ class _Conversation(Generic[T]):
     async def _checked(self, reply: Callable[[], Awaitable[Any]], basis: Basis) -> T:
         question = self._question
         try:
-            self._answer = answer = await _answered(self._llm, reply)
+            self._answer = answer = await _parse_answer(self._llm, reply)
         except LLMReplyInvalid as error:
             self._answer = error.reply
             raise
@@ -166,7 +166,7 @@ class _Conversation(Generic[T]):
         return await asyncio.to_thread(question.validate, answer)
 
 
-async def _answered(llm: LLMClient, reply: Callable[[], Awaitable[Any]]) -> Any:
+async def _parse_answer(llm: LLMClient, reply: Callable[[], Awaitable[Any]]) -> Any:
     """Return a model's reply, unless it failed earlier in this operation, or the time limit was reached."""
     with operation() as account:
         account.check_available(llm)
@@ -206,7 +206,7 @@ def as_data(texts: Mapping[str, str], *, limit: int) -> str:
     bound = _bound([len(text) for text in texts.values()], limit)
     mark = hashlib.sha256(json.dumps([*texts.items()]).encode()).hexdigest()[:16]
     return "\n".join(
-        f"<data-{mark} id={_quoted(name)}>\n{_cut(text, bound)}\n</data-{mark}>" for name, text in texts.items()
+        f"<data-{mark} id={_quote(name)}>\n{_cut(text, bound)}\n</data-{mark}>" for name, text in texts.items()
     )
 
 
@@ -249,7 +249,7 @@ def _cut(text: str, bound: int) -> str:
     return f"{text[:start]}\n… cut {len(text) - bound:,} characters …\n{text[len(text) - end :]}"
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return json.dumps(name).replace("<", "\\u003c").replace(">", "\\u003e")
 
 

@@ -116,9 +116,9 @@ def check_grounded(answer: Any, schema: Mapping[str, Any], prose: Collection[str
     Names in braces are parameters, and may be new.
     """
     written = "\n".join(text for fields in _objects(answer, schema, prose) for field in fields for text in field.texts)
-    data = _normalised("\n".join([basis.question, *basis.sources, *_BRACED.findall(written)]))
+    data = _normalise("\n".join([basis.question, *basis.sources, *_BRACED.findall(written)]))
     named = dict.fromkeys([*_NUMBER.findall(written), *_IDENTIFIER.findall(written)])
-    unknown = [name for name in named if _normalised(name) not in data]
+    unknown = [name for name in named if _normalise(name) not in data]
     if unknown:
         raise InvalidInput(
             f"the answer mentions names that are not in the data: {', '.join(unknown[:5])}; use only names from the "
@@ -186,7 +186,7 @@ def _runs(text: str, n: int) -> set[tuple[str, ...]]:
     return {tuple(words[start : start + n]) for start in range(len(words) - n + 1)}
 
 
-def _normalised(text: str) -> str:
+def _normalise(text: str) -> str:
     """Return a string normalised for finding names and numbers: lower case, and without thousands separators."""
     return text.casefold().replace(",", "")
 

@@ -31,10 +31,10 @@ EMPTY = word_set("""
 ADVERBS = word_set("anyway earlier sooner today tomorrow tonight twice yesterday")
 ORDINALS = word_set("second third fourth fifth")
 QUANTITIES = word_set("amount count half kind majority minimum maximum number rest total type")
-"""Nouns before `of` that say only how much of something is meant."""
+"""Nouns before `of` that only state an amount."""
 
 MEASURES = word_set("form length order size")
-"""Nouns after `of` that say only how something is."""
+"""Nouns after `of` that only describe another noun."""
 
 DETERMINERS = word_set("a an every her his its my our the their these this those your")
 """Words before an object. What stands before them is a verb."""
@@ -93,14 +93,14 @@ def clauses(text: str, excluded: Container[str]) -> Iterator[Clause]:
 
     Args:
         text: Prose.
-        excluded: Words in lower case that name nothing, such as those of people.
+        excluded: Words in lower case to ignore, such as names of people.
     """
     for sentence in _SENTENCE.split(text):
         yield from _clauses_of(_WORD.findall(sentence), excluded)
 
 
 def _clauses_of(words: Sequence[str], excluded: Container[str]) -> Iterator[Clause]:
-    """Yield those of words between which there is no punctuation, or None if something is negated."""
+    """Yield the runs of words without punctuation between them, or None for a negation."""
     if not NEGATIONS.isdisjoint(word.lower() for word in words):
         return
     reading = _SentenceState()

@@ -65,7 +65,7 @@ def find_domains(coordinates: Coordinates, min_size: int = 0) -> Clusters:
         return _largest_first(_hdbscan(coordinates, min_size))
     rows = np.sort(np.random.default_rng(SEED).choice(n, MAX_FITTED, replace=False))
     fitted = _hdbscan(coordinates[rows], max(5, round(min_size * MAX_FITTED / n)))
-    return _largest_first(_assigned(coordinates, coordinates[rows], fitted))
+    return _largest_first(_assign(coordinates, coordinates[rows], fitted))
 
 
 def _hdbscan(coordinates: Coordinates, min_size: int) -> Clusters:
@@ -73,12 +73,12 @@ def _hdbscan(coordinates: Coordinates, min_size: int) -> Clusters:
 
     If the largest of them is too large, the finest clusters are returned instead.
     """
-    lasting = _selected(coordinates, min_size, "eom")
+    lasting = _select(coordinates, min_size, "eom")
     largest = np.bincount(lasting.labels[lasting.labels >= 0], minlength=1).max()
-    return lasting if largest <= TOO_LARGE * len(coordinates) else _selected(coordinates, min_size, "leaf")
+    return lasting if largest <= TOO_LARGE * len(coordinates) else _select(coordinates, min_size, "leaf")
 
 
-def _selected(coordinates: Coordinates, min_size: int, method: str) -> Clusters:
+def _select(coordinates: Coordinates, min_size: int, method: str) -> Clusters:
     with extra("map", "the map"):
         from sklearn.cluster import HDBSCAN
 
@@ -87,7 +87,7 @@ def _selected(coordinates: Coordinates, min_size: int, method: str) -> Clusters:
     return Clusters(labels.astype(np.int32), np.nan_to_num(model.probabilities_).astype(np.float32))
 
 
-def _assigned(coordinates: Coordinates, sample: Coordinates, fitted: Clusters) -> Clusters:
+def _assign(coordinates: Coordinates, sample: Coordinates, fitted: Clusters) -> Clusters:
     """Return all points, each in the cluster of its nearest point in the sample."""
     with extra("map", "the map"):
         from scipy.spatial import cKDTree
@@ -111,11 +111,11 @@ def renumber(labels: Labels, numbers: Mapping[int, int]) -> Labels:
 
 
 def match_domains(old: Labels, new: Labels) -> dict[int, int]:
-    """Return a number for each new domain: that of the matching old domain, or an unused one.
+    """Return a number for each new domain: the number of the matching old domain, or an unused number.
 
     Args:
         old: Labels of the records on both maps.
-        new: Labels of the same records in the same order, possibly followed by those of more records.
+        new: Labels of the same records in the same order, possibly followed by labels of more records.
 
     Source:
         The assignment with the greatest sum of Jaccard overlaps (Kuhn, 1955).

@@ -134,7 +134,7 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
                 near[n_found[rows] >= MAX_PAIRS] = False
                 _thin_out(near, vectors[rows], vectors[other : other + BLOCK], threshold)
             left, right = np.divmod(np.flatnonzero(near), near.shape[1])
-            pairs = _confirmed(vectors, np.stack([left + start, right + other], axis=1), threshold)
+            pairs = _confirm(vectors, np.stack([left + start, right + other], axis=1), threshold)
             n_found += np.bincount(pairs[:, 0], minlength=n)
             blocks.append(pairs)
         if on_progress:
@@ -166,7 +166,7 @@ def _reduce(vectors: Vectors) -> Vectors:
     return np.ascontiguousarray(np.column_stack([along, left]), np.float32)
 
 
-def _confirmed(vectors: Vectors, pairs: Rows, threshold: float) -> Rows:
+def _confirm(vectors: Vectors, pairs: Rows, threshold: float) -> Rows:
     parts = np.array_split(pairs, -(-len(pairs) // 20_000) or 1)
     return np.concatenate(
         [part[np.einsum("ij,ij->i", vectors[part[:, 0]], vectors[part[:, 1]]) >= threshold] for part in parts]

@@ -14,7 +14,7 @@ LIGHT_VERBS = word_set("""
     ask compute calculate determine do find figure get give have help identify implement insist know let look make
     mention need print provide put return say see take tell try use want write
     """)
-"""Verbs that say little about a task: what is found or returned says more."""
+"""Verbs that describe a task less than their object, such as `find` or `return`."""
 
 VERBS = LIGHT_VERBS | word_set("""
     abort accept activate add adjust administer align analyse analyze answer append apply approve arrange assign attach

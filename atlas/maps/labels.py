@@ -38,7 +38,7 @@ class NamedDomain:
     """Number of records of the domain."""
 
     by: str = ""
-    """The language model that suggested it, with the version of its prompt, or empty if a person gave it."""
+    """The language model that suggested the name, with its prompt's version. Empty for a name by a person."""
 
 
 class DomainNames:
@@ -102,7 +102,7 @@ class DomainNames:
         self._change(with_name)
 
     def suggest(self, memory_map: MemoryMap, names: Mapping[int, str], by: str) -> None:
-        """Give domains the names that a language model suggested. A name that a person gave stays.
+        """Set the names of domains that a language model suggested. Names by people are kept.
 
         Args:
             memory_map: The map with the domains.

@@ -50,7 +50,7 @@ JUDGED_OF_A_PREVIEW = 100
 """Number of points for a preview's trustworthiness. It is small, because a user waits for the result."""
 
 REFIT_FROM = 0.1
-"""Share of placed records from which a map should be refitted."""
+"""Smallest share of records placed after fitting for which a map should be refitted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class Domain:
     """Its label. It is stable between maps as long as most members are the same."""
 
     name: str
-    """Phrase for the subject of its tasks, or the name that a person or a language model gave."""
+    """Phrase for the subject of its tasks, or the name by a person or a language model."""
 
     is_named_by_person: bool
     terms: tuple[str, ...]
@@ -146,7 +146,7 @@ class MemoryMap:
         return next((domain for domain in self.domains if domain.number == number), None)
 
     def members(self, number: int) -> tuple[str, ...]:
-        """Return the ids of a domain's records, or those of the unclustered records for `UNCLUSTERED`."""
+        """Return the ids of a domain's records. `UNCLUSTERED` selects the unclustered records."""
         return tuple(self.ids[row] for row in np.flatnonzero(self.labels == number))
 
 
@@ -201,7 +201,7 @@ def make_map(
         on_progress=lambda done, total: tell(40 + 45 * done // total, 100, "laying out"),
     )
     if previous is not None:
-        coordinates = align(coordinates, previous.coordinates, _shared(embedded.ids, previous.ids))
+        coordinates = align(coordinates, previous.coordinates, _shared_rows(embedded.ids, previous.ids))
     tell(85, 100, "judging")
     fitted = MemoryMap(
         ids=embedded.ids,
@@ -271,11 +271,11 @@ def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap |
 
 
 def _overlap(map_ids: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows | slice, _Rows]:
-    """Return the rows of common records in the map and among the ids, and the rows of ids that the map lacks."""
+    """Return the rows of the common records in the map and in the ids, and the rows of ids that are not in the map."""
     n = len(map_ids)
     if tuple(ids[:n]) == tuple(map_ids):  # the usual case, new records only, should be cheap for a map of any size
         return np.arange(n), slice(0, n), np.arange(n, len(ids))
-    kept_rows, old = _shared(map_ids, ids)
+    kept_rows, old = _shared_rows(map_ids, ids)
     return kept_rows, old, np.setdiff1d(np.arange(len(ids)), old)
 
 
@@ -290,7 +290,7 @@ class _Places:
 
     def put_back(self, ids: Sequence[str], fitted: MemoryMap) -> None:
         """Return records of the fitted map to their positions, so that undoing a prune restores the map."""
-        back, were = _shared(ids, fitted.ids)
+        back, were = _shared_rows(ids, fitted.ids)
         for ours, theirs in (
             (self.coordinates, fitted.coordinates),
             (self.is_placed, fitted.is_placed),
@@ -319,14 +319,14 @@ def _group(fitted: MemoryMap, embedded: EmbeddedRecords, min_size: int, previous
     telling = name_domains(texts, labels)
     new = {number: of for number, of in telling.items() if number not in kept_domains}
     names = unique_names(new, {domain.name for domain in kept_domains.values()})
-    domains = {n: kept_domains.get(n) or _unmeasured(n, names[n], of.terms) for n, of in telling.items()}
+    domains = {n: kept_domains.get(n) or _without_measures(n, names[n], of.terms) for n, of in telling.items()}
     grouped = replace(fitted, labels=labels, strengths=clusters.strengths)
     return replace(grouped, domains=_largest_first(_domains(grouped, embedded.vectors, np.array(order), domains)))
 
 
 def _keep_names(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tuple[Labels, dict[int, Domain]]:
     """Return labels with the numbers of an earlier map, and the domains that keep their names."""
-    now, before = _shared(ids, previous.ids)
+    now, before = _shared_rows(ids, previous.ids)
     new_rows = np.setdiff1d(np.arange(len(ids)), now)
     numbers = match_domains(previous.labels[before], labels[np.concatenate([now, new_rows])])
     labels = renumber(labels, numbers)
@@ -339,7 +339,7 @@ def _keep_names(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tupl
     return labels, kept_domains
 
 
-def _shared(ids: Sequence[str], other_ids: Sequence[str]) -> tuple[_Rows, _Rows]:
+def _shared_rows(ids: Sequence[str], other_ids: Sequence[str]) -> tuple[_Rows, _Rows]:
     """Return the rows of the common records in each of two lists, in the order of the first."""
     if len(ids) < len(other_ids):
         rows = {record_id: row for row, record_id in enumerate(ids)}
@@ -351,7 +351,7 @@ def _shared(ids: Sequence[str], other_ids: Sequence[str]) -> tuple[_Rows, _Rows]
     return row_pairs[:, 0], row_pairs[:, 1]
 
 
-def _unmeasured(number: int, name: str, terms: tuple[str, ...]) -> Domain:
+def _without_measures(number: int, name: str, terms: tuple[str, ...]) -> Domain:
     return Domain(
         number=number,
         name=name,

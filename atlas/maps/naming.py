@@ -23,13 +23,13 @@ READ_FOR_NAMES = 500
 """Members of a domain whose phrases are counted, spread over it."""
 
 MOSTLY = 0.6
-"""Share of a word's capitalised uses beside another capitalised word from which it is taken for a person's name."""
+"""Least share of a word's capitalised uses next to another capitalised word for it to count as a person's name."""
 
 REACHED = 0.5
-"""Share of a capitalised word's uses after `from` or `to` from which it is taken for a place."""
+"""Least share of a capitalised word's uses after `from` or `to` for it to count as a place."""
 
 ALIKE = 0.7
-"""Share of the shorter word that two must begin with alike to be forms of one word: `sort` and `sorted`."""
+"""Least share of the shorter word that two forms of one word have in common at the start: `sort` and `sorted`."""
 
 SHARED_BY = 0.08
 """Share of a domain's members that must have a word before it may name the domain."""
@@ -43,7 +43,7 @@ class DomainTerms:
     """Best first."""
 
     names: tuple[str, ...]
-    """Names that a person might give it, best first: `cancelling upcoming flights`. May be empty."""
+    """Candidate names of the domain, best first, such as `cancelling upcoming flights`. May be empty."""
 
 
 def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, DomainTerms]:
@@ -111,7 +111,7 @@ _PLACE = re.compile(r"\b(?:[Ff]rom|[Tt]o) (?:(?:New|San|Los|Las) )?([A-Z]\w+)")
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A text without the code that stands in it. The text itself if it is all code."""
+    """A text without the code in it, or the text itself if it consists of code."""
 
     text: str
     words: set[str]

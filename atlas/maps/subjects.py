@@ -34,7 +34,7 @@ SHARED_BY = 0.08
 """Share of a group's tasks that must have a phrase before it may name the group."""
 
 LONGER = {1: 0.8, 2: 1.45, 3: 1.5}
-"""Factor for phrases of more words, which say more."""
+"""Factor for phrases of more words, which are more specific."""
 
 DOUBT = 1.5
 """Pseudocount of tasks in other groups that contain a phrase."""
@@ -46,13 +46,13 @@ WITH_VERB = 1.15
 """Factor for phrases with a verb."""
 
 MOSTLY = 0.35
-"""Share of a phrase's tasks from which a verb or a word before it is taken along."""
+"""Least share of a phrase's tasks with the same verb or preceding word for the phrase to include it."""
 
 ENOUGH = 0.55
 """Smallest share of a group's tasks for which a phrase names the whole group."""
 
 SECOND = 0.35
-"""Share of the first phrase's weight from which a second one is named beside it."""
+"""Least weight of a second phrase, as a share of the first phrase's weight, for the name to include both."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -68,9 +68,9 @@ class Subject:
 
     @property
     def n_words(self) -> int:
-        """How much it says."""
-        said = [word for word in (*self.words, self.of) if word and word not in EMPTY]
-        return min(3, max(1, len(said) + bool(self.verb)))
+        """Weight of the phrase: how specific it is."""
+        words = [word for word in (*self.words, self.of) if word and word not in EMPTY]
+        return min(3, max(1, len(words) + bool(self.verb)))
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) 
 
     Args:
         texts: The tasks of each group, without code.
-        excluded: Words in lower case that name nothing, such as those of people.
+        excluded: Words in lower case to ignore, such as names of people.
     """
     groups = {number: _read(of, excluded) for number, of in texts.items()}
     nouns = _Nouns.of(chain.from_iterable(texts.values()))
@@ -153,7 +153,7 @@ def _scores(group: Group, total: Mapping[Subject, float], n_total: int, fewest: 
 
 
 def _names(group: Group, scores: Mapping[Subject, float], nouns: _Nouns) -> Iterator[str]:
-    """Yield names, best first. A single word says too little as long as another one can stand beside it."""
+    """Yield names, best first. A single word is joined with a second phrase if possible, because it is unspecific."""
     ranked = sorted(scores, key=lambda subject: (-scores[subject], subject))
     single = list[str]()
     for first in ranked[:NAMES_KEPT]:
@@ -223,7 +223,7 @@ class _Nouns:
     """How often each word, in lower case, is written in which way."""
 
     countable: Container[str]
-    """Nouns that follow `a` or `an`, and those that have a plural in the texts."""
+    """Nouns that follow `a` or `an`, or that have a plural in the texts."""
 
     @classmethod
     def of(cls, texts: Iterator[str]) -> _Nouns:
@@ -250,7 +250,7 @@ class _Nouns:
         return " ".join(words)
 
     def common(self, scores: Mapping[Subject, float]) -> Mapping[Subject, float]:
-        """Return the phrases but for proper nouns that stand alone, such as names of places. All if none is left."""
+        """Return the phrases without single proper nouns, such as places, or all phrases if none would be left."""
         common = {subject: score for subject, score in scores.items() if not self._is_proper(subject)}
         return common or scores
 

@@ -155,9 +155,9 @@ def gather(points: Floats, parts: Numbers) -> Floats:
     middle = points[parts == 0].mean(axis=0)
     rows = {part: np.flatnonzero(parts == part) for part in range(1, min(int(parts.max()) + 1, MAX_ISLANDS))}
     away = {part: points[of].mean(axis=0) - middle for part, of in rows.items()}
-    settled = [_thinned(points[(parts == 0) | (parts >= MAX_ISLANDS)])]
+    settled = [_thin(points[(parts == 0) | (parts >= MAX_ISLANDS)])]
     for part in sorted(rows, key=lambda part: float(np.linalg.norm(away[part]))):
-        island, tree = _thinned(points[rows[part]]), cKDTree(np.concatenate(settled))
+        island, tree = _thin(points[rows[part]]), cKDTree(np.concatenate(settled))
         shifts = (share * away[part] for share in np.linspace(-1, 0, 41))
         shift = next((shift for shift in shifts if tree.query(island + shift)[0].min() >= GAP), np.zeros(2))
         moved[rows[part]] += shift.astype(np.float32)
@@ -165,7 +165,7 @@ def gather(points: Floats, parts: Numbers) -> Floats:
     return moved
 
 
-def _thinned(points: Floats) -> Floats:
+def _thin(points: Floats) -> Floats:
     return points[:: -(-len(points) // 2_000)]
 
 
@@ -193,13 +193,13 @@ def _pulls(apart_x: Floats, apart_y: Floats) -> tuple[Floats, Floats]:
     square = apart_x * apart_x + apart_y * apart_y
     root = _eighth_root(square)
     strength = -2 * A * B / (root + A * square)
-    return _bounded(strength * apart_x), _bounded(strength * apart_y)
+    return _clip(strength * apart_x), _clip(strength * apart_y)
 
 
 def _pushes(apart_x: Floats, apart_y: Floats) -> tuple[Floats, Floats]:
     square = apart_x * apart_x + apart_y * apart_y
     strength = 2 * B / ((0.001 + square) * (1 + A * square / _eighth_root(square)))
-    return _bounded(strength * apart_x), _bounded(strength * apart_y)
+    return _clip(strength * apart_x), _clip(strength * apart_y)
 
 
 def _eighth_root(square: Floats) -> Floats:
@@ -207,6 +207,6 @@ def _eighth_root(square: Floats) -> Floats:
     return root
 
 
-def _bounded(moves: npt.NDArray[Any]) -> Floats:
+def _clip(moves: npt.NDArray[Any]) -> Floats:
     bounded: Floats = np.clip(moves, -MAX_STEP, MAX_STEP, out=moves)
     return bounded

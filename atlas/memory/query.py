@@ -65,14 +65,16 @@ def outcome(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | 
 def gathered(outcomes: Mapping[str, Any]) -> QueryAnswers:
     """Split outcomes into answers and errors, by memory."""
     answers, errors = dict[str, Any](), dict[str, str]()
-    for name, came in outcomes.items():
-        if isinstance(came, Exception):
-            logger.warning("the memory %r failed, and its hits are missing from the answer", name, exc_info=came)
-            errors[name] = error_text(came)
-        elif isinstance(came, BaseException):
-            raise came
+    for name, error_or_answer in outcomes.items():
+        if isinstance(error_or_answer, Exception):
+            logger.warning(
+                "the memory %r failed, and its hits are missing from the answer", name, exc_info=error_or_answer
+            )
+            errors[name] = error_text(error_or_answer)
+        elif isinstance(error_or_answer, BaseException):
+            raise error_or_answer
         else:
-            answers[name] = came
+            answers[name] = error_or_answer
     return QueryAnswers(answers, errors)
 
 

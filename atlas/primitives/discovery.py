@@ -1,4 +1,4 @@
-"""Loaders of primitives: those of this package and of plug-ins.
+"""Loaders of primitives, of this package and of plug-ins.
 
 A package brings one by an entry point of the group `atlas.primitives`: a name for the domain, and a class or function
 that makes a `PrimitiveLoader` from no arguments.
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoaderFault:
-    """A loader, or a concept of one, that is left out, and why."""
+    """The reason why a loader, or one of its concepts, is left out."""
 
     name: str
     """Name of the entry point."""

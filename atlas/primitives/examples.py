@@ -77,7 +77,7 @@ def _trusted(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> CodeCo
 
 
 def _needed_by(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> list[CodeConcept]:
-    """Return a concept, those that it calls, those that its examples name, and what all of these call."""
+    """Return a concept with all concepts that its code and examples call, transitively."""
     domain = concept.id.removesuffix(concept.name)
     names = {name for call, _ in concept.examples for name in _names_in(call)}
     waiting = [concept.id, *(domain + name for name in sorted(names) if domain + name in library)]
@@ -118,7 +118,7 @@ def plain(text: str) -> str:
 
 
 def grids_of(example: tuple[str, str]) -> ExampleGrids:
-    """Return the grids that stand in an example's call and in its result, which are read, never executed.
+    """Return the grids in an example's call and in its result. They are parsed, never executed.
 
     Both are empty where the texts are not Python.
     """
@@ -142,7 +142,7 @@ def _outermost_grids(node: ast.AST) -> list[Grid]:
 
 
 def _as_grid(node: ast.AST) -> Grid | None:
-    """Return the grid that a list display stands for, or None for anything else."""
+    """Return the grid of a list display, or None for other expressions."""
     if not isinstance(node, ast.List):
         return None
     try:

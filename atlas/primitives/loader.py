@@ -88,12 +88,12 @@ class _Parts:
     imports: dict[str, None] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
     begun: dict[str, str] = field(default_factory=dict)
-    """Definitions, with those whose needs are being added: two functions may call each other."""
+    """Definitions, including those whose dependencies are still being added, because functions may be recursive."""
 
     calls: set[str] = field(default_factory=set)
 
     def add(self, module: ModuleType, name: str) -> None:
-        """Add what a module defines under a name, after all that this needs itself."""
+        """Add the definition of a name in a module, after its dependencies."""
         source = _source(module, name)
         if self.begun.get(name, source) != source:
             raise InvalidInput(f"a primitive's code needs two different definitions of {name!r}; rename one of them")
@@ -113,7 +113,7 @@ class _Parts:
             self._follow(module, node, name)
 
     def _follow(self, module: ModuleType, node: ast.Import | ast.ImportFrom, name: str) -> None:
-        """Add an import, or of the module's own package what is imported."""
+        """Add an import statement. For an import from the module's own package, add the definition instead."""
         alias = next(alias for alias in node.names if (alias.asname or alias.name) == name)
         if isinstance(node, ast.Import):
             origin, statement = alias.name, ast.unparse(ast.Import([alias]))

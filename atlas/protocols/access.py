@@ -43,7 +43,7 @@ class AccessText(Protocol):
         """
 
     def changing(self) -> AbstractContextManager[Callable[[str], None]]:
-        """Yield a function that replaces the text, while an exclusive lock is held."""
+        """Yield a function that replaces the text, under an exclusive lock."""
 
 
 class AccessPlace(Protocol):

@@ -42,7 +42,7 @@ class ExperienceMemory(Protocol):
 
 @runtime_checkable
 class ConceptLibrary(Protocol):
-    """Reusable code, found by what it does."""
+    """Library of reusable code, found by its description."""
 
     def add(self, concept: CodeConcept) -> str:
         """Store a concept and return its id."""
@@ -92,7 +92,7 @@ class StrategyBank(Protocol):
 
 @runtime_checkable
 class MemorySystem(Protocol):
-    """The memories of an agent, each of which may be missing."""
+    """The memories of an agent. Each may be missing."""
 
     @property
     def experience_memory(self) -> ExperienceMemory | None:

@@ -21,7 +21,7 @@ _ERRORS: Mapping[int, type[AtlasError]] = {
     413: InvalidInput,
     422: InvalidInput,
 }
-"""Error classes by HTTP status, for responses without an error name, such as those of a proxy."""
+"""Error classes by HTTP status, for responses without an error name, such as a proxy's."""
 
 
 MAX_WAITS = 5
@@ -61,13 +61,13 @@ class Server:
             AtlasError: The same error as from a local memory.
             StoreUnavailable: The server cannot be reached, or fails.
         """
-        there = endpoint(self.address, self._key)  # a restarted server has a new token
-        url = f"{there.address.rstrip('/')}/api/v1/verbs/{path}"
+        server = endpoint(self.address, self._key)  # a restarted server has a new token
+        url = f"{server.address.rstrip('/')}/api/v1/verbs/{path}"
         try:
             answer = self._post(
                 url,
                 content=json.dumps(arguments).encode("ascii"),  # keeps lone surrogates
-                headers={**there.headers, "Content-Type": "application/json"},
+                headers={**server.headers, "Content-Type": "application/json"},
             )
         except httpx.HTTPError as error:
             raise StoreUnavailable(
@@ -76,7 +76,7 @@ class Server:
             ) from error
         if not answer.is_success:
             raise _error(answer, self.address)
-        report(_scrubbed(answer))
+        report(_scrub(answer))
         return answer.json()
 
     def _post(self, url: str, content: bytes, headers: Mapping[str, str]) -> httpx.Response:
@@ -105,7 +105,7 @@ def _error(answer: httpx.Response, address: str) -> AtlasError:
     return _ERRORS.get(answer.status_code, StoreUnavailable)(detail)
 
 
-def _scrubbed(answer: httpx.Response) -> dict[str, int]:
+def _scrub(answer: httpx.Response) -> dict[str, int]:
     """Return the number of secrets that the server replaced in the request, by kind."""
     counts = (part.rpartition("=") for part in answer.headers.get("Atlas-Scrubbed", "").split(", "))
     return {kind: int(n) for kind, _, n in counts if n.isdecimal()}

@@ -172,7 +172,7 @@ class HostMiddleware:
 
 
 class OwnMachineOnly:
-    """Middleware that rejects requests from a proxy, as all of them would appear to come from this machine."""
+    """Middleware that rejects requests from a proxy, because they would appear to come from this machine."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

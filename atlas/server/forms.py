@@ -50,7 +50,7 @@ def unavailable(problem: str) -> HTMLResponse:
 
 
 def opening(name: str) -> HTMLResponse:
-    """Return the page that asks a signed-in user whether to continue as a guest.
+    """Return the page on which a signed-in user confirms to continue as a guest.
 
     Args:
         name: Their current name. Untrusted text.
@@ -59,7 +59,7 @@ def opening(name: str) -> HTMLResponse:
 
 
 def leaving() -> HTMLResponse:
-    """Return the page that asks for confirmation of a logout."""
+    """Return the page on which a user confirms a logout."""
     return _page("leave", ["leave"])
 
 

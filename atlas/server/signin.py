@@ -65,7 +65,7 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: RefusalPage) -> 
         try:
             answer: Response = await oauth.oidc.authorize_redirect(request, base_url + CALLBACK)
         except Exception as error:  # noqa: BLE001 - whatever a provider answers
-            logger.warning("the provider cannot be asked: %s", _in_one_line(error))
+            logger.warning("the provider cannot be reached: %s", _in_one_line(error))
             return refused(request, f"the provider at {provider.issuer} cannot be asked; try again later")
         return answer
 
@@ -73,7 +73,7 @@ def make_sign_in(provider: Provider, vouched: Vouched, refused: RefusalPage) -> 
         try:
             token = await oauth.oidc.authorize_access_token(request)
             identity = _identity(await _claims(oauth.oidc, token, provider.claim), provider)
-        except Exception as error:  # noqa: BLE001 - whatever a token holds, nobody is let in by it
+        except Exception as error:  # noqa: BLE001 - a token that cannot be read never grants access
             # anyone can forge an error in the URL, so it is not shown
             logger.warning("a sign-in was refused: %s", _in_one_line(error))
             return refused(request, _why(error))

@@ -134,7 +134,7 @@ class Spool:
                 path.unlink()
                 return False
             attempt = _attempt(waiting.trace)
-        except Exception as error:  # noqa: BLE001 - whatever one trace holds, the others are stored
+        except Exception as error:  # noqa: BLE001 - the other traces are still stored
             return _refuse(path, error)
         try:
             with acting(waiting.writer):

@@ -114,14 +114,14 @@ def copies(store: Path) -> list[Path]:
 
 def strangers(store: Path) -> list[Path]:
     """Return the files in the directory that ATLAS does not own, such as a backup."""
-    ours = set(_matching(store, _OURS))
-    return sorted(path for path in store.iterdir() if path not in ours)
+    own = set(_matching(store, _OURS))
+    return sorted(path for path in store.iterdir() if path not in own)
 
 
 def own_files(store: Path) -> list[Path]:
     """Return the directory of a store, or only the store's files if it contains others."""
-    ours = _matching(store, (*_OURS, _RECEIVED))
-    return [store] if {*store.iterdir()} <= {*ours} else ours
+    own = _matching(store, (*_OURS, _RECEIVED))
+    return [store] if {*store.iterdir()} <= {*own} else own
 
 
 def remove_leftovers(store: Path) -> list[Path]:

@@ -114,10 +114,10 @@ class ProfileBook:
         """
         name = check_name(name)
         check_weights(weights)
-        alike = [each.name for each in self.all() if _seen(each.name) == _seen(name)]
-        if alike and name not in alike:
+        similar = [each.name for each in self.all() if _seen(each.name) == _seen(name)]
+        if similar and name not in similar:
             raise InvalidInput(
-                f"{name!r} looks like the profile {alike[0]!r}, which is there; choose another name, or save under "
+                f"{name!r} looks like the profile {similar[0]!r}, which is there; choose another name, or save under "
                 "that one to replace it"
             )
         return self._write({_PREFIX + name: json.dumps(asdict(weights))})

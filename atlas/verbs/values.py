@@ -76,7 +76,7 @@ def _refuse_function(value: Any) -> None:
 
 
 class VerbReaders(Readers):
-    """The readers of types in signatures: those of records, and those of arguments such as arrays and sets."""
+    """Readers of the types in signatures: records, and arguments such as arrays and sets."""
 
     scalars: ClassVar[Mapping[Any, Reader]] = {
         **Readers.scalars,

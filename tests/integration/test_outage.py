@@ -50,7 +50,7 @@ def test_an_outage_is_told_without_where_the_store_is_and_ends_by_itself(tmp_pat
                     assert answer.status_code == 503
                     for word in ("postgres", "secret_schema", "atlas@", str(server.directory), "begin again"):
                         assert word not in answer.text
-                assert "out of reach now" in refused[0].json()["detail"]
+                assert "cannot be reached" in refused[0].json()["detail"]
 
                 server.start()
                 tries = [api.get("/operations").status_code for _ in range(TRIES)]

@@ -25,7 +25,7 @@ class Edit(Protocol):
         ...
 
     def removed(self, text: str) -> str:
-        """Return the text of a file without the entries, empty if nothing else is left."""
+        """Return the text of a file without ATLAS's entries. Empty if it has no other content."""
         ...
 
 

@@ -154,12 +154,12 @@ def _ask_server(request: Mapping[str, Any], settings: Settings) -> Mapping[str, 
 
     from atlas.access.server_token import endpoint
 
-    there = endpoint(settings.server.rstrip("/"), settings.key)
-    address = urlsplit(there.address)
+    server = endpoint(settings.server.rstrip("/"), settings.key)
+    address = urlsplit(server.address)
     connect = HTTPSConnection if address.scheme == "https" else HTTPConnection
     connection = connect(address.hostname or "", address.port, timeout=SERVER_SECONDS)
     try:
-        headers = {"Content-Type": "application/json", **there.headers}
+        headers = {"Content-Type": "application/json", **server.headers}
         connection.request("POST", f"{address.path}/api/v1/context", json.dumps(request), headers)
         response = connection.getresponse()
         body = response.read()

@@ -125,7 +125,7 @@ def _installation(options: argparse.Namespace, settings: Settings) -> Installati
 
 
 def _store(options: argparse.Namespace, settings: Settings, project: Path | None) -> str:
-    """Return the store of the settings, or else that of the project or of the user."""
+    """Return the store of the settings, or else the store of the project or of the user."""
     if named := options.store or os.environ.get("ATLAS_STORE"):
         if urlsplit(named).password:
             raise InvalidInput(

@@ -70,7 +70,7 @@ def _watch(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _follow(watched: WatchedLogs, every_seconds: float) -> None:
-    """Look again and again until interrupted. After an error, what was not read is read at the next look."""
+    """Check the directory repeatedly until interrupted. Unreadable logs are tried again at the next check."""
     problem = ""
     while True:
         try:
@@ -91,7 +91,7 @@ def _report(n_new: int, watched: WatchedLogs, *, is_last: bool = False) -> None:
 
 
 class WatchedLogs:
-    """The session logs of a directory, of which each look stores what has changed since the last one."""
+    """The session logs of a directory. Each check stores the sessions that have changed since the last check."""
 
     def __init__(self, directory: Path, sink: Sink, settings: Settings, *, format: str = "auto") -> None:
         self._directory = directory

@@ -56,7 +56,7 @@ def add_commands(commands: Any) -> None:
 
 def _evaluate(options: argparse.Namespace, settings: Settings) -> int:
     if options.models:
-        return _of_models(options, settings)
+        return _compare_models(options, settings)
     report = _on_paths(options, settings) if options.paths else _on_own(options, settings)
     write_report(options, text=as_text(report), json=as_json(report), markdown=as_markdown(report))
     return 0
@@ -81,7 +81,7 @@ def _on_own(options: argparse.Namespace, settings: Settings) -> Report:
         return evaluate_own(memory, half=half, seed=options.seed, watch=watch)
 
 
-def _of_models(options: argparse.Namespace, settings: Settings) -> int:
+def _compare_models(options: argparse.Namespace, settings: Settings) -> int:
     models = [name.strip() for name in options.models.split(",") if name.strip()]
     if options.paths or options.model:
         raise InvalidInput("--models compares models on the store's own attempts; for PATH, use --model once for each")

@@ -123,7 +123,7 @@ def _audit(options: argparse.Namespace, settings: Settings) -> int:
         rows = audit_rows(memory)
     kinds = kinds_of(rows)
     if options.kind and options.kind not in kinds:
-        raise InvalidInput(f"--kind should be one of {', '.join(kinds) or 'none yet'}, but is {options.kind!r:.80}")
+        raise InvalidInput(f"unknown kind {options.kind!r:.80}; recorded kinds: {', '.join(kinds) or 'none yet'}")
     rows = list(islice(of_kind(rows, options.kind), options.n))
     return _print_rows(options, rows, [*map(_event, rows)])
 

@@ -96,7 +96,7 @@ def _revoke(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _taken(ring: KeyRing, settings: Settings) -> set[str]:
-    """Return names that a key with a scope may not have, as it would see the operations of a previous owner."""
+    """Return names in use. A key with a scope must not reuse one, or it would see the previous owner's operations."""
     with open_storage(settings=settings, read_only=True, create=False) as storage:
         return {*People(ring.directory, {}).names(), *storage.ledger.history.actors()}
 

@@ -36,7 +36,7 @@ def write_sample(directory: Path, encoded: Mapping[str, EncodedText]) -> None:
 
 
 def known_sample(texts: Sequence[str], projection: Projection | None) -> dict[str, EncodedText]:
-    """Return the encoded texts, as from `encode_texts`, of those that belong to the sample data.
+    """Return the precomputed vectors, as from `encode_texts`, of the texts that belong to the sample data.
 
     Args:
         projection: The store's projection, or None for no token vectors. The result is empty if it is not the bundled

@@ -1,4 +1,4 @@
-"""Policies that shrink a memory: common ones, and those of ATLAS."""
+"""Policies that shrink a memory: common policies, and ATLAS's own."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def summarise_all(memory: Shrinking) -> list[Remains]:
 
 def prune(memory: Shrinking) -> list[Remains]:
     """Prune with ATLAS to a number of records. The least successful are removed first, then the oldest."""
-    return _pruned(memory, rounds=0)
+    return _prune(memory, rounds=0)
 
 
 def prune_measured(memory: Shrinking) -> list[Remains]:
     """Prune with ATLAS, and protect the successes that the preview lists, as long as that helps more tasks."""
-    return _pruned(memory, rounds=ROUNDS)
+    return _prune(memory, rounds=ROUNDS)
 
 
 POLICIES: Mapping[str, Policy] = {
@@ -99,7 +99,7 @@ def text_of(attempt: Trajectory) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _pruned(memory: Shrinking, rounds: int) -> list[Remains]:
+def _prune(memory: Shrinking, rounds: int) -> list[Remains]:
     with scratch_memory(EXPERIENCE, memory.embedder, memory.settings) as (system, _):
         attempts = dict(zip(system.experience.store_many(memory.attempts), memory.attempts, strict=True))
         kept = list[str]()

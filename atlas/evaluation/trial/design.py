@@ -25,7 +25,7 @@ OPTIONS = ("without", "without-tag", "without-strategy", "budget", "profile", "s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """A kind of context block, and the changes to the fork of the store from which it is made."""
+    """A kind of context block, and the changes to the forked store that produces it."""
 
     name: str
     """The specification of the arm: `memory,without=concepts`."""

@@ -38,7 +38,7 @@ class ArmFigures:
     name: str
     every: RateFigure
     seen: RateFigure
-    """Success rate on tasks of which the memory already contained an attempt."""
+    """Success rate on tasks with an earlier attempt in the memory."""
 
     new: RateFigure
     n_errors: int

@@ -86,7 +86,7 @@ def block_of(memory: MemorySystem, arm: Arm, task: Task, seed: str) -> ContextBl
     block = memory.build_context(task, arm.budget)
     if arm.block == "memory" or not block.text:
         return block
-    unrelated = _unrelated(memory, task, seed)
+    unrelated = _unrelated_ids(memory, task, seed)
     return build_context(_as_hits(unrelated), memory.token_counter, block.n_tokens)
 
 
@@ -128,7 +128,7 @@ def _leave_out(memory: MemorySystem, arm: Arm) -> None:
         memory.strategies.delete([arm.without_strategy])
 
 
-def _unrelated(memory: MemorySystem, task: Task, seed: str) -> list[Experience]:
+def _unrelated_ids(memory: MemorySystem, task: Task, seed: str) -> list[Experience]:
     """Return attempts at other tasks, except the most similar, in random order."""
     near = memory.experience.retrieve(task.description, N_RELATED, threshold=0.0, count_retrieval=False).hits
     related = {hit.item.id for hit in near}

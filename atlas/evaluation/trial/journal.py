@@ -32,7 +32,7 @@ class FinishedCell:
 
     result: RunResult
     used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Ids of those that the command's words name, or whose text reappears in them."""
+    """Ids of the shown records that the command's output names, or whose text reappears in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class TrialJournal:
         self._runs = directory / "runs"
 
     def begin(self, design: Mapping[str, Any]) -> None:
-        """Write the design, or compare it with that of the trial that was started here.
+        """Write the design, or compare it with the design of the trial that was started here.
 
         Raises:
             InvalidInput: The designs differ.

@@ -52,7 +52,7 @@ class TrialPlan:
 
     arms: tuple[Arm, ...]
     tasks: tuple[Task, ...] = ()
-    """Tasks to work on. If empty, those of the store's attempts."""
+    """Tasks to work on. If empty, the tasks of the store's attempts are used."""
 
     judge: tuple[str, ...] = ()
     n_repeats: int = 1

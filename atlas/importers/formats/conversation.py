@@ -129,7 +129,7 @@ def content(value: Any, name: str, resolve: Callable[[str], str] = str) -> Conte
     if value is None or isinstance(value, str):
         return Content(without_blobs(resolve(as_text(value, name))))
     parts = [_part(part, f"{name}[{n}]", resolve) for n, part in enumerate(as_list(value, name))]
-    return Content(_joined(part.text for part in parts), _joined(part.thought for part in parts))
+    return Content(_join(part.text for part in parts), _join(part.thought for part in parts))
 
 
 def _part(part: Any, name: str, resolve: Callable[[str], str]) -> Content:
@@ -155,7 +155,7 @@ def _step(turn: Message | None, replies: Sequence[Message]) -> Step:
         return Step(observation=_observation(replies), metadata=metadata)
     spoken = turn.text if turn.calls else ""
     return Step(
-        thought=_joined([turn.thought, spoken]),
+        thought=_join([turn.thought, spoken]),
         action=turn.action,
         observation=_observation(replies),
         metadata=metadata,
@@ -165,8 +165,8 @@ def _step(turn: Message | None, replies: Sequence[Message]) -> Step:
 def _observation(replies: Sequence[Message]) -> str:
     if len(replies) == 1:
         return replies[0].text
-    return _joined(f"[{reply.speaker}] {reply.text}" for reply in replies)
+    return _join(f"[{reply.speaker}] {reply.text}" for reply in replies)
 
 
-def _joined(texts: Any) -> str:
+def _join(texts: Any) -> str:
     return "\n\n".join(text for text in texts if text)

@@ -87,7 +87,7 @@ def trajectory(sample: Json, header: Header, limits: Limits) -> Trajectory:
         InvalidInput: A field is of the wrong type; the message names it.
     """
     attachments = Attachments(sample, limits.max_document_bytes)
-    messages = [_message(value, f"messages[{n}]", attachments) for n, value in _numbered(sample, "messages")]
+    messages = [_message(value, f"messages[{n}]", attachments) for n, value in _number(sample, "messages")]
     system, spoken = conversation.split_system(messages)
     task = _task(sample, header, attachments)
     answer = _answer(sample, attachments) or conversation.final_action(spoken)
@@ -171,17 +171,17 @@ def _with_error(text: str, error: Any, name: str) -> str:
 
 def _call(value: Any, name: str, attachments: Attachments) -> str:
     tool_call = as_object(value, name)
-    arguments = _resolved(tool_call.get("arguments") or {}, attachments)
+    arguments = _resolve(tool_call.get("arguments") or {}, attachments)
     return conversation.call(required_text(tool_call, "function", f"{name}.function"), storable(arguments))
 
 
-def _resolved(value: Any, attachments: Attachments) -> Any:
+def _resolve(value: Any, attachments: Attachments) -> Any:
     if isinstance(value, str):
         return attachments.resolve(value)
     if isinstance(value, list):
-        return [_resolved(item, attachments) for item in value]
+        return [_resolve(item, attachments) for item in value]
     if isinstance(value, dict):
-        return {key: _resolved(item, attachments) for key, item in value.items()}
+        return {key: _resolve(item, attachments) for key, item in value.items()}
     return value
 
 
@@ -211,5 +211,5 @@ def _ended_at(sample: Json) -> datetime | None:
     return as_instant(sample.get("completed_at") or sample.get("started_at"), "completed_at")
 
 
-def _numbered(sample: Json, key: str) -> list[tuple[int, Any]]:
+def _number(sample: Json, key: str) -> list[tuple[int, Any]]:
     return list(enumerate(as_list(sample.get(key), key)))

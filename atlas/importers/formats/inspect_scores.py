@@ -54,7 +54,7 @@ def judged_by(attempt: Trajectory) -> str:
 
 
 def feedback(sample: Json, answer: str, resolve: Callable[[str], str]) -> str:
-    """Return the scorers' explanations, without those that only repeat the answer."""
+    """Return the scorers' explanations, except explanations that only repeat the answer."""
     explanations = {}
     for scorer, score in scores(sample).items():
         explanation = without_blobs(resolve(as_text(score.get("explanation"), f"scores.{scorer}.explanation"))).strip()

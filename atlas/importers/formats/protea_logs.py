@@ -55,7 +55,7 @@ class LogNames:
         for log in dict.fromkeys(entry.metadata[LOG] for entry in entries if LOG in entry.metadata):
             if log not in self._known_as:
                 self._known_as[log] = self._name_of(log, [e for e in entries if e.metadata.get(LOG) == log])
-        return [_renamed(entry, self._known_as.get(entry.metadata.get(LOG, ""), "")) for entry in entries]
+        return [_rename(entry, self._known_as.get(entry.metadata.get(LOG, ""), "")) for entry in entries]
 
     def _name_of(self, log: str, entries: Sequence[JournalEntry]) -> str:
         names = self._journal.values(f"{METADATA}{LOG}")
@@ -66,7 +66,7 @@ class LogNames:
         return nearest if n_shared.get(nearest, 0) >= SHARED * len(entries) else log
 
 
-def _renamed(entry: JournalEntry, log: str) -> JournalEntry:
+def _rename(entry: JournalEntry, log: str) -> JournalEntry:
     if not log or entry.metadata[LOG] == log:
         return entry
     return replace(

@@ -130,11 +130,11 @@ def _flag(value: Any, name: str) -> bool | None:
 
 def _texts(value: Any, name: str) -> list[str]:
     """Return the reflections, which are a list in some logs and the `repr` of a list in others."""
-    texts = as_list(_listed(value) if isinstance(value, str) else value, name)
+    texts = as_list(_list_items(value) if isinstance(value, str) else value, name)
     return [text for n, text in enumerate(texts) if as_text(text, f"{name}[{n}]").strip()]
 
 
-def _listed(text: str) -> list[Any]:
+def _list_items(text: str) -> list[Any]:
     if text.lstrip().startswith("[") and len(text) <= MAX_LIST_CHARACTERS:
         for parse in (json.loads, _python_value):
             try:

@@ -53,7 +53,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 def _concept(handle: BinaryIO, span: Span, file: str, limits: Limits) -> CodeConcept:
     skill = as_object(parse_json(read_span(handle, span.start, span.end, limits.max_row_bytes)), "the skill")
     description, signature = _split_description(required_text(skill, "description", "description"))
-    name, code = _unescaped(span.key), required_text(skill, "code", "code")
+    name, code = _unescape(span.key), required_text(skill, "code", "code")
     return CodeConcept(
         id=hashlib.sha256(json.dumps(["voyager", name, code]).encode()).hexdigest()[:32],
         name=name,
@@ -73,7 +73,7 @@ def _split_description(description: str) -> tuple[str, str]:
     return (text, " ".join(match["head"].split())) if match and text else (description.strip(), "")
 
 
-def _unescaped(key: str) -> str:
+def _unescape(key: str) -> str:
     """Return a raw JSON key with its escapes decoded."""
     try:
         return str(json.loads(f'"{key}"'))

@@ -57,7 +57,7 @@ def compress_store(directory: Path) -> str:
 def _result(memory: MemorySystem) -> str:
     try:
         return _compress(memory)
-    except Exception as error:  # noqa: BLE001 - whatever it is, nobody reads what this process prints
+    except Exception as error:  # noqa: BLE001 - the output of this process is not shown, so the error is stored
         return _failure(error)
 
 
@@ -69,7 +69,7 @@ def _failure(error: Exception) -> str:
 
 
 def _compress(memory: MemorySystem) -> str:
-    """Add the proven concepts, except those that were added before and then undone or deleted."""
+    """Add the proven concepts, except concepts that were added before and then undone or deleted."""
     notes = memory.storage.ledger.notes
     settings = memory.storage.settings
     strategy = strategy_of(path=settings.program_path, seconds=settings.compress_seconds)

@@ -111,7 +111,7 @@ class Purity:
         self._adds_items = _names_defaultdict(module) or "__missing__" in self._defined_attributes
         self._constants = constants(module, symbols)
         self._sized_names = set(_sized_names(module))
-        self._acts_by_iterators = False
+        self._acts_by_iterators = False  # read by `_is_acting_iterator` in the next line
         self._acts_by_iterators = any(map(self._is_acting_iterator, ast.walk(module)))
         self.tells_exceptions_apart = any(map(_may_suppress_exceptions, ast.walk(module)))
         """True if the program may handle an exception, and then depend on which one was raised."""
@@ -161,8 +161,8 @@ class Purity:
 
     def is_repeatable(self, node: ast.AST) -> bool:
         """Return whether two evaluations in a row may be replaced by one."""
-        making = (ast.List, ast.Dict, ast.Set, ast.Lambda, *COMPREHENSIONS)
-        shared = not any(isinstance(part, making) or not self._can_be_shared(part) for part in ast.walk(node))
+        mutable_types = (ast.List, ast.Dict, ast.Set, ast.Lambda, *COMPREHENSIONS)
+        shared = not any(isinstance(part, mutable_types) or not self._can_be_shared(part) for part in ast.walk(node))
         return shared and not self.consumed_iterators(node)
 
     def has_side_effects(self, node: ast.AST) -> bool:

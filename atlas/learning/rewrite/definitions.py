@@ -69,7 +69,7 @@ def units_of(
         origins: The origin of each name, as `bindings` returns it.
         replaced: Names that code after the program, such as its tests, may rebind.
     """
-    if any(map(_sees_definitions, ast.walk(module))):
+    if any(map(_inspects_definitions, ast.walk(module))):
         return {}
     counts = Counter(name for node in own_nodes(module) for name in _bound_by(node))
     declared = {name for node in ast.walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
@@ -85,7 +85,8 @@ def units_of(
     return {name: units[name] for name in definitions if name in units}
 
 
-def _sees_definitions(node: ast.AST) -> bool:
+def _inspects_definitions(node: ast.AST) -> bool:
+    """Return whether a node may observe the module or the name of a definition."""
     match node:
         case ast.Name(id=name):
             return name == "__all__"

@@ -167,8 +167,8 @@ def apply_definitions(
     Args:
         judged: Ids of programs that are run with the shared definitions.
     """
-    taken = {each.name for each in definitions}
-    fitting = [source for source in sources if not taken & set(source.free)]
+    classes_by_name = {each.name for each in definitions}
+    fitting = [source for source in sources if not classes_by_name & set(source.free)]
     return _rewritten(_mark_judged(fitting, judged), definitions)
 
 
@@ -242,21 +242,21 @@ def _choose(
     """Return the definitions worth sharing and their dependencies, by form, each with the program to copy it from."""
     firsts = {form: _representative(members) for form, members in groups.items()}
     chosen: dict[str, tuple[Source, str]] = {}
-    taken: dict[str, str] = {}
+    classes_by_name: dict[str, str] = {}
     for form in sorted(groups, key=lambda form: (-_saving(groups[form]), form)):
         source, name = firsts[form]
-        alike = [member for member in groups[form] if member[0].may_be_replaced_by(member[1], source.keys[name])]
-        if _problem(alike, source, name, limits):
+        replaceable = [member for member in groups[form] if member[0].may_be_replaced_by(member[1], source.keys[name])]
+        if _problem(replaceable, source, name, limits):
             continue
         needed = [source.forms[each] for each in closure(name, source.units)]
         classes = {firsts[each][1]: each for each in needed if not _is_function(*firsts[each])}
         is_clear = not excluded.intersection(needed) and all(
-            taken.get(each, wanted) == wanted and each not in free for each, wanted in classes.items()
+            classes_by_name.get(each, wanted) == wanted and each not in free for each, wanted in classes.items()
         )
         if is_clear and all(
             source.may_have_parameters(each, _parameters(firsts, source, each)) for each in closure(name, source.units)
         ):
-            taken |= classes
+            classes_by_name |= classes
             chosen |= {each: firsts[each] for each in needed}
     return chosen
 

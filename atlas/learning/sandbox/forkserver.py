@@ -47,7 +47,7 @@ def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)
-    ahead = _preload(preloaded)
+    preloaded_megabytes = _preload(preloaded)
     enforced = _supported_restrictions() if is_confined else frozenset()
     _send(answers, {"enforced": sorted(enforced)})
     pending = b""
@@ -58,7 +58,10 @@ def main(preloaded: tuple[str, ...], path: tuple[str, ...], is_confined: bool) -
                 return
             pending += chunk
         line, _, pending = pending.partition(b"\n")
-        _send(answers, _serve({**json.loads(line), "enforced": enforced, "path": path, "ahead": ahead}, requests))
+        _send(
+            answers,
+            _serve({**json.loads(line), "enforced": enforced, "path": path, "ahead": preloaded_megabytes}, requests),
+        )
 
 
 def _preload(modules: tuple[str, ...]) -> int:

@@ -63,12 +63,12 @@ class StitchEngine:
         symbols = [
             number_symbols(term) for term in corpus.terms
         ]  # otherwise Stitch does not finish on programs that differ only in names
-        alike = replace(corpus, terms=tuple(map(with_symbols, corpus.terms, symbols)))
+        numbered = replace(corpus, terms=tuple(map(with_symbols, corpus.terms, symbols)))
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
-            (directory / "request.json").write_text(json.dumps(_request(alike, limits, self._costs)), "ascii")
+            (directory / "request.json").write_text(json.dumps(_request(numbered, limits, self._costs)), "ascii")
             stop_reason = _run(directory, limits, progress, cancelled)
-            proposal = _proposal(directory, alike, stop_reason, limits)
+            proposal = _proposal(directory, numbered, stop_reason, limits)
         original_symbols = [{number: symbol for symbol, number in each.items()} for each in symbols]
         return replace(proposal, terms=tuple(map(with_symbols, proposal.terms, original_symbols)))
 

@@ -1,4 +1,4 @@
-"""Checking that a language model answers in the form that is asked for."""
+"""The prompt that checks whether a language model answers in the requested form."""
 
 from __future__ import annotations
 

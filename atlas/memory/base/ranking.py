@@ -105,14 +105,14 @@ def _join_attempts(pairs: Sequence[tuple[Candidate[T], Hit[T]]], prefers_success
     of_task: dict[str, list[int]] = {}
     for candidate, hit in pairs:
         places = of_task.setdefault(candidate.task_id, []) if candidate.task_id else []
-        alike = next((place for place in places if _are_similarly_relevant(best[place], hit)), None)
-        if alike is None:
+        similar = next((place for place in places if _are_similarly_relevant(best[place], hit)), None)
+        if similar is None:
             places.append(len(best))
             best.append(hit)
         else:
-            outcomes = dict(Counter(best[alike].outcomes) + Counter(hit.outcomes))
-            is_better = prefers_success and candidate.success and "succeeded" not in best[alike].outcomes
-            best[alike] = replace(hit if is_better else best[alike], outcomes=outcomes)
+            outcomes = dict(Counter(best[similar].outcomes) + Counter(hit.outcomes))
+            is_better = prefers_success and candidate.success and "succeeded" not in best[similar].outcomes
+            best[similar] = replace(hit if is_better else best[similar], outcomes=outcomes)
     return sorted(best, key=lambda hit: -hit.rank_value)
 
 

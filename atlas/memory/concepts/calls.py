@@ -108,9 +108,9 @@ def linked(
     if not by_name:
         return concept
     found = [by_name[name] for name in sorted(by_name)]
-    gone = [callee for callee in concept.calls if callee not in titles]
-    there = [callee for callee in concept.calls if callee in titles]
-    return replace(concept, calls=tuple(dict.fromkeys([*there, *found, *gone[len(found) :]])))
+    missing = [callee for callee in concept.calls if callee not in titles]
+    existing = [callee for callee in concept.calls if callee in titles]
+    return replace(concept, calls=tuple(dict.fromkeys([*existing, *found, *missing[len(found) :]])))
 
 
 def _texts(names: Any) -> Sequence[str]:

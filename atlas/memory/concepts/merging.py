@@ -138,18 +138,20 @@ def _group(
     into: Mapping[str, CodeConcept],
     subjects: Mapping[str, ConceptSubject],
 ) -> ConceptMergeGroup:
-    survivor, gone = best.concept, [other.concept for other in duplicates]
+    survivor, duplicate_concepts = best.concept, [other.concept for other in duplicates]
     names = defined_names(survivor)
-    fitting = [c for c in gone if c.language == survivor.language and defined_names(c) & names]
+    fitting = [c for c in duplicate_concepts if c.language == survivor.language and defined_names(c) & names]
     examples = tuple(dict.fromkeys(example for concept in (survivor, *fitting) for example in concept.examples))
     merged = replace(
         survivor,
         examples=examples,
-        found_in=joined(survivor.found_in, *(concept.found_in for concept in gone)),
-        composed_of=joined(survivor.composed_of, *(concept.composed_of for concept in gone)),
+        found_in=joined(survivor.found_in, *(concept.found_in for concept in duplicate_concepts)),
+        composed_of=joined(survivor.composed_of, *(concept.composed_of for concept in duplicate_concepts)),
         metadata={
-            **with_shared_scope(survivor.metadata, (concept.metadata for concept in (survivor, *gone))),
-            "merged_from": [*joined(lineage(survivor.metadata), *([c.id, *lineage(c.metadata)] for c in gone))],
+            **with_shared_scope(survivor.metadata, (concept.metadata for concept in (survivor, *duplicate_concepts))),
+            "merged_from": [
+                *joined(lineage(survivor.metadata), *([c.id, *lineage(c.metadata)] for c in duplicate_concepts))
+            ],
             "merged_hashes": [
                 *joined(merged_hashes(survivor), *([o.content_hash, *merged_hashes(o.concept)] for o in duplicates))
             ],
@@ -157,10 +159,10 @@ def _group(
     )
     return ConceptMergeGroup(
         merged=_relink(merged, into, subjects),
-        why_kept=_why(survivor, gone),
-        removed=tuple(gone),
+        why_kept=_why(survivor, duplicate_concepts),
+        removed=tuple(duplicate_concepts),
         marks=merged_marks([best.marks, *(other.marks for other in duplicates)]),
-        n_examples_left=sum(len(set(concept.examples) - set(examples)) for concept in gone),
+        n_examples_left=sum(len(set(concept.examples) - set(examples)) for concept in duplicate_concepts),
     )
 
 

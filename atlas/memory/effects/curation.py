@@ -136,9 +136,9 @@ class Meter:
         concepts = self.memories.get("concepts")
         if name not in ("concepts", "experience") or not isinstance(concepts, Memory):
             return []
-        gone = {record_id for record_id, kept_id in leaving.items() if not kept_id}
-        where = {"id" if name == "concepts" else "found_in": {"$in": sorted(gone)}}
-        found: Sequence[CodeConcept] = concepts.get_many(concepts.collection.ids(where) if gone else [])
+        deleted = {record_id for record_id, kept_id in leaving.items() if not kept_id}
+        where = {"id" if name == "concepts" else "found_in": {"$in": sorted(deleted)}}
+        found: Sequence[CodeConcept] = concepts.get_many(concepts.collection.ids(where) if deleted else [])
         if not found:
             return []
         from atlas.learning.strategies import PROVEN  # late: few stores have learned concepts
@@ -148,7 +148,7 @@ class Meter:
             return [concept.name for concept in proven]
         sources = [record_id for concept in proven for record_id in concept.found_in]
         memory = self.memories["experience"]
-        staying = memory.collection.present(sources) - gone if isinstance(memory, Memory) else set()
+        staying = memory.collection.present(sources) - deleted if isinstance(memory, Memory) else set()
         return [concept.name for concept in proven if not staying & set(concept.found_in)]
 
 

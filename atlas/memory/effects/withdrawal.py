@@ -68,7 +68,7 @@ class Withdrawal(Tabular):
     """Uses of these records by attempts, oldest first. The attempts are not deleted."""
 
     def by_memory(self) -> dict[str, tuple[str, ...]]:
-        """Return the ids by memory."""
+        """Return the ids of the withdrawn records, by memory."""
         return _by_memory(self.records)
 
     def _caption(self) -> str:

@@ -115,8 +115,8 @@ def plan_compact(
         asked_for,
         lambda subject: (worth(subject, types, now), _reason(subject, types, now)),
     )
-    gone = {eviction.id for eviction in evicted}
-    judged = [subject for subject in subjects if subject.entry.id not in reasons.keys() | gone]
+    evicted_ids = {eviction.id for eviction in evicted}
+    judged = [subject for subject in subjects if subject.entry.id not in reasons.keys() | evicted_ids]
     moves = {subject.entry.id: _move(subject, types, now, subject.entry.id in summarised) for subject in judged}
     for subject in judged:
         if moves[subject.entry.id] is None:
@@ -125,7 +125,7 @@ def plan_compact(
         moves=tuple(move for move in moves.values() if move is not None),
         summaries=tuple(drafts([[subject.entry for subject in group] for group in groups], encode, on_progress)),
         n_total=len(subjects),
-        kept=dict(Counter(reason for entry_id, reason in reasons.items() if entry_id not in gone)),
+        kept=dict(Counter(reason for entry_id, reason in reasons.items() if entry_id not in evicted_ids)),
         keep_recent=policy.keep_recent,
         keep_types=dict(policy.keep_types),
         evictions=evicted,

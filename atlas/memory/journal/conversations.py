@@ -121,8 +121,8 @@ class Conversations(Memory[Turn]):
 
         Raises `PlanOutdated` if concurrent changes outlasted the retries; the store was not changed.
         """
-        gone = list(dict.fromkeys([ids] if isinstance(ids, str) else ids))
-        return retried(lambda: self._log.delete(gone))
+        distinct_ids = list(dict.fromkeys([ids] if isinstance(ids, str) else ids))
+        return retried(lambda: self._log.delete(distinct_ids))
 
     def restore(self, ids: Sequence[str]) -> int:
         """Restore deleted turns as one operation, and return the number of restored ones.

@@ -147,8 +147,8 @@ class Gates:
             scope = scope_of(entry.metadata)
             rows = log.store.scan(scope or None, order_by="created_at", descending=True, limit=N_LOOKED_AT)
             metadatas = {row["id"]: row["metadata"] for row in rows if scope_of(row["metadata"]) == scope}
-            alike = [entry_id for entry_id, of in metadatas.items() if of["entry_type"] == entry.entry_type]
-            return repeated(entry, log.get(alike[:N_COMPARED]))
+            same_type = [entry_id for entry_id, of in metadatas.items() if of["entry_type"] == entry.entry_type]
+            return repeated(entry, log.get(same_type[:N_COMPARED]))
 
     def _state(self, name: str, keeps: bool | None, stored: str | None) -> Gate:
         if self.refused is None:

@@ -73,11 +73,11 @@ def graph_from(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
         depths, edges = _reachable_entries(log, entry_id, depth)
         entries = log.get([found for found in depths if found != entry_id])
     edges |= dict.fromkeys(edge for entry in entries for edge in _edges_from(entry))  # adds links at maximum depth
-    there = {entry_id, *(entry.id for entry in entries)}
+    existing = {entry_id, *(entry.id for entry in entries)}
     return LinkGraph(
         entries=tuple(entries),
-        depths={found: depths[found] for found in depths if found in there},
-        edges=tuple(edge for edge in edges if {edge.source_id, edge.target_id} <= there),
+        depths={found: depths[found] for found in depths if found in existing},
+        edges=tuple(edge for edge in edges if {edge.source_id, edge.target_id} <= existing),
     )
 
 
@@ -88,8 +88,8 @@ def suggestions(log: EntryLog, types: EntryTypes) -> list[LinkSuggestion]:
             log.recent(MAX_COMPARED, types.counting_as(name), tiers=TIERS) for name in (CRASH, REFLECTION)
         ]
         fixes = {crash.id: {link.target_id for link in crash.links if link.type == "fixed_by"} for crash in crashes}
-        there = log.store.present(list(set().union(*fixes.values())))
-        open_crashes = [crash for crash in crashes if not fixes[crash.id] & there]
+        existing = log.store.present(list(set().union(*fixes.values())))
+        open_crashes = [crash for crash in crashes if not fixes[crash.id] & existing]
         vectors = [
             first_vectors([entry.id for entry in entries], log.store, log.embedder.dimension)
             for entries in (open_crashes, reflections)

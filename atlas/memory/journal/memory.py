@@ -190,8 +190,8 @@ class Journal(Memory[JournalEntry]):
 
         Raises `PlanOutdated` if concurrent changes outlasted the retries; the store was not changed.
         """
-        gone = list(dict.fromkeys(ids))
-        return retried(lambda: self._log.delete(gone))
+        distinct_ids = list(dict.fromkeys(ids))
+        return retried(lambda: self._log.delete(distinct_ids))
 
     def restore(self, ids: Sequence[str]) -> int:
         """Restore deleted entries as one operation, and return the number of restored ones.

@@ -28,8 +28,10 @@ def rewording(journal: Journal | None, talks: Conversations | None) -> Reword | 
         if collection not in indexed:
             return {}
         embedder, projection, log_text = indexed[collection]
-        gone = {title_of(_content(log_text, image["content"])) for image in purged if "content" in image}
-        texts = {document: _without(document, _content(log_text, content), gone) for document, content in records}
+        purged_titles = {title_of(_content(log_text, image["content"])) for image in purged if "content" in image}
+        texts = {
+            document: _without(document, _content(log_text, content), purged_titles) for document, content in records
+        }
         changed = {before: after for before, after in texts.items() if after != before}
         encoded = encode_texts(embedder, list(changed.values()), projection)
         return {before: (changed[before], encoding) for before, encoding in zip(changed, encoded, strict=True)}

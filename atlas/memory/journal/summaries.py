@@ -142,17 +142,17 @@ def central_sentences(
     Source:
         Centroid-based selection (Radev et al., 2004) over sentence embeddings, ordered by maximal marginal relevance.
     """
-    alike = Counter[str]()
+    counts = Counter[str]()
     first: dict[frozenset[str], str] = {}
     for sentence in (part for text in texts for part in sentences_of(text)):
-        alike[first.setdefault(frozenset(significant_words(sentence)), sentence)] += 1
+        counts[first.setdefault(frozenset(significant_words(sentence)), sentence)] += 1
     worded = [sentence for words, sentence in first.items() if words] or list(first.values())
     sentences = [sentence for sentence in worded if not _CODE.match(sentence)] or worded
     reasons = [sentence for sentence in sentences if _REASON.match(sentence)]
     chosen = _most_central(reasons, encode, n, most)
     remaining = [sentence for sentence in sentences if sentence not in reasons]
     chosen += _most_central(remaining, encode, n - len(chosen), most)
-    return [f"{sentence} ({alike[sentence]} like it)" if alike[sentence] > 1 else sentence for sentence in chosen]
+    return [f"{sentence} ({counts[sentence]} like it)" if counts[sentence] > 1 else sentence for sentence in chosen]
 
 
 def recurring_faults(texts: Sequence[str]) -> str:

@@ -112,7 +112,7 @@ def best_first(strategies: Sequence[Strategy]) -> list[Strategy]:
 def merged(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
     """Return the kept strategy with the others' sources and parameters, and its own situation and suggestion."""
     named = {p["name"]: p for strategy in reversed([survivor, *duplicates]) for p in strategy.parameters}
-    gone = [
+    moved = [
         *joined(lineage(survivor.metadata), *([strategy.id, *lineage(strategy.metadata)] for strategy in duplicates))
     ]
     scopes = [strategy.metadata for strategy in (survivor, *duplicates)]
@@ -123,5 +123,5 @@ def merged(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
             named[name]
             for name in joined(p["name"] for strategy in (survivor, *duplicates) for p in strategy.parameters)
         ),
-        metadata={**with_shared_scope(survivor.metadata, scopes), "merged_from": gone},
+        metadata={**with_shared_scope(survivor.metadata, scopes), "merged_from": moved},
     )

@@ -152,8 +152,8 @@ def _with_reason_not_merged(strategy: Strategy, why: str) -> Strategy:
 
 def _nearest_alike(draft: StrategyDraft, added: Sequence[Strategy], vectors: Sequence[Vectors]) -> int | None:
     """Return the position of the nearest strategy that may be joined with the draft."""
-    alike = [n for n, strategy in enumerate(added) if is_joinable(strategy, draft.strategy)]
-    return max(alike, key=lambda n: float(vectors[n] @ draft.vector), default=None)
+    joinable = [n for n, strategy in enumerate(added) if is_joinable(strategy, draft.strategy)]
+    return max(joinable, key=lambda n: float(vectors[n] @ draft.vector), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,9 +182,9 @@ class StrategyWriter:
             return None
         if ids := self.store.ids({"sources": trajectory.id}):
             similar = self.read(self.store.get(ids))
-            already = next((strategy for strategy in similar if trajectory.id in strategy.sources), None)
-            if already is not None:
-                return already
+            known = next((strategy for strategy in similar if trajectory.id in strategy.sources), None)
+            if known is not None:
+                return known
         with operation():
             abstracted = next(self._abstract_each([trajectory]))
             if isinstance(abstracted, AtlasError):

@@ -268,7 +268,7 @@ class ContextResponse(BaseModel):
     """True while the embedding model is loading: the records were found by keywords only."""
 
     coin: Coin | None
-    """The random choice whether the attempt is held out. Null if no attempts are held out."""
+    """The random assignment of the attempt. Null if no attempts are held out."""
 
 
 class SearchResponse(BaseModel):

@@ -47,7 +47,7 @@ async def take(request: Request, memory: Served) -> Response:
     unknown outcome. Configure an exporter with `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    body = _unpacked(await request.body(), request.headers.get("content-encoding", "").strip().lower())
+    body = _unpack(await request.body(), request.headers.get("content-encoding", "").strip().lower())
     problems = await run_in_threadpool(_take, memory, body, kind)
     answer: dict[str, Any] = {}
     if problems:
@@ -79,7 +79,7 @@ def _request(body: bytes, kind: str) -> Any:
     return MessageToDict(message) or {"resourceSpans": []}
 
 
-def _unpacked(body: bytes, encoding: str) -> bytes:
+def _unpack(body: bytes, encoding: str) -> bytes:
     """Decompress a body, up to the maximum size."""
     if encoding in ("", "identity"):
         return body

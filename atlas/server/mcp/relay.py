@@ -66,21 +66,21 @@ class Relay:
     async def _request(self, ask: Callable[[Client], Awaitable[T]]) -> T:
         """Return the server's response, or raise `MCPError` with a message that names the remedy."""
         try:
-            async with self._connected() as there:
-                return await ask(there)
+            async with self._connect() as remote:
+                return await ask(remote)
         except BaseExceptionGroup as group:
             raise self._to_mcp_error(_first(group)) from group
         except (MCPError, httpx2.HTTPError, OSError) as error:
             raise self._to_mcp_error(error) from error
 
     @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[Client]:
+    async def _connect(self) -> AsyncIterator[Client]:
         at = endpoint(self._address, self._key)
         async with (
             httpx2.AsyncClient(headers=at.headers, timeout=TIMEOUT_SECONDS, trust_env=not at.is_local) as http,
-            Client(streamable_http_client(f"{at.address}/mcp/", http_client=http)) as there,
+            Client(streamable_http_client(f"{at.address}/mcp/", http_client=http)) as remote,
         ):
-            yield there
+            yield remote
 
     def _to_mcp_error(self, error: BaseException) -> MCPError:
         if isinstance(error, MCPError):
@@ -99,19 +99,19 @@ def relay(address: str, key: str) -> Server[Any]:
         address: URL of a server that `atlas serve` runs.
         key: A key of that server, or an empty string for the token of this user's server on this machine.
     """
-    there = Relay(address, key)
+    remote = Relay(address, key)
     return Server(
         SERVER_NAME,
         title=TITLE,
         version=__version__,
         instructions=INSTRUCTIONS,
-        on_list_tools=there.list_tools,
-        on_call_tool=there.call_tool,
-        on_list_resources=there.list_resources,
-        on_list_resource_templates=there.list_templates,
-        on_read_resource=there.read_resource,
-        on_list_prompts=there.list_prompts,
-        on_get_prompt=there.get_prompt,
+        on_list_tools=remote.list_tools,
+        on_call_tool=remote.call_tool,
+        on_list_resources=remote.list_resources,
+        on_list_resource_templates=remote.list_templates,
+        on_read_resource=remote.read_resource,
+        on_list_prompts=remote.list_prompts,
+        on_get_prompt=remote.get_prompt,
     )
 
 

@@ -15,7 +15,7 @@ from atlas.server.mcp.handshake import Handshake
 
 
 async def serve_after(handshake: Handshake, server: Server[Any]) -> None:
-    """Serve a client until it disconnects. The server also receives the first message, to know the client."""
+    """Serve a client until it disconnects. The server also gets the first message, which identifies the client."""
     async with stdio_server() as (incoming, outgoing):
         await server.run(
             _Incoming(handshake.line, incoming),

@@ -40,14 +40,14 @@ def by_term(records: Sequence[tuple[int, list[str], list[str]]]) -> Iterator[tup
             places.append(np.arange(beginning, beginning + len(words_of_part)))
     if not words:
         return
-    which = np.array(words, np.int64)
-    order = np.argsort(which, kind="stable")  # those of a word stay in the order of records and places
+    word_numbers = np.array(words, np.int64)
+    order = np.argsort(word_numbers, kind="stable")  # those of a word stay in the order of records and places
     owners, placed = np.concatenate(seqs)[order], np.concatenate(places)[order]
-    is_other = np.diff(which[order]).astype(bool) | np.diff(owners).astype(bool)
+    is_other = np.diff(word_numbers[order]).astype(bool) | np.diff(owners).astype(bool)
     starts = np.concatenate([[0], np.flatnonzero(is_other) + 1])  # of each record that contains a word
     often, holders = np.diff(np.append(starts, len(order))), owners[starts]
-    n_holders = np.bincount(which[order][starts], minlength=len(numbers))
-    to_holder, to_place = np.cumsum(n_holders), np.cumsum(np.bincount(which, minlength=len(numbers)))
+    n_holders = np.bincount(word_numbers[order][starts], minlength=len(numbers))
+    to_holder, to_place = np.cumsum(n_holders), np.cumsum(np.bincount(word_numbers, minlength=len(numbers)))
     first_holder, first_place = 0, 0
     for word, holder, place in zip(numbers, to_holder.tolist(), to_place.tolist(), strict=True):
         every = slice(first_holder, holder)

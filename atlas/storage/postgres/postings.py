@@ -259,8 +259,10 @@ def _merge_mixed(connection: Connection, key: int, terms: Sequence[str]) -> None
     small: dict[str, list[tuple[int, WordPlaces]]] = defaultdict(list)
     for term, segment, *packed in rows:
         small[term].append((segment, unpack(*packed)))
-    gone = Numbers(segment for segments in small.values() for segment, _ in segments)
-    connection.execute("DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))", (gone,))
+    merged_segments = Numbers(segment for segments in small.values() for segment, _ in segments)
+    connection.execute(
+        "DELETE FROM word_postings WHERE segment IN (SELECT value FROM json_each(?))", (merged_segments,)
+    )
     together = {term: merged([part for _, part in segments]) for term, segments in small.items()}
     parts = [(term, part) for term, whole in together.items() for part in cut(whole)]
     connection.executemany(_ADD, [row_of(key, term, part) for term, part in parts])

@@ -211,8 +211,8 @@ class SqlNotes:
             before = {name: _read_text(connection, name) for name in texts}
             if expected is not None and before != expected:
                 raise PlanOutdated("it was changed again since; nothing was done. Reload it")
-            gone = [(name,) for name, text in texts.items() if text is None]
-            connection.executemany("DELETE FROM meta WHERE name = ?", gone)
+            deleted = [(name,) for name, text in texts.items() if text is None]
+            connection.executemany("DELETE FROM meta WHERE name = ?", deleted)
             connection.executemany(_SET, [(name, text) for name, text in texts.items() if text is not None])
             if moves:
                 write_revision(connection, read_revision(connection) + 1)

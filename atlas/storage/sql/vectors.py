@@ -117,14 +117,14 @@ class SqlVectors:
             How many texts there are.
         """
         with self._database.write() as connection:
-            there = read_texts_embedded(connection)  # without those that were purged since
-            every = {**vectors, **embed([text for text in there if text not in vectors])}
+            embedded_texts = read_texts_embedded(connection)  # without those that were purged since
+            every = {**vectors, **embed([text for text in embedded_texts if text not in vectors])}
             _replace_records(connection, every)
             _replace_images(connection, every)
-            _replace_tokens(connection, {text: every[text] for text in there}, projection)
+            _replace_tokens(connection, {text: every[text] for text in embedded_texts}, projection)
             meta.bind_model(connection, model, dimension, prompts)
             meta.renew_ledger_id(connection)  # invalidates cached vectors of the old model
-        return len(there)
+        return len(embedded_texts)
 
 
 def read_texts_embedded(connection: Connection) -> list[str]:

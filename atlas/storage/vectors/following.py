@@ -137,9 +137,9 @@ def _seal(index: FollowingIndex, at: Position, n_keys: int | None = None) -> Non
 
 
 def _hand_over(index: FollowingIndex, entries: Sequence[Entry]) -> None:
-    gone = [key for entry in entries for key in keys_of(entry.seq, entry.n_windows, len(entry.vectors))]
+    deleted_keys = [key for entry in entries for key in keys_of(entry.seq, entry.n_windows, len(entry.vectors))]
     keys, vectors = keys_and_vectors([entry for entry in entries if len(entry.vectors)])
-    if gone:
-        index.remove(gone)
+    if deleted_keys:
+        index.remove(deleted_keys)
     if keys:
         index.upsert(keys, vectors)

@@ -49,7 +49,7 @@ def matches(path: Path, head: bytes) -> bool:
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """Yield the trajectory of a document, and those of its sub-agents."""
+    """Yield the trajectory of a document, and the trajectories of its sub-agents."""
     raw = read_document(path, limits)
     documents: list[Json] = []
     if reason := refusal(lambda: documents.append(as_object(parse_json(raw), "the file"))):
@@ -64,7 +64,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 
 
 def _family(document: Any, caller: str, depth: int) -> Iterator[tuple[Any, str]]:
-    """Yield a document and those of its sub-agents, each with the id of the calling attempt."""
+    """Yield a document and the documents of its sub-agents, each with the id of the calling attempt."""
     yield document, caller
     embedded = document.get("subagent_trajectories") if isinstance(document, dict) else None
     if isinstance(embedded, list) and depth < MAX_DEPTH:

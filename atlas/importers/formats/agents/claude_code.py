@@ -60,13 +60,13 @@ def matches(path: Path, head: bytes) -> bool:
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """Yield the attempts of a session as they end, and those of its sub-agents last."""
+    """Yield the attempts of a session as they end. The attempts of its sub-agents come last."""
     session = _Session(path.stem)
     for record in _records(path, limits):
         if reason := refusal(partial(session.take, record)):
             yield Row(record.position, None, reason, offset=record.end)
-        yield from session.ended(record.end)
-    yield from session.unended(path.stat().st_size)
+        yield from session.take_ended(record.end)
+    yield from session.end_open(path.stat().st_size)
 
 
 def _records(path: Path, limits: Limits) -> Iterator[Record]:
@@ -117,17 +117,17 @@ class _Session:
         else:
             self._add_user_message(line, message, chain, record)
 
-    def ended(self, offset: int) -> Iterator[Row]:
+    def take_ended(self, offset: int) -> Iterator[Row]:
         """Yield the requests that have ended since the last call."""
         ended, self._ended = self._ended, []
         for request in ended:
             if request.was_answered:
                 yield convert(request.position, request.attempt, offset=offset, n_bytes=request.n_bytes)
 
-    def unended(self, offset: int) -> Iterator[Row]:
-        """Yield the requests that are still open at the end of the file."""
+    def end_open(self, offset: int) -> Iterator[Row]:
+        """End the open requests at the end of the file, and yield them."""
         self._ended += self._open.values()
-        yield from self.ended(offset)
+        yield from self.take_ended(offset)
 
     def _chain(self, line: Json) -> tuple[str, str]:
         """Return the conversation of a line: its session, and within it the thread with the user or a sub-agent."""
@@ -216,7 +216,7 @@ class _Session:
 
     @staticmethod
     def _note_agent(request: Request, line: Json) -> None:
-        """Record which sub-agent a result came from. Its log may be in another file."""
+        """Record the sub-agent that returned a result. Its log may be in another file."""
         result = line.get("toolUseResult")
         agent = result.get("agentId") if isinstance(result, dict) else None
         if isinstance(agent, str) and agent:

@@ -39,7 +39,7 @@ _ARGUMENTS_OF_THE_PROGRAM = (
     "hidden",
     "wait_for_response",
 )
-"""Arguments that the program adds to those of the agent."""
+"""Arguments that OpenHands adds to the agent's arguments."""
 
 
 def matches(path: Path, head: bytes) -> bool:

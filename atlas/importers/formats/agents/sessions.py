@@ -90,7 +90,7 @@ class Request:
 
 
 class Requests:
-    """The requests of one session, each of which ends when the next begins."""
+    """The requests of one session. Each ends when the next begins."""
 
     def __init__(self) -> None:
         self.current: Request | None = None

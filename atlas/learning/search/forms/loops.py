@@ -234,8 +234,8 @@ def without_continue(block: list[ast.stmt], counts: Counter[str]) -> list[ast.st
             for position, statement in enumerate(loop.body[:-1]):
                 match statement:
                     case ast.If(test=test, body=[ast.Continue()], orelse=[]):
-                        under = ast.If(negate(test), loop.body[position + 1 :], [])
-                        loop.body = [*loop.body[:position], under]
+                        guarded = ast.If(negate(test), loop.body[position + 1 :], [])
+                        loop.body = [*loop.body[:position], guarded]
                         return [loop, *rest]
     return None
 

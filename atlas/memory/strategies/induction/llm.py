@@ -97,8 +97,8 @@ class LLMStrategyAbstractor:
             return None
         warns = not trajectory.outcome.success
         prompt = WARNING if warns else STRATEGY
-        alike = [strategy for strategy in near if is_warning(strategy) == warns]
-        known = {f"known {number}": strategy for number, strategy in enumerate(alike, start=1)}
+        comparable = [strategy for strategy in near if is_warning(strategy) == warns]
+        known = {f"known {number}": strategy for number, strategy in enumerate(comparable, start=1)}
         answer = await ask(self.llm, _question(prompt, trajectory, known))
         if answer.get("known"):
             return replace(known[answer["known"]], sources=(trajectory.id,))

@@ -195,15 +195,15 @@ def _found(connection: Connection, beginning: str, collection: str) -> list[tupl
     rows = (
         rows or connection.execute(f"{select} substr(id, 1, ?) = ?", (collection, len(beginning), beginning)).fetchall()
     )
-    there = [row for row in rows if not purged_by(connection, *row)]
-    if rows and not there:
+    unpurged = [row for row in rows if not purged_by(connection, *row)]
+    if rows and not unpurged:
         raise NotFound(f"the record {rows[0][1]!r} was purged already")
-    if len({record_id for _, record_id in there}) != 1:
+    if len({record_id for _, record_id in unpurged}) != 1:
         raise NotFound(
-            f"{'no record, live or deleted,' if not there else 'more than one record'} has an id that begins with "
+            f"{'no record, live or deleted,' if not unpurged else 'more than one record'} has an id that begins with "
             f"{beginning!r}; see: atlas trash, atlas history"
         )
-    return there
+    return unpurged
 
 
 def _images(connection: Connection, collection: str, record_id: str) -> Iterator[Image]:
