@@ -144,7 +144,9 @@ def test_it_is_found_read_and_marked_over_mcp(memory):
             assert lines.splitlines()[0].endswith(f"· {PASTA.text}")
             assert '"minutes": 10' in await said(client, "read", ids=[PASTA.id[:8]])
             assert "Marked 1 of 1 records." in await said(client, "mark", ids=[PASTA.id[:8]], add_tags=["quick"])
-            assert "or 'recipes'" in await refused(client, "search", query="x", among="cakes")
+            assert "strategies, recipes (which" in await refused(client, "search", query="x", among="cakes")
+            changed = await said(client, "edit", id=PASTA.id[:8], changes={"minutes": 12})
+            assert changed.startswith(f"Changed recipes {PASTA.id[:8]}.")
             [overview] = (await client.read_resource("atlas://overview")).contents
             assert "- recipes: 3" in overview.text
 
