@@ -14,6 +14,7 @@ from tests.support.repository import REPOSITORY
 from tests.support.stores import MODEL
 
 EXAMPLES = {
+    "dspy_retrieval": (["dspy"], "  Noted: Refunds above 500 need a manager."),
     "langgraph_store": (
         ["langgraph", "langchain-core"],
         "[('preferences', 'ann'), ('preferences', 'bob')] ['journal']",
