@@ -115,7 +115,7 @@ class Prospects:
 
     sentence: str
     hint: str = ""
-    """What a person can do to measure on more, or empty."""
+    """Advice on measuring with more queries, or empty."""
 
     can_run: bool = True
 

@@ -29,7 +29,8 @@ def _draw_writing(memory: MemorySystem) -> None:
     with st.container(horizontal=True):
         draw_from_attempts(memory)
         draw_by_hand(memory)
-        draw_how_counted(key="strategies_how")
+        if memory.strategies.count():
+            draw_how_counted(key="strategies_how")
 
 
 def _draw_retiring(memory: MemorySystem, now: SelectionSummary) -> None:
