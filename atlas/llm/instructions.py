@@ -152,7 +152,7 @@ def reads_like(text: str) -> str:
     """Return `an instruction` or `a closing tag` if the text reads like one, else an empty string."""
     lines = fold(text)
     forms = {lines} if lines.isascii() else {lines, latin(text)}
-    views = [view for form in forms for view in (form, " ".join(form.split()))]
+    views = {view for form in forms for view in (form, " ".join(form.split()))}
     for form in FORMS:
         if any(any(cue in view for cue in form.cues) and form.pattern.search(view) for view in views):
             return form.reads_like
