@@ -448,7 +448,7 @@ def test_a_library_with_a_compression_strategy_extracts_from_each_success_at_onc
     stored = system.store(success)
     assert (strategy.asked, stored["concepts"]) == ([[success.id]], library.ids())
     assert library.get(stored["concepts"][0]).name == "turn"
-    assert "at once" in system.compression_status()
+    assert "immediately" in system.compression_status()
     strategy.answer = []
     assert "concepts" not in system.store(attempt(HOTEL))
 
@@ -470,4 +470,4 @@ def test_a_library_without_a_strategy_and_one_for_looking_extract_nothing(parts)
     assert "concepts" not in looking.store(attempt())
     plain = MemorySystemImpl(parts.experience(), parts.concepts())
     assert "concepts" not in plain.store(attempt())
-    assert "no compression strategy" in plain.compression_status()
+    assert "needs a compression strategy" in plain.compression_status()

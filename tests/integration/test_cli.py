@@ -691,7 +691,7 @@ def test_a_crash_and_its_fix_are_promoted_once(journal, capsys):
     assert "Promoted to experience " in said
     assert "1 added, 2 changed" in said
     assert "experiences      5" in run(capsys, "status")
-    assert "was promoted already" in run(capsys, "journal", "promote", crash, status=1)
+    assert "was already promoted" in run(capsys, "journal", "promote", crash, status=1)
     assert "promoted_to: ['experience:" in run(capsys, "journal", "show", crash)
     assert "It starts without tries" in run(capsys, "journal", "promote", journal["fix"])
 

@@ -56,7 +56,7 @@ def test_a_graph_finds_what_an_earlier_conversation_put(tmp_path):
 
 def test_an_mcp_client_recalls_what_it_stored(tmp_path):
     printed = run(tmp_path, script("mcp_client"))
-    assert printed.startswith("tools: add_strategy history mark note read recall")
+    assert printed.startswith("tools: add_strategy edit forget history mark note read recall")
     assert "succeeded: Rotate the logs of the crawler before the disk is full" in printed
     assert "store by crawler: 1 added" in printed
 

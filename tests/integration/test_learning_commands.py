@@ -105,6 +105,6 @@ def test_a_limit_of_none_is_refused(store, capsys):
 
 def test_primitives_are_listed_loaded_once_and_others_named(store, capsys):
     assert run(capsys, "primitives").split()[:2] == ["arc", "swe"]
-    assert "Loaded 23 primitives. To undo it: atlas undo " in run(capsys, "primitives", "swe")
+    assert "Added 23 ready-made functions. To undo it: atlas undo " in run(capsys, "primitives", "swe")
     assert "The library has all of them already." in run(capsys, "primitives", "swe")
     assert "no loader of primitives called 'chess', only arc, swe" in run(capsys, "primitives", "chess", status=1)

@@ -215,7 +215,7 @@ COMPOSED = {
             "should be a call",
         ),
         ({"guidance": "When to use it, " * 9}, "guidance repeats itself"),
-        ({"examples": [{"call": "half_of_next(3)", "result": "'two'"}]}, "declares int, but the example"),
+        ({"examples": [{"call": "half_of_next(3)", "result": "'two'"}]}, "declares the type int, but the example"),
     ],
 )
 def test_a_composition(fields, reason):
