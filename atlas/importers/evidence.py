@@ -9,21 +9,16 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from atlas.core.types import Outcome, Step, Trajectory
-
-SHORT_WORDS = 3
-"""Maximum number of words of an answer that is wrong if it differs from the expected one."""
 
 _CALL = re.compile(r"^([A-Za-z_]\w*)\((?=\{)", re.MULTILINE)
 _READING = re.compile(r"(?:get|find|search|list)_|calculate$|think$|transfer_")
 """Tools of τ-bench that change nothing."""
-
-_SUBMITTED = re.compile(r"submit\s+\S")
-"""A submission with an answer, as of a capture-the-flag challenge. That of an issue has none."""
 
 
 def decided(attempt: Trajectory) -> Trajectory:
@@ -43,15 +38,23 @@ def decided(attempt: Trajectory) -> Trajectory:
 def by_changes(attempt: Trajectory) -> bool | None:
     """Return whether an agent of τ-bench made exactly the expected changes, and gave the expected answers."""
     expected = attempt.task.verification.parameters.get("actions")
-    if attempt.task.verification.method != "reward" or not isinstance(expected, list):
+    if attempt.task.verification.method != "reward" or not attempt.steps or not _are_calls(expected):
         return None
     changes = [
         json.dumps([action["name"], action["kwargs"]], sort_keys=True) for action in expected if _changes(action)
     ]
     spoken = " ".join(step.action for step in attempt.steps).replace(",", "").casefold()
     answers = attempt.task.verification.parameters.get("outputs") or []
+    texts = [re.escape(str(answer).replace(",", "").casefold()) for answer in answers]
     return sorted(changes) == sorted(_accepted_changes(attempt)) and all(
-        str(answer).replace(",", "").casefold() in spoken for answer in answers
+        re.search(rf"(?<!\w){text}(?!\w)", spoken) for text in texts
+    )
+
+
+def _are_calls(expected: Any) -> TypeGuard[list[dict[str, Any]]]:
+    """Return whether a value of a log is a list of tool calls, each with a name and arguments."""
+    return isinstance(expected, list) and all(
+        isinstance(call, dict) and isinstance(call.get("name"), str) and "kwargs" in call for call in expected
     )
 
 
@@ -77,34 +80,20 @@ def _calls(step: Step) -> Iterator[list[Any]]:
 
 
 def by_answer(attempt: Trajectory) -> bool | None:
-    """Return whether the final answer is the expected one, or None if either is long and they differ."""
+    """Return True if the final answer is the expected one, or None if it is worded differently, as it may be right."""
     target, answer = attempt.task.verification.parameters.get("target"), attempt.metadata.get("solution")
-    targets = [_words(text) for text in (target if isinstance(target, list) else [target]) if isinstance(text, str)]
-    given = _words(answer) if isinstance(answer, str) else []
-    if not given or not all(targets) or not targets:
+    if not isinstance(target, str) or not isinstance(answer, str):
         return None
-    if given in targets:
-        return True
-    return False if max(map(len, [given, *targets])) <= SHORT_WORDS else None
+    return (_plain(answer) == _plain(target) != "") or None
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", text.casefold())
-
-
-def by_submission(attempt: Trajectory) -> bool | None:
-    """Return True if a challenge accepted the submitted flag. It refuses a wrong one, and the run goes on.
-
-    Given runs have no label to measure this on. It is the challenge's own check.
-    """
-    if attempt.metadata.get("exit_status") != "submitted" or not attempt.steps:
-        return None
-    return True if _SUBMITTED.match(attempt.steps[-1].action) else None
+def _plain(text: str) -> str:
+    """Return the text without differences in case, spaces, width of characters, and its last full stop."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).removesuffix(".")
 
 
 RULES: Mapping[str, Callable[[Trajectory], bool | None]] = {
     "the expected changes": by_changes,
     "the expected answer": by_answer,
-    "an accepted flag": by_submission,
 }
 """Rules by their name in the details of an outcome."""

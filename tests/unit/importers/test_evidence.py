@@ -31,7 +31,7 @@ def labelled(directory: Path) -> list[Trajectory]:
 
 
 @pytest.mark.parametrize(
-    ("source", "n_known", "n_decided", "n_right"), [("tau_bench", 200, 172, 170), ("inspect_ai", 21, 16, 16)]
+    ("source", "n_known", "n_decided", "n_right"), [("tau_bench", 200, 172, 170), ("inspect_ai", 21, 11, 11)]
 )
 def test_hidden_outcomes_are_decided_as_the_documentation_states(real_data, source, n_known, n_decided, n_right):
     known = [attempt for attempt in labelled(real_data / source) if attempt.outcome.success is not None]
@@ -83,12 +83,14 @@ CANCELLED = ('cancel_reservation({"id": "A1"})', "{}")
         (attempt(CANCELLED), None),
         (attempt(CANCELLED, method="exact", actions=[CANCEL]), None),
         (attempt(method="", metadata={"solution": " yes. "}, target="Yes"), True),
-        (attempt(method="", metadata={"solution": "No"}, target=["Yes", "yes indeed"]), False),
+        (attempt(method="", metadata={"solution": "No"}, target=["Yes", "yes indeed"]), None),
         (attempt(method="", metadata={"solution": "It is probably a yes"}, target="Yes"), None),
         (attempt(method="", metadata={"solution": ""}, target="Yes"), None),
-        (attempt(("submit 'flag{x}'", ""), method="", metadata={"exit_status": "submitted"}), True),
-        (attempt(("submit", "diff"), method="", metadata={"exit_status": "submitted"}), None),
-        (attempt(("submit 'flag{x}'", "Wrong flag!"), method="", metadata={"exit_status": "exit_cost"}), None),
+        (attempt(method="", metadata={"solution": "5"}, target="-5"), None),
+        (attempt(method="", metadata={"solution": "A) Paris"}, target="A"), None),
+        (attempt(CANCELLED, ("It costs 1000 dollars.", ""), actions=[CANCEL], outputs=["10"]), False),
+        (attempt(actions=[LOOK]), None),
+        (attempt(CANCELLED, actions=[{"name": "cancel_reservation"}, "look"]), None),
     ],
 )
 def test_a_rule_decides_by_the_evidence_of_the_log_alone(run, success):
@@ -112,5 +114,5 @@ def test_a_scored_attempt_and_a_crashed_run_stay_as_they_are():
 def test_the_report_of_an_import_names_the_rule(real_data, sink):
     [path] = (real_data / "inspect_ai").glob("*dPiJ*.eval")
     report = import_paths(sink, [path], settings=Settings())
-    assert report.judged == {"the expected answer": 10}
-    assert sum(report.unknown.values()) == 0
+    assert report.judged == {"the expected answer": 8}
+    assert sum(report.unknown.values()) == 2
