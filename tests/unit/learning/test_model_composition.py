@@ -78,7 +78,10 @@ def test_a_function_whose_examples_hold_is_taken():
         ({"examples": [{"call": "halves(3)", "result": "[9]"}]}, "halves(3) does not return [9]: got ([0, 1, 1], "),
         ({"examples": [{"call": "halves(3)", "result": "[False, True, 1]"}]}, "does not return [False, True, 1]: got"),
         ({"examples": [{"call": "halves(-1, 1)", "result": "[0]"}]}, "does not return [0]: failed, TypeError"),
-        ({"examples": [{"call": "halves('a')", "result": "[0]"}]}, "declares the type int, but the example halves('a') has 'a'"),
+        (
+            {"examples": [{"call": "halves('a')", "result": "[0]"}]},
+            "declares the type int, but the example halves('a') has 'a'",
+        ),
         ({"examples": [{"call": "halves(3)", "result": "(0, 1, 1)"}]}, "declares the type list[int], but the example"),
         ({"code": "def halves(n):\n    while True: half(next_one(n))\n", "examples": []}, "one to 5"),
     ],
