@@ -100,6 +100,19 @@ def test_another_domain_is_preferred_where_it_is_clearly_more_relevant(memory):
     assert best.item.task.domain == "airline"
 
 
+def test_a_preferred_attempt_with_too_few_of_the_words_takes_the_place_of_no_other(tmp_path):
+    words = ["oven", "flour", "yeast", "butter", "sugar", "salt", "almond", "cherry", "lemon", "ginger", "vanilla"]
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
+        for domain, own in (("airline", words[:6]), ("retail", words[6:])):
+            memory.store(Trajectory(Task("", domain, " ".join(own)), (), Outcome(success=True)))
+        query = " ".join(words)
+        every = memory.experience.retrieve(query, 2, threshold=0.0).hits
+        least = max(hit.words for hit in every)
+        for threshold, domain in ((0.0, "retail"), (least, "airline")):
+            [hit] = memory.experience.retrieve_words(query, 1, domain="retail", threshold=threshold).hits
+            assert hit.item.task.domain == domain
+
+
 def test_the_preference_is_part_of_the_rank_value_and_of_its_explanation(memory):
     [hit] = memory.experience.retrieve(QUERY, 1, domain="retail").hits
     assert hit.signals["domain"] > 0

@@ -199,11 +199,12 @@ class Retriever:
         candidates = candidates_of(found, {}, {})
         shares = {candidate.item: candidate.words for candidate in candidates}
         preferred = {candidate.item for candidate in candidates if domain and candidate.domain == domain}
-        best = sorted(shares, key=lambda item: -shares[item] - SAME_DOMAIN * (item in preferred))[:k]
+        ordered = sorted(shares, key=lambda item: -shares[item] - SAME_DOMAIN * (item in preferred))
         cut = self._calibration.cut_by_words(self.weights()) if threshold is None else Cut(best=threshold)
         least = max(cut.least(max(shares.values(), default=0.0)), threshold or 0.0)
-        hits = [unexplained(record_id) for record_id in best if shares[record_id] >= least]
-        return RankedRecords(hits=hits, n_hidden=len(best) - len(hits), threshold=least)
+        shown = [record_id for record_id in ordered if shares[record_id] >= least]
+        n_hidden = sum(shares[record_id] < least for record_id in ordered[:k])
+        return RankedRecords(hits=[*map(unexplained, shown[:k])], n_hidden=n_hidden, threshold=least)
 
     def calibrate(self) -> None:
         """Measure the level of the store, and store it."""
