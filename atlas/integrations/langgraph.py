@@ -12,6 +12,7 @@ from typing import Any
 
 from langgraph.store import base
 
+from atlas.core.errors import InvalidInput
 from atlas.core.filters import METADATA, SCOPE, scope_metadata
 from atlas.core.types import JournalEntry
 from atlas.infra.bridge import in_thread
@@ -48,7 +49,12 @@ class AtlasStore(base.BaseStore):
                 has the name `level_3`.
             fields: Paths of the values that `put` makes searchable by default. `$` is the whole value.
             threshold: Least relevance of a result of `search` with a query, in [0, 1], or None for the journal's level.
+
+        Raises:
+            InvalidInput: A name of `levels` is repeated, or is that of the key.
         """
+        if len({KEY, *levels}) <= len(levels):
+            raise InvalidInput(f"levels should be different names other than {KEY!r}, got {list(levels)}")
         self._journal, self._levels, self._fields = memory.journal, tuple(levels), tuple(fields)
         self._threshold, self._clock, self._writing = threshold, clock, RLock()
 

@@ -179,6 +179,12 @@ def test_named_levels_of_a_namespace_are_the_scope_of_the_items(memory):
     assert memory.build_context(atlas.Task("", "", "green tea"), where={"scope.user": "bob"}).text == ""
 
 
+@pytest.mark.parametrize("levels", [["item"], ["user", "user"]])
+def test_levels_that_cannot_be_told_apart_are_refused(memory, levels):
+    with pytest.raises(atlas.InvalidInput, match="levels should be different names other than 'item'"):
+        AtlasStore(memory, levels=levels)
+
+
 def test_what_the_store_cannot_do_is_refused(ours):
     with pytest.raises(NotImplementedError, match="TTL"):
         ours.put(ANN, "tea", {"text": "likes tea"}, ttl=5)
