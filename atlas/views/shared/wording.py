@@ -73,15 +73,6 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - 1 if word_end < 0 else word_end].rstrip(' ·,;:')}…"
 
 
-def word_shortened(text: str, most: int) -> str:
-    """Return a string of at most `most` characters, with a final ` …` after a whole word if it is truncated."""
-    if len(text) <= most:
-        return text
-    beginning = text[: most - 2]
-    end = max(beginning.rfind(blank) for blank in " \n")
-    return f"{(beginning[:end] if end > most // 2 else beginning).rstrip(' ,.:;')} …"
-
-
 def with_replaced(sentence: str, found: Mapping[str, int]) -> str:
     """Return a sentence without its full stop, followed by the kinds of replaced secrets, if there are any."""
     return f"{sentence}. {describe_counts(found)}" if found else sentence

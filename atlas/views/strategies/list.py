@@ -18,7 +18,7 @@ from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.lists.queries import Row, marks_text, ranking
-from atlas.views.shared.wording import counted, percent, word_shortened
+from atlas.views.shared.wording import counted, percent, shortened
 from atlas.views.strategies.steps import Steps, steps_of
 from atlas.views.strategies.titles import readable_title
 
@@ -121,7 +121,7 @@ def _listed_steps(parsed: Steps) -> dict[str, Any]:
 def _beginning(step: str) -> str:
     lines = step.splitlines()
     cut = "\n".join(lines[:STEP_LINES]) + (" …" if len(lines) > STEP_LINES else "")
-    return word_shortened(cut, STEP_CHARACTERS)
+    return shortened(cut, STEP_CHARACTERS)
 
 
 def _record(rate: StrategyRate) -> dict[str, Any]:
