@@ -245,7 +245,7 @@ class Store:
         model = self.model
         if model is None:
             raise NotFound(
-                f"the store at {self.path} is not bound to an embedding model yet; open it with atlas.open_memory"
+                f"the store at {self.path} has no embedding model yet; open it once for writing with atlas.open_memory"
             )
         with self._lock:
             parts = self._collections.get(name)

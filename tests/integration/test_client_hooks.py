@@ -15,7 +15,7 @@ import atlas
 from atlas.access import recall_sockets
 from atlas.cli import main
 from atlas.cli.clients.hook import log_path
-from atlas.core.errors import ReadOnlyStore
+from atlas.core.errors import NotFound, ReadOnlyStore
 from atlas.testing import HashEmbedder
 from tests.support.serving import serving
 from tests.support.stores import MODEL
@@ -93,7 +93,7 @@ def attempts(store) -> list[atlas.Experience]:
     try:
         with atlas.open_memory(store, read_only=True) as memory:
             return memory.experience.get_many(memory.experience.ids())
-    except ReadOnlyStore:
+    except (ReadOnlyStore, NotFound):  # there is no store yet, or it has no embedding model yet
         return []
 
 

@@ -14,7 +14,7 @@ import atlas
 from atlas.cli import main
 from atlas.cli.clients.recording import SessionSink
 from atlas.cli.clients.watch import WatchedLogs
-from atlas.core.errors import ReadOnlyStore, StoreUnavailable
+from atlas.core.errors import NotFound, ReadOnlyStore, StoreUnavailable
 from tests.support.stores import MODEL
 from tests.support.waiting import GIVE_UP_SECONDS
 
@@ -172,7 +172,7 @@ def stored() -> list[str]:
     try:
         with atlas.open_memory(read_only=True) as memory:
             return tasks(memory)
-    except ReadOnlyStore:
+    except (ReadOnlyStore, NotFound):  # there is no store yet, or it has no embedding model yet
         return []
 
 

@@ -52,7 +52,7 @@ def test_an_empty_collection_is_empty(memory):
 
 
 def test_a_store_without_a_model_is_told(tmp_path):
-    with Store.open(tmp_path / "new") as store, pytest.raises(NotFound, match="not bound to an embedding model"):
+    with Store.open(tmp_path / "new") as store, pytest.raises(NotFound, match="no embedding model yet"):
         read_embedded(store, COLLECTION)
 
 
