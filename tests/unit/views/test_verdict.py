@@ -28,15 +28,16 @@ def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
         yield memory
 
 
-@pytest.fixture
-def measured(memory) -> OwnEvaluation:
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory) -> OwnEvaluation:
     """A measurement on two attempts at each of six tasks."""
-    memory.experience.store_many(
-        attempt(f"Mend report {task} of customer {task * 37}", task_id=f"task-{task}", success=trial == 0)
-        for task in range(6)
-        for trial in range(2)
-    )
-    return evaluate_now(memory, seed=0, on_progress=lambda done, total, what: None)
+    with atlas.open_memory(tmp_path_factory.mktemp("measured") / "store", embedder=HashEmbedder()) as memory:
+        memory.experience.store_many(
+            attempt(f"Mend report {task} of customer {task * 37}", task_id=f"task-{task}", success=trial == 0)
+            for task in range(6)
+            for trial in range(2)
+        )
+        return evaluate_now(memory, seed=0, on_progress=lambda done, total, what: None)
 
 
 def with_rates(found: OwnEvaluation, *, first: float, nothing: float, foreign: float | None) -> OwnEvaluation:
