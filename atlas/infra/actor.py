@@ -30,10 +30,10 @@ class Role(IntEnum):
     """May read. Retrievals by a viewer are not counted."""
 
     WRITER = 1
-    """May also store, edit, mark, and undo."""
+    """May also store, and edit, mark and forget the records that it stored, and undo its operations."""
 
     CURATOR = 2
-    """May also delete, merge, prune, compact, accept pending records, and undo operations of others."""
+    """May also change the records of others, delete, merge, prune, compact, accept pending records, and undo all."""
 
     ADMIN = 3
     """May also purge, back up and restore, choose models, and grant keys and roles."""
@@ -49,6 +49,9 @@ _KINDS = {
     Role.ADMIN: frozenset({"purge"}),
 }
 """Kinds of operations that need a higher role than writer."""
+
+_ADDITIONS = frozenset({"store", "import", "compress", "compose", "promote"})
+"""Kinds of operations that add records. Sources and links that they add to records of others are no edits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +273,11 @@ def check_kind(kind: str) -> None:
     """Raise `NotAllowed` if this kind of operation requires a higher role than the current actor's."""
     needed = next((role for role, kinds in _KINDS.items() if kind in kinds), Role.WRITER)
     check_role(needed, f"do what the history calls {kind!r}")
+
+
+def changes_own_only(kind: str) -> bool:
+    """Return whether this kind of operation of the current actor may change only records that the actor stored."""
+    return kind not in _ADDITIONS and not may(Role.CURATOR)
 
 
 def check_store(directory: Path) -> None:

@@ -406,7 +406,7 @@ class Collection(ABC):
         raise _no_history("merge records")
 
     def check_own(self, ids: Sequence[str]) -> None:
-        """Raise `NotFound` if a record does not exist, and `NotAllowed` unless the current actor stored all of them."""
+        """Raise `NotFound` if a record does not exist, and `NotAllowed` if the current actor may not change it."""
         raise _no_history("tell whose records they are")
 
     def versions(self, record_id: str) -> list[Version]:

@@ -94,8 +94,8 @@ class History(Protocol):
     def actors(self) -> list[str]:
         """Return all actors, the most recent first."""
 
-    def authors(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
-        """Return the actors who stored records, by id."""
+    def check_authors(self, actor: str, collection: str, ids: Sequence[str]) -> None:
+        """Raise `NotAllowed` unless an actor stored all of these records."""
 
     def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
         """Return the change of each record in an operation, in its order."""

@@ -20,11 +20,14 @@ from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, TrashedRecord, Usag
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.late_interaction import Projection
 from atlas.infra.actor import (
+    Role,
     actor_name,
     actor_scope,
     check_actor_scope,
     in_scope,
     is_under_review,
+    may,
+    present_actor,
     refuse_in_scope,
     within_actor_scope,
 )
@@ -423,15 +426,13 @@ class LedgerCollection(Collection):
         return [version for version in versions if in_scope(scope, version.content.get("metadata", {}))]
 
     def check_own(self, ids: Sequence[str]) -> None:
-        """Raise `NotFound` if a record does not exist, and `NotAllowed` unless the current actor stored all of them."""
+        """Raise `NotFound` if a record does not exist, and `NotAllowed` if the current actor may not change it.
+
+        Curators may change all records. Others, and an agent on the command line, may change those that they stored.
+        """
         self._check_present(ids)
-        actor, authors = actor_name(self.parts.settings.actor), self._ledger.history.authors(self._name, ids)
-        for record_id in ids:
-            if authors.get(record_id) != actor:
-                raise NotAllowed(
-                    f"expected records that {actor} stored, but {record_id!r} in {self._name!r} is not one; add a "
-                    "record instead, or ask a curator to change it"
-                )
+        if present_actor() is None or not may(Role.CURATOR):
+            self._ledger.history.check_authors(actor_name(self.parts.settings.actor), self._name, ids)
 
     def moment(self) -> Moment:
         """Return the current moment of the history, for `delete_unchanged` or `update`."""

@@ -166,6 +166,9 @@ class OperationDraft:
     is_reviewed: bool = False
     """True if its additions are pending until a curator accepts them. It may only add."""
 
+    changes_own_only: bool = False
+    """True if it may change only records that its actor stored."""
+
     unchanged_since: Mapping[str, Moment] = field(default_factory=dict)
     """Moments by the ids of records. A write is refused if another operation has changed the record since."""
 

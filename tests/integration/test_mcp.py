@@ -216,7 +216,7 @@ def test_a_changed_fact_is_replaced_or_forgotten_and_both_are_undone(door, store
 def test_an_agent_edits_and_forgets_its_own_records_only(memory):
     [others] = memory.experience.store_many([next(attempts(1))])
     ring = KeyRing(memory.storage.path)
-    keys = {name: ring.add(name, Role.CURATOR, created_by="owner")[1] for name in ("crawler", "baker")}
+    keys = {name: ring.add(name, Role.WRITER, created_by="owner")[1] for name in ("crawler", "baker")}
 
     async def store(client):
         return id_in(await said(client, "add_strategy", situation="a disk is nearly full", suggestion="rotate logs"))
@@ -224,7 +224,12 @@ def test_an_agent_edits_and_forgets_its_own_records_only(memory):
     async def work(client):
         for record_id in (others, strategy):
             assert "expected records that baker stored" in await refused(client, "forget", ids=[record_id])
-        assert "but is not one" not in await refused(client, "edit", id=others, changes={"feedback": "better"})
+            assert "expected records that baker stored" in await refused(client, "mark", ids=[record_id], buried=True)
+        for tool, arguments in (
+            ("edit", {"id": others, "changes": {"feedback": "better"}}),
+            ("report_outcomes", {"outcomes": {others: False}}),
+        ):
+            assert "expected records that baker stored" in await refused(client, tool, **arguments)
         own = await store_own(client)
         assert "records that baker stored" in await refused(client, "forget", ids=[own, strategy])
         assert "Forgot 1" in await said(client, "forget", ids=[own])

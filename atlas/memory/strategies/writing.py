@@ -371,9 +371,8 @@ class StrategyWriter:
         if changed is not None and changed != stored:
             if strategy_id in retired(self.store, self.retirement):
                 logger.warning("strategy %s got another source, but is retired, so agents do not receive it", stored.id)
-            scoped = (
-                self.store if self.store.operation_id else self.store.within("edit", f"one more source: {stored.title}")
-            )
+            reason = f"one more source: {stored.title}"
+            scoped = self.store if self.store.operation_id else self.store.within("store", reason)
             scoped.update(*self.columns(changed), unchanged_since=moment)
         return combined
 

@@ -14,7 +14,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput, StoreError
 from atlas.core.operations import NO_MARKS, Usage
 from atlas.core.types import new_id
-from atlas.infra.actor import Role, check_kind, check_store, is_under_review, may
+from atlas.infra.actor import Role, changes_own_only, check_kind, check_store, is_under_review, may
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import UnreadableRow, parsed
 from atlas.storage.engine import Copies, Progress, SharedState
@@ -364,7 +364,13 @@ class SqlLedger:
         check_kind(kind)
         check_store(self.database.directory)
         return OperationDraft(
-            id=new_id(), kind=kind, actor=actor, reason=reason, undoes=undoes, is_reviewed=is_under_review()
+            id=new_id(),
+            kind=kind,
+            actor=actor,
+            reason=reason,
+            undoes=undoes,
+            is_reviewed=is_under_review(),
+            changes_own_only=changes_own_only(kind),
         )
 
     def add(
@@ -439,12 +445,13 @@ class SqlLedger:
         ids = [*(record.id for record in records), *dropped]
         with writing(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
-            check_own(writer.connection, operation, collection, ids)
+            writer.check_there(collection, [record.id for record in records])
+            edited = ids if operation.is_reviewed else [*writer.edited(collection, records), *dropped]
+            check_own(writer.connection, operation, collection, edited)
             writer.check_expected(collection, ids)
             if unchanged_since is not None:
                 check_records_unchanged(writer.connection, collection, ids, unchanged_since)
             for record in records:
-                writer.check_there(collection, [record.id])
                 writer.put("changed", collection, record)
             for record_id in dropped:
                 if writer.exists(collection, record_id):

@@ -15,6 +15,7 @@ from atlas.protocols.infra import Clock
 from atlas.storage.marks.codec import MARK_NAMES, check_marks, decode_marks, encode_marks
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection, Database, Texts
+from atlas.storage.sql.history.operations import read_authors
 from atlas.storage.sql.records import MARKS, BeforeImage, LedgerWriter, writing
 
 TABLES = """
@@ -83,6 +84,7 @@ class SqlMarks:
         """Set the marks of records, or raise `NotFound` if one does not exist."""
         check_marks(marks)
         with writing(self._database, self._clock, operation) as writer:
+            writer.check_there(collection, marks)
             check_own(writer.connection, operation, collection, marks)
             writer.check_expected(collection, marks)
             put_marks(writer, collection, _with_current_review(writer.connection, collection, marks))
@@ -188,10 +190,29 @@ def put_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks])
 
 
 def check_own(connection: Connection, operation: OperationDraft, collection: str, ids: Iterable[str]) -> None:
-    """Raise `NotAllowed` if a writer under review would change records other than their own waiting ones."""
-    if not operation.is_reviewed:
-        return
+    """Raise `NotAllowed` if an operation may change only its actor's own records, and one of these is not.
+
+    A writer under review may change only those of its own that still wait.
+    """
     wanted = list(ids)
+    if operation.is_reviewed:
+        _check_waiting(connection, operation, collection, wanted)
+    elif operation.changes_own_only:
+        check_authors(connection, operation.actor, collection, wanted)
+
+
+def check_authors(connection: Connection, actor: str, collection: str, ids: Sequence[str]) -> None:
+    """Raise `NotAllowed` unless an actor stored all of these records."""
+    authors = read_authors(connection, collection, ids)
+    for record_id in ids:
+        if authors.get(record_id) != actor:
+            raise NotAllowed(
+                f"expected records that {actor} stored, but {record_id!r} in {collection!r} is not one; add a record "
+                "instead, or ask a curator to change it"
+            )
+
+
+def _check_waiting(connection: Connection, operation: OperationDraft, collection: str, wanted: Sequence[str]) -> None:
     before = read_marks(connection, collection, wanted)
     for record_id in wanted:
         if before.get(record_id, NO_MARKS).held_for != operation.actor:

@@ -102,6 +102,18 @@ class LedgerWriter:
         row = self._find(collection, record_id)
         return row is not None and not row.deleted
 
+    def edited(self, collection: str, records: Sequence[Record]) -> list[str]:
+        """Return the ids of records that differ from the stored ones in more than the indexed text.
+
+        That of an entry contains the beginnings of its predecessors, so it is renewed with them.
+        """
+        rows = self.connection.execute(
+            "SELECT id, metadata, content FROM records WHERE collection = ? AND id IN (SELECT value FROM json_each(?))",
+            (collection, Texts([record.id for record in records])),
+        )
+        stored = {record_id: texts for record_id, *texts in rows.fetchall()}
+        return [record.id for record in records if stored.get(record.id) != [to_text(record.metadata), record.content]]
+
     def known_ids(self, collection: str, records: Sequence[Record]) -> set[str]:
         """Return the ids of records with a purged id, or with the content of another operation's record.
 

@@ -20,7 +20,7 @@ from atlas.storage.sql.connection import Database
 from atlas.storage.sql.history import diff, operations, trash
 from atlas.storage.sql.history.undo import undo, undo_many
 from atlas.storage.sql.history.versions import read_versions
-from atlas.storage.sql.marks import put_marks, read_marks
+from atlas.storage.sql.marks import check_authors, put_marks, read_marks
 from atlas.storage.sql.meta import purged_by
 from atlas.storage.sql.records import writing
 from atlas.storage.sql.review import accept
@@ -67,10 +67,10 @@ class SqlHistory:
         with self._database.read() as connection:
             return operations.read_collections(connection, operation_id)
 
-    def authors(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
-        """Return the actors who stored records, by id."""
+    def check_authors(self, actor: str, collection: str, ids: Sequence[str]) -> None:
+        """Raise `NotAllowed` unless an actor stored all of these records."""
         with self._database.read() as connection:
-            return operations.read_authors(connection, collection, ids)
+            check_authors(connection, actor, collection, ids)
 
     def undo(self, operation_id: str, *, actor: str, reason: str = "") -> Operation:
         """Undo an operation as a new operation, which can be undone too.

@@ -1,0 +1,195 @@
+"""A writer changes only the records that it stored, through every verb and door. A curator changes all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from mcp import Client
+
+import atlas
+from atlas.access.keys import KeyRing
+from atlas.core.errors import NotAllowed
+from atlas.infra.actor import Actor, Role, acting
+from atlas.testing import HashEmbedder
+from atlas.verbs.table import ROLES
+from tests.support.calls import WRITES
+from tests.support.everything import Ids, content, make_everything
+from tests.support.mcp_clients import Connection, refused, said
+from tests.support.records import attempt
+from tests.support.sample import opened
+from tests.support.serving import serving
+
+EDITS = {
+    *(f"{name}.{verb}" for name in ("experience", "strategies", "concepts", "journal") for verb in ("mark", "edit")),
+    *(f"{name}.change_marks" for name in ("experience", "strategies", "concepts", "journal")),
+    *("experience.apply_outcomes", "experience.report_outcomes", "strategies.retire", "strategies.unretire"),
+    *("journal.link", "journal.unlink", "journal.accept_link", "journal.refuse_link"),
+}
+"""Verbs of writers that change a record."""
+
+ADDITIONS = {
+    *(
+        "memory.store",
+        "memory.store_once",
+        "memory.judge",
+        "memory.apply_promotion",
+        "memory.undo",
+        "memory.apply_undo",
+    ),
+    *(
+        f"{name}.{verb}"
+        for name in ("experience", "strategies", "concepts", "journal")
+        for verb in ("record_use", "forget")
+    ),
+    *("experience.store", "experience.store_many", "strategies.add", "strategies.write", "strategies.apply_write"),
+    *("strategies.update_stats", "concepts.update_stats", "concepts.add", "concepts.add_many"),
+    *("journal.add", "journal.add_entries", "journal.accept", "journal.note_promotion"),
+}
+"""Verbs of writers that add records, count uses, or take back what is their own."""
+
+AUTHOR = "tester"
+"""Who stored all records of the tests' store that are not under review."""
+
+BAKER, CURATOR = Actor("baker", Role.WRITER), Actor("baker", Role.CURATOR)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory) -> tuple[Path, Ids]:
+    """A store with something of every kind, and its ids."""
+    store = tmp_path_factory.mktemp("owners") / "store"
+    return store, make_everything(store)
+
+
+@pytest.fixture
+def store(prepared, tmp_path) -> Path:
+    """A copy of that store."""
+    copy: Path = shutil.copytree(prepared[0], tmp_path / "store")
+    return copy
+
+
+@pytest.fixture
+def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
+    """An empty memory, which embeds by hashing."""
+    with atlas.open_memory(tmp_path / "hashed", embedder=HashEmbedder()) as memory:
+        yield memory
+
+
+def test_every_verb_of_writers_edits_or_adds():
+    of_writers = {name for name in WRITES if ROLES.get(name) == Role.WRITER}
+    assert of_writers == EDITS | ADDITIONS
+
+
+@pytest.mark.parametrize("name", sorted(EDITS))
+@pytest.mark.parametrize(
+    "actor",
+    [Actor(AUTHOR, Role.WRITER), CURATOR, replace(CURATOR, role=Role.ADMIN)],
+    ids=["author", "curator", "admin"],
+)
+def test_authors_and_curators_change_records(prepared, store, name, actor):
+    with opened(store) as memory:
+        before = content(store)
+        with acting(actor):
+            WRITES[name](memory, prepared[1])
+        assert content(store) != before
+
+
+@pytest.mark.parametrize("name", sorted(EDITS))
+def test_a_writer_changes_no_record_of_others(prepared, store, name):
+    with opened(store) as memory:
+        before = content(store)
+        with acting(BAKER), pytest.raises(NotAllowed, match="expected records that baker stored, but"):
+            WRITES[name](memory, prepared[1])
+        assert content(store) == before
+
+
+@pytest.mark.parametrize("name", sorted(ADDITIONS - {"memory.undo", "memory.apply_undo"}))
+def test_a_writer_adds_to_the_records_of_others(prepared, store, name):
+    with opened(store) as memory:
+        before = content(store)
+        with acting(BAKER):
+            WRITES[name](memory, prepared[1])
+        assert content(store) != before
+
+
+DOORS = {
+    "edit": ("PATCH", "/{memory}/{id}", {"fields": {"feedback": "mine"}}),
+    "mark by PATCH": ("PATCH", "/{memory}/{id}", {"buried": True}),
+    "mark": ("POST", "/{memory}/marks", {"ids": ["{id}"], "add_tags": ["mine"]}),
+    "outcomes": ("POST", "/experience/outcomes", {"outcomes": {"{id}": False}}),
+    "edit as a verb": ("POST", "/verbs/experience/edit", {"experience_id": "{id}", "changes": {"feedback": "mine"}}),
+    "forget as a verb": ("POST", "/verbs/experience/forget", {"ids": ["{id}"]}),
+    "delete as a verb": ("POST", "/verbs/experience/delete", {"ids": ["{id}"]}),
+}
+"""Requests that change a record, by what they do."""
+
+TOOLS = {
+    "edit": {"id": "{id}", "changes": {"feedback": "mine"}},
+    "mark": {"ids": ["{id}"], "buried": True},
+    "report_outcomes": {"outcomes": {"{id}": False}},
+    "forget": {"ids": ["{id}"]},
+}
+"""Tools that change a record, with their arguments."""
+
+
+def about(value: Any, record_id: str) -> Any:
+    """A request with the id of a record in its place."""
+    return json.loads(json.dumps(value).replace("{id}", record_id).replace("{memory}", "experience"))
+
+
+@pytest.mark.parametrize("role", [Role.WRITER, Role.CURATOR], ids=str)
+@pytest.mark.parametrize("name", DOORS)
+def test_a_request_of_a_writer_changes_only_its_own_records(memory, role, name):
+    others = memory.store(attempt("of others"))["experience"]
+    secret = KeyRing(memory.storage.path).add("baker", role, created_by="owner")[1]
+    with acting(BAKER):
+        own = memory.store(attempt("of its own"))["experience"]
+    method, path, body = DOORS[name]
+    with serving(memory) as address, httpx.Client(headers={"Authorization": f"Bearer {secret}"}) as client:
+
+        def status(record_id: str) -> int:
+            url = f"{address}/api/v1{about(path, record_id)}"
+            return client.request(method, url, json=about(body, record_id)).status_code
+
+        assert status(others) == (200 if role is Role.CURATOR else 403)
+        assert status(own) == (403 if name == "delete as a verb" and role is Role.WRITER else 200)
+
+
+@pytest.mark.parametrize("role", [Role.WRITER, Role.CURATOR], ids=str)
+def test_a_tool_of_a_writer_changes_only_its_own_records(memory, role):
+    others = memory.store(attempt("of others"))["experience"]
+    secret = KeyRing(memory.storage.path).add("baker", role, created_by="owner")[1]
+    with acting(BAKER):
+        own = memory.store(attempt("of its own"))["experience"]
+    before = memory.experience.get(others)
+
+    async def work(client: Client) -> None:
+        for tool, arguments in TOOLS.items():
+            if role is Role.WRITER:
+                assert "records that baker stored" in await refused(client, tool, **about(arguments, others))
+            else:
+                await said(client, tool, **about(arguments, others))
+            await said(client, tool, **about(arguments, own))
+
+    with serving(memory) as address:
+        Connection("auto", address=address, key=secret).run(work)
+    assert memory.experience.get(own) is None
+    assert memory.experience.get(others) == (before if role is Role.WRITER else None)
+
+
+def test_a_writers_entry_between_those_of_others_can_be_edited_and_forgotten(memory):
+    """The indexed texts of later entries contain its beginning, and are renewed."""
+    notes = ["the oven is hot", "the dough is cold", "the bread is done"]
+    with acting(BAKER):
+        own = memory.journal.add("observation", notes[0], generation=1)
+    others = [memory.journal.add("observation", note, generation=1) for note in notes[1:]]
+    with acting(BAKER):
+        memory.journal.edit(own, content="the stove is hot")
+        assert memory.journal.forget([own]) == 1
+    assert [entry.content for entry in memory.journal.get_many(others)] == notes[1:]
