@@ -284,6 +284,21 @@ def test_metadata_and_scope_of_an_attempt_and_a_note_can_be_searched(memory):
     talk(memory, work)
 
 
+def test_a_scope_in_the_metadata_is_refused(memory):
+    async def work(client):
+        misplaced = {"metadata": {"model": "m-1", "scope.project": "bank"}, "scope": {"project": "shop"}}
+        for tool, arguments in (
+            ("store_attempt", {"task": TASK, "steps": []}),
+            ("note", {"entry_type": "observation", "content": "the disk of the crawler has 2 TB"}),
+        ):
+            assert "`metadata` contains 'scope.project'" in await refused(client, tool, **arguments, **misplaced)
+            wrong = await refused(client, tool, **arguments, scope={"Project": "shop"})
+            assert "a scope's name should be up to 40 of a-z" in wrong
+
+    talk(memory, work)
+    assert (memory.experience.count(), memory.journal.count()) == (0, 0)
+
+
 def test_a_repeated_call_stores_once(memory):
     async def work(client):
         first = await said(client, "store_attempt", task=TASK, steps=[], attempt_id="run-7")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID, uuid5
 
 from pydantic import Field
 
-from atlas.core.filters import scope_metadata
+from atlas.core.errors import InvalidInput
+from atlas.core.filters import scope_metadata, scope_of
 from atlas.core.json_values import dump
 from atlas.core.operations import Operations
 from atlas.core.types import Outcome, Step, Strategy, Task, Trajectory, new_id
@@ -44,10 +46,9 @@ def store_attempt(
 ) -> str:
     """Call after a task, whether it went well or not."""
     actor = actor_name(memory.storage.settings.actor)
-    scoped = scope_metadata(scope or {})
-    named = "\n".join([actor, attempt_id, *([dump(scoped)] if scoped else [])])
+    facts = {**_metadata(metadata, scope), **({"solution": solution} if solution else {})}
+    named = "\n".join([actor, attempt_id, *([dump(scope_of(facts))] if scope else [])])
     trajectory_id = uuid5(_ATTEMPTS, named).hex if attempt_id else new_id()
-    facts: dict[str, Any] = {**(metadata or {}), **scoped, **({"solution": solution} if solution else {})}
     if used is not None:
         facts["used"] = by_memory([place_of(memory, record_id) for record_id in used])
     stored = memory.store_once(
@@ -91,7 +92,7 @@ def note(
         content,
         generation=generation,
         links=linked,
-        metadata={**(metadata or {}), **scope_metadata(scope or {})},
+        metadata=_metadata(metadata, scope),
     )
     if entry_id is None:
         return f"Not noted: {memory.journal.rejected().why(content)}"
@@ -118,7 +119,7 @@ def add_strategy(
             title=title,
             rationale=rationale,
             sources=ids,
-            metadata=scope_metadata(scope or {}),
+            metadata=_metadata(None, scope),
         )
     )
     return f"Added strategy {shown_id(added)}.{_after(bank.operation_id)}"
@@ -217,6 +218,20 @@ def undo(
     """Call to take back an operation of yours, exactly. Undoing the undoing does it again."""
     undone = memory.undo(operation_id, reason=reason)
     return f"Undone. To do it again: undo {undone.id[:8]}."
+
+
+def _metadata(metadata: Mapping[str, Any] | None, scope: Mapping[str, str] | None) -> dict[str, Any]:
+    """Return the metadata of a new record with its scope.
+
+    Raises:
+        InvalidInput: The scope is malformed, or `metadata` contains a part of it, which would change it unseen.
+    """
+    if parts := scope_of(metadata or {}):
+        raise InvalidInput(
+            "expected the scope in `scope`, such as {'project': 'shop'}, but `metadata` contains "
+            f"{next(iter(parts))!r}; move it there"
+        )
+    return {**(metadata or {}), **scope_metadata(scope or {})}
 
 
 def _step(step: str | dict[str, Any]) -> Step:

@@ -57,6 +57,26 @@ def test_what_is_stored_is_found_by_the_next_context_and_named_in_the_history(ap
     assert memory.history(1)[0].actor == "crawler"
 
 
+@pytest.mark.parametrize("scope", [{"scope.project": 5}, {"scope.project": " "}, {"scope.The Shop": "shop"}], ids=str)
+def test_a_malformed_scope_is_refused_when_a_record_is_written_or_edited(api, memory, scope):
+    headers = key(memory, Role.WRITER)
+    bodies = {
+        "experience": ("/attempts", ATTEMPT),
+        "strategies": ("/strategies", {"situation": "a page is slow", "suggestion": "cache it"}),
+        "concepts": ("/concepts", {"name": "keep", "description": "Keeps it", "code": "def keep(x):\n    return x"}),
+        "journal": ("/journal", {"entry_type": "observation", "content": "the disk has 2 TB"}),
+    }
+    for name, (path, body) in bodies.items():
+        added = api.post(path, json=body, headers=headers)
+        assert added.is_success, added.text
+        stored = added.json()
+        record_id = stored if isinstance(stored, str) else stored.get("experience") or stored["id"]
+        refused = api.post(path, json={**body, "metadata": scope}, headers=headers)
+        assert (refused.status_code, "scope" in refused.json()["detail"]) == (422, True), name
+        edited = api.patch(f"/{name}/{record_id}", json={"fields": {"metadata": scope}}, headers=headers)
+        assert (edited.status_code, "scope" in edited.json()["detail"]) == (422, True), name
+
+
 def test_a_held_out_attempt_gets_an_empty_block_and_is_marked(api, memory):
     headers = key(memory, Role.WRITER)
     api.post("/attempts", json=ATTEMPT, headers=headers)
