@@ -5,6 +5,7 @@ graph = builder.compile(store=AtlasStore(memory))
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from threading import RLock
@@ -13,7 +14,7 @@ from typing import Any
 from langgraph.store import base
 
 from atlas.core.errors import InvalidInput
-from atlas.core.filters import METADATA, SCOPE, scope_metadata
+from atlas.core.filters import MAX_SCOPE_CHARACTERS, METADATA, SCOPE, scope_metadata
 from atlas.core.types import JournalEntry
 from atlas.infra.bridge import in_thread
 from atlas.infra.clock import SystemClock
@@ -28,6 +29,9 @@ NAMESPACE, VALUE, UPDATED_AT, IS_INDEXED = "item_namespace", "item_value", "upda
 
 KEY = "item"
 """Scope of one item. So it is neither indexed with the items before it, nor summarised with others."""
+
+RAW_KEY = "item_key"
+"""Metadata key of an entry with the item's key, where that is too long or blank for a scope, which is a digest then."""
 
 
 class AtlasStore(base.BaseStore):
@@ -111,12 +115,12 @@ class AtlasStore(base.BaseStore):
         """Return the text that a search finds the item by."""
         paths = self._fields if op.index is None else op.index or ()
         texts = [text for path in paths for text in base.get_text_at_path(op.value, path)]
-        return "\n".join(texts) if any(map(str.strip, texts)) else op.key
+        return next(filter(str.strip, ("\n".join(texts), op.key)), ENTRY_TYPE)
 
     def _metadata(self, op: base.PutOp) -> dict[str, Any]:
         return {
             **self._scope(op.namespace),
-            **scope_metadata({KEY: op.key}),
+            **_key_metadata(op.key),
             NAMESPACE: json.dumps(op.namespace),
             VALUE: dict(op.value or {}),
             UPDATED_AT: self._clock.now().isoformat(),
@@ -128,7 +132,7 @@ class AtlasStore(base.BaseStore):
         return scope_metadata(dict(zip((*self._levels, *further), namespace, strict=False)))
 
     def _ids(self, namespace: tuple[str, ...], key: str) -> list[str]:
-        exact = {f"{METADATA}{NAMESPACE}": json.dumps(namespace), **scope_metadata({KEY: key})}
+        exact = {f"{METADATA}{NAMESPACE}": json.dumps(namespace), f"{SCOPE}{KEY}": _key_metadata(key)[f"{SCOPE}{KEY}"]}
         return self._journal.ids({"entry_type": ENTRY_TYPE, **exact})
 
     def _entries(self, where: Where, wanted: Mapping[str, Any] | None = None) -> list[JournalEntry]:
@@ -143,11 +147,18 @@ class AtlasStore(base.BaseStore):
         return sorted({labels[: op.max_depth] for labels in namespaces})[op.offset : op.offset + op.limit]
 
 
+def _key_metadata(key: str) -> dict[str, str]:
+    """Return the metadata of an item's key, which is any string."""
+    if key.strip() and len(key) <= MAX_SCOPE_CHARACTERS:
+        return scope_metadata({KEY: key})
+    return {**scope_metadata({KEY: f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"}), RAW_KEY: key}
+
+
 def _fields(entry: JournalEntry) -> dict[str, Any]:
     """Return the arguments of an item."""
     return {
         "namespace": tuple(json.loads(entry.metadata[NAMESPACE])),
-        "key": entry.metadata[f"{SCOPE}{KEY}"],
+        "key": entry.metadata.get(RAW_KEY, entry.metadata[f"{SCOPE}{KEY}"]),
         "value": dict(entry.metadata[VALUE]),
         "created_at": entry.created_at,
         "updated_at": entry.metadata[UPDATED_AT],

@@ -77,16 +77,19 @@ class AtlasSession:
             await in_thread(self._journal.add_entries, entries)
 
     async def pop_item(self) -> Any:
-        """Remove and return the latest item, or return None."""
-        latest = await in_thread(self._latest, 1)
-        for entry in latest:
-            await in_thread(self._journal.delete, [entry.id])
-        return latest[0].metadata[ITEM] if latest else None
+        """Remove and return the latest item, or return None. Concurrent callers get different items."""
+        return await in_thread(self._pop)
 
     async def clear_session(self) -> None:
         """Remove all items. `undo` restores them."""
         if ids := await in_thread(self._journal.ids, self._where):
             await in_thread(self._journal.delete, ids)
+
+    def _pop(self) -> Any:
+        while latest := self._latest(1):
+            if self._journal.delete([latest[0].id]):  # 0 if another caller has removed it since
+                return latest[0].metadata[ITEM]
+        return None
 
     @property
     def _where(self) -> Where:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,17 +16,10 @@ import pytest
 
 import atlas
 from atlas.integrations.clients import with_memory
-from atlas.testing import HashEmbedder
 
 TASK = "refund the order of a customer"
 TOOL_USE = {"type": "tool_use", "id": "toolu_1", "name": "ask", "input": {"whom": "manager"}}
 TOOL_RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "approved"}
-
-
-@pytest.fixture
-def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
-    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
-        yield memory
 
 
 class Service:

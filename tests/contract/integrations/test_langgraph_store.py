@@ -29,12 +29,6 @@ PUTS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
 
 
 @pytest.fixture
-def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
-    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
-        yield memory
-
-
-@pytest.fixture
 def ours(memory) -> AtlasStore:
     return filled(AtlasStore(memory, fields=["text"]))
 
@@ -150,6 +144,21 @@ def test_an_item_that_is_not_indexed_is_read_but_not_ranked(ours):
     assert ours.get(ANN, "secret").value == {"text": "green tea at noon"}
     assert "secret" not in [item.key for item in ours.search(ANN, query="green tea at noon")]
     assert ours.search(ANN, query="white coffee")[0].key == "shop"
+
+
+@pytest.mark.parametrize("key", ["x" * 201, "x" * 5_000, "", "  ", "https://shop.example/?q=" + "tea+" * 99])
+def test_a_key_is_any_string(memory, key):
+    stores = filled(AtlasStore(memory)), filled(InMemoryStore())
+    for store in stores:
+        store.put(BOB, key, {"text": "likes mate"})
+        store.put(BOB, key, {"rank": 7})
+        store.put(BOB, key + "x", {"rank": 8})
+    ours, theirs = stores
+    assert plain([ours.get(BOB, key)]) == plain([theirs.get(BOB, key)]) == [(BOB, key, {"rank": 7})]
+    assert plain(ours.search(BOB)) == plain(theirs.search(BOB))
+    ours.delete(BOB, key)
+    assert ours.get(BOB, key) is None
+    assert ours.get(BOB, key + "x").value == {"rank": 8}
 
 
 def test_a_batch_reads_before_it_writes_and_the_last_write_wins(ours):

@@ -10,17 +10,10 @@ import pytest
 
 import atlas
 from atlas.integrations.tools import NOTHING, AttemptStep, MemoryTools
-from atlas.testing import HashEmbedder
 from tests.support.frameworks import schema_of
 
 TASK = "refund the order of a customer"
 STEPS = [AttemptStep("above 500", "ask the manager", "approved")]
-
-
-@pytest.fixture
-def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
-    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
-        yield memory
 
 
 @pytest.fixture

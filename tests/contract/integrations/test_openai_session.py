@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-import atlas
 from atlas.integrations.openai_agents import AtlasSession
-from atlas.testing import HashEmbedder
 from tests.support.frameworks import Session
 
 ITEMS: list[dict[str, Any]] = [
@@ -26,12 +21,6 @@ ITEMS: list[dict[str, Any]] = [
     {"type": "function_call_output", "call_id": "call_AAXbHgGk9WtPOeIqVw1Zl2Qc", "output": "those above 500"},
     {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Those above 500."}]},
 ]
-
-
-@pytest.fixture
-def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
-    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
-        yield memory
 
 
 def items(session: AtlasSession, limit: int | None = None) -> list[Any]:
@@ -73,6 +62,19 @@ def test_the_latest_item_is_popped(memory):
     assert items(session) == ITEMS[:-1]
     asyncio.run(session.clear_session())
     assert asyncio.run(session.pop_item()) is None
+
+
+def test_concurrent_callers_pop_different_items(memory):
+    sessions = [AtlasSession(memory, "monday") for _ in range(3)]
+    asyncio.run(sessions[0].add_items(ITEMS))
+
+    async def pop() -> list[Any]:
+        return await asyncio.gather(*(session.pop_item() for session in sessions for _ in range(2)))
+
+    popped = asyncio.run(pop())
+    assert popped.count(None) == 1
+    assert all(popped.count(item) == 1 for item in ITEMS)
+    assert items(sessions[0]) == []
 
 
 def test_what_was_said_is_found_by_meaning(memory):
