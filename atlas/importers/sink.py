@@ -13,7 +13,7 @@ from atlas.core.types import JournalEntry, Trajectory, Turn
 from atlas.importers.formats.protea_logs import LogNames
 from atlas.importers.rows import Item
 from atlas.importers.run import AddCount
-from atlas.infra.actor import actor_scope, in_actor_scope
+from atlas.infra.actor import actor_name, actor_scope, in_actor_scope
 from atlas.infra.secrets import without_secrets
 from atlas.memory.experience.extraction import to_experience, to_metadata
 from atlas.memory.kinds.kind import MemoryKind
@@ -36,14 +36,16 @@ class MemorySink:
 
     def add(self, items: list[Item], source: str) -> AddCount:
         """Store a batch."""
-        items = self._recognised([*map(_in_scope, items)])
+        known = _known_attempts(self._memory, items)
+        new = [item for item in items if _attempt_id(item) not in known]
+        n_all, items = len(items), self._recognised([*map(_in_scope, new)])
         added, n_purged = dict[str, int](), 0
         for kind, group in _by_kind(items):
             records = kind.records(self._memory)  # a system may lack a memory that no item needs
             scoped = records.within("import", self._reason, operation_id=self.operation_id)
             added[kind.noun] = len(kind.add(scoped, group))
             n_purged += len(records.purged([kind.id_of(item) for item in group]))
-        return AddCount(added=added, skipped=len(items) - sum(added.values()), purged=n_purged)
+        return AddCount(added=added, skipped=n_all - sum(added.values()), purged=n_purged)
 
     def _recognised(self, items: list[Item]) -> list[Item]:
         """Return the items, with log entries under their existing ids in the journal."""
@@ -54,6 +56,30 @@ class MemorySink:
             self._logs = LogNames(self._memory.journal)
         records = [item for item in items if not isinstance(item, JournalEntry)]
         return [*records, *self._logs.recognised(entries)]
+
+
+def _attempt_id(item: Item) -> str:
+    """Return the id that an attempt has in its source, or an empty string for other records."""
+    if isinstance(item, Trajectory):
+        return item.id
+    if isinstance(item, ExportedExperience) and item.experience.id == item.experience.trajectory_id:
+        return item.experience.id  # from a log; an exported experience has an id of its own
+    return ""
+
+
+def _known_attempts(memory: MemorySystem, items: list[Item]) -> set[str]:
+    """Return the ids of attempts that are stored or merged into others, whatever was changed of them since.
+
+    Those of others that wait for review are not included.
+    """
+    ids = [attempt_id for attempt_id in map(_attempt_id, items) if attempt_id]
+    if not ids:
+        return set()
+    stored = memory.experience.column("trajectory_id", {"trajectory_id": {"$in": ids}})
+    merged = memory.experience.column("merged_trajectories", {"merged_trajectories": {"$in": ids}})
+    marks = memory.experience.marks([*stored])
+    own = {id for record_id, id in stored.items() if marks[record_id].held_for in ("", actor_name(""))}
+    return own.union(*merged.values())
 
 
 _SCOPED = UUID("0d0a3a5b-6c3e-4c55-9a4e-6a0d3f1b7c29")
@@ -105,22 +131,33 @@ class CountingSink:
         self._memory = memory
         self._scrubs = memory is None or memory.storage.settings.scrub_secrets
         self._seen: set[str] = set()
-        self._stored_hashes = set(memory.experience.values("content_hash")) if memory else set()
+        """Ids and content hashes of the new records."""
+
         self.samples: list[Item] = []
         """The first few items that would be added."""
 
     def add(self, items: list[Item], source: str) -> AddCount:
         """Count a batch."""
-        new = [item for item in map(_in_scope, items) if self._is_new(item)]
+        new = [item for item in self._unknown(items) if self._is_first(item)]
         self.samples += new[: MAX_SAMPLES - len(self.samples)]
         return AddCount(added=Counter(kind_of_item(item).noun for item in new), skipped=len(items) - len(new))
 
-    def _is_new(self, item: Item) -> bool:
+    def _unknown(self, items: list[Item]) -> list[Item]:
+        """Return the items that are not in the memory."""
+        if self._memory is None:
+            return items
+        known = _known_attempts(self._memory, items)
+        scoped = [_in_scope(item) for item in items if _attempt_id(item) not in known]
+        hashes = [content_hash for item in scoped for content_hash in self._hashes(item)]
+        known_hashes = self._memory.experience.collection.known_hashes(hashes).keys()
+        return [item for item in scoped if not (known_hashes & {*self._hashes(item)} or self._has_id(item))]
+
+    def _is_first(self, item: Item) -> bool:
+        """Return whether no earlier item is the same, and remember this one."""
         names = {kind_of_item(item).id_of(item), *self._hashes(item)}
-        if names & (self._seen | self._stored_hashes) or self._is_held(item):
-            return False
-        self._seen |= names
-        return True
+        is_first = not names & self._seen
+        self._seen |= names if is_first else set()
+        return is_first
 
     def _hashes(self, item: Item) -> list[str]:
         """Return the content hash that the memory would store for an attempt."""
@@ -132,9 +169,11 @@ class CountingSink:
             return [to_metadata(experience)["content_hash"]]
         return []
 
-    def _is_held(self, item: Item) -> bool:
-        if self._memory is None or isinstance(item, Trajectory):
-            return False
+    def _has_id(self, item: Item) -> bool:
+        """Return whether the memory has, or has purged, a record of the item's id."""
+        assert self._memory is not None
+        if isinstance(item, Trajectory):
+            return False  # it gets a new id
         kind = kind_of_item(item)
         records, ids = kind.records(self._memory), [kind.id_of(item)]
         return bool(records.titles(ids) or records.purged(ids))

@@ -34,6 +34,9 @@ tokens of the records among them that it did not use."""
 INCIDENTAL = (SUMMARISED_BY, SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS)
 """Metadata keys that do not count as content of an attempt."""
 
+RULE = "rule"
+"""Key in the details of an outcome with the name of the rule that decided it when the attempt was imported."""
+
 
 class SimpleExperienceExtractor:
     """Embeds the task's description."""
@@ -115,7 +118,17 @@ def _hash(encoded: Json) -> str:
     incidental = ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary")
     content = {name: value for name, value in encoded.items() if name not in incidental}
     content["metadata"] = {name: value for name, value in content["metadata"].items() if name not in INCIDENTAL}
+    content["outcome"] = _as_logged(content["outcome"])
     return hashlib.sha256(dump(content).encode("utf-8")).hexdigest()
+
+
+def _as_logged(outcome: Json) -> Json:
+    """Return an encoded outcome without what a rule decided at an import, as other imports may have other rules."""
+    details = outcome.get("verification_details") or {}
+    if RULE not in details:
+        return outcome
+    logged = {name: value for name, value in details.items() if name != RULE}
+    return {**outcome, "success": None, "partial_score": None, "verification_details": logged}
 
 
 FIELDS = frozenset(
