@@ -75,14 +75,9 @@ def parse_json(raw: bytes) -> Any:
         InvalidInput: Not UTF-8, not JSON, too deep, a number of too many digits, or a key that appears twice.
     """
     try:
-        return json.loads(raw.decode("utf-8"), object_pairs_hook=_unique)
+        return json.loads(utf_8(raw, "the row"), object_pairs_hook=_unique)
     except InvalidInput:
         raise
-    except UnicodeDecodeError as error:
-        byte = raw[error.start]
-        raise InvalidInput(
-            f"is not UTF-8: byte 0x{byte:02x} at byte {error.start + 1} of the row; convert it"
-        ) from error
     except json.JSONDecodeError as error:
         raise InvalidInput(
             f"is not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1} of the row"
@@ -91,6 +86,21 @@ def parse_json(raw: bytes) -> Any:
         raise InvalidInput("contains a number with too many digits; write it as a string") from error
     except RecursionError as error:
         raise InvalidInput("nests too deeply; flatten it") from error
+
+
+def utf_8(raw: bytes, name: str) -> str:
+    """Return bytes as text, or raise `InvalidInput` if they are not UTF-8.
+
+    Args:
+        name: What the bytes are, such as `the row`.
+    """
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        byte = raw[error.start]
+        raise InvalidInput(
+            f"is not UTF-8: byte 0x{byte:02x} at byte {error.start + 1} of {name}; convert it"
+        ) from error
 
 
 def records(path: Path, limits: Limits) -> Iterator[Record]:

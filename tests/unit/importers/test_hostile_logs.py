@@ -10,7 +10,9 @@ from atlas.core.settings import Settings
 from atlas.importers import import_paths
 from atlas.importers.registry import all_formats
 
-LOGS = [name for name, format in all_formats().items() if format.is_log]
+LOGS = [name for name, format in all_formats().items() if format.is_log and name != "aider"]
+"""Logs as JSON. aider's are Markdown."""
+
 DEEP = b"[" * 10_000 + b"]" * 10_000
 CONTENTS = {
     "empty": (b"", "the file is empty"),

@@ -63,6 +63,20 @@ def test_every_format_is_recognized_by_its_content(files, tau_row, mbpp_row, ins
             files.json("n.x", [{"source": "user", "timestamp": "", "message": "", "action": "message", "args": {}}])
         ],
         "copilot": [files.lines("o.x", [{"type": "session.start", "timestamp": "", "data": {}}])],
+        "gemini-cli": [
+            files.json("r.x", {"sessionId": "s", "projectHash": "h", "messages": []}),
+            files.lines("r2.x", [{"sessionId": "s", "projectHash": "h"}, {"id": "m", "type": "user", "content": ""}]),
+        ],
+        "aider": [files.raw("s.x", "\n# aider chat started at 2026-04-01 09:00:00\n\n#### Do\n")],
+        "langsmith": [
+            files.lines("t.x", [{"id": "r", "run_type": "llm", "inputs": {}}]),
+            files.json("t2.x", [{"id": "r", "run_type": "llm", "inputs": {}}]),
+        ],
+        "openinference": [
+            files.lines("u.x", [{"context": {}, "attributes": {}, "parent_id": None}]),
+            files.json("u2.x", {"data": [{"context": {}, "span_kind": "LLM"}]}),
+            files.json("u3.x", [{"context.span_id": "", "context.trace_id": ""}]),
+        ],
         "vscode-chat": [files.json("p.x", {"requesterUsername": "ann", "requests": []})],
         "messages": [
             files.json("q.x", [{"role": "user", "content": "Do"}]),

@@ -157,15 +157,27 @@ def matches(path: Path, head: bytes) -> bool:
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
     """Yield the traces of a file with one request, or one request per line."""
+    yield from attempts_of(_records(path, limits), lambda request: request, path.stat().st_size)
+
+
+def attempts_of(
+    records: Iterable[Record], request_of: Callable[[Any], Any], size: int, *, source: str = SOURCE
+) -> Iterator[Row]:
+    """Yield the traces of the agents in the records, and the reason for each span that cannot be read.
+
+    Args:
+        request_of: Function that returns the request in a record's value.
+        size: Size of the whole file in bytes.
+        source: Name of the format.
+    """
     received: list[ReceivedSpan] = []
     refused: list[str] = []
-    for record in _records(path, limits):
-        reason = refusal(partial(_take_request, record, received, refused))
+    for record in records:
+        reason = refusal(partial(_take_request, record, request_of, received, refused))
         for problem in (*((reason,) if reason else ()), *refused):
             yield Row(record.position, None, problem, offset=record.end)
         refused.clear()
-    size = path.stat().st_size
-    found = list(traces(received))
+    found = list(traces(received, source=source))
     if n_others := sum(not trace.is_of_agent for trace in found):
         have = "trace has" if n_others == 1 else "traces have"
         yield Row(0, None, f"{n_others:,} {have} no attribute of an agent or a model, and are skipped")
@@ -216,7 +228,7 @@ def _service(resource: Json, n: int) -> str:
     return _text(_attributes(attributes.get("attributes"), "resource.attributes"), ("service.name",))
 
 
-def traces(received: Iterable[ReceivedSpan]) -> Iterator[Trace]:
+def traces(received: Iterable[ReceivedSpan], *, source: str = SOURCE) -> Iterator[Trace]:
     """Yield the traces of the spans, without duplicate spans, ordered by their first spans."""
     groups: dict[str, dict[str, ReceivedSpan]] = {}
     for span in received:
@@ -228,7 +240,7 @@ def traces(received: Iterable[ReceivedSpan]) -> Iterator[Trace]:
             scores |= span.scores
         yield Trace(
             id=trace_id,
-            source=SOURCE,
+            source=source,
             spans=[span.span for span in group],
             domain=next((span.service for span in group if span.service and span.service != "unknown_service"), ""),
             scores=scores,
@@ -254,8 +266,10 @@ def _is_whole(line: bytes) -> bool:
     return True
 
 
-def _take_request(record: Record, received: list[ReceivedSpan], refused: list[str]) -> None:
-    received.extend(decode_spans(record.value(), refused.append))
+def _take_request(
+    record: Record, request_of: Callable[[Any], Any], received: list[ReceivedSpan], refused: list[str]
+) -> None:
+    received.extend(decode_spans(request_of(record.value()), refused.append))
 
 
 def _take(span: Any, service: str, received: list[ReceivedSpan]) -> None:

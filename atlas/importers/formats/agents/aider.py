@@ -1,0 +1,146 @@
+"""aider's chat history (Markdown): one attempt per request of the user.
+
+The history marks lines of the user with `####` and the program's own with `>`; all others are the model's. It has no
+time but the beginning of each session, and no outcome.
+
+Source:
+    https://pypi.org/project/aider-chat, `aider/io.py`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+
+from atlas.core.errors import InvalidInput
+from atlas.importers.fields import as_instant
+from atlas.importers.files import read_document, utf_8
+from atlas.importers.formats.agents.sessions import Request, Requests
+from atlas.importers.formats.conversation import AGENT, Message
+from atlas.importers.rows import Limits, Row, refusal
+
+SOURCE = "aider"
+
+START, USER, TOOL = "start", "user", "tool"
+_START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$", re.MULTILINE)
+_MODEL = re.compile(r"(?:Main model|Model): (\S+) with ")
+_TOKENS = re.compile(r"Tokens: ([\d.]+)(k?) sent.*?([\d.]+)(k?) received")
+_COST = re.compile(r"Cost: \$([\d.]+) message")
+_ASKING = ("/ask", "/architect", "/code")
+"""Commands whose argument is a request."""
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Return whether the file begins with the heading of a session."""
+    return head.lstrip().startswith(b"# aider chat started at ")
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """Yield the attempts of all sessions of a history."""
+    raw = read_document(path, limits)
+    try:
+        text = _history_text(raw)
+    except InvalidInput as error:
+        yield Row(1, None, str(error), offset=len(raw))
+        return
+    history = _History()
+    for kind, block, position in _blocks(text):
+        if kind == START:
+            yield from history.requests.finish(len(raw))
+            history = _History()
+        if reason := refusal(partial(history.take, kind, block, position)):
+            yield Row(position, None, reason, offset=len(raw))
+        yield from history.requests.pop_ended(len(raw))
+    yield from history.requests.finish(len(raw))
+
+
+def _history_text(raw: bytes) -> str:
+    text = utf_8(raw, "the file")
+    if not _START.match(text.lstrip()):
+        raise InvalidInput("the file should begin with `# aider chat started at`; give another --format")
+    return text
+
+
+def _blocks(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield the author of each run of lines, their text without marks, and the number of the first line."""
+    numbered = [(_author(line), number, line) for number, line in enumerate(text.splitlines(), start=1)]
+    for author, group in groupby(numbered, key=lambda entry: entry[0]):
+        block = list(group)
+        mark = {USER: "####", TOOL: ">"}.get(author, "")
+        lines = [line.removeprefix(mark).removeprefix(" " if mark else "").rstrip() for _, _, line in block]
+        if text := "\n".join(lines).strip():
+            yield author, text, block[0][1]
+
+
+def _author(line: str) -> str:
+    if _START.match(line):
+        return START
+    return USER if line.startswith("#### ") else TOOL if line.startswith("> ") or line == ">" else AGENT
+
+
+class _History:
+    """The requests of one session."""
+
+    def __init__(self) -> None:
+        self.requests = Requests()
+        self._started, self._model, self._n_asked = "", "", 0
+
+    def take(self, kind: str, text: str, position: int) -> None:
+        """Read a run of lines of one author."""
+        if kind == START:
+            found = _START.match(text)
+            self._started = found[1] if found else ""
+        elif kind == USER:
+            self._ask(text, position)
+        elif kind == TOOL:
+            self._read_notes(text, position)
+        elif self.requests.current is not None:
+            self._add(Message(role=AGENT, text=text))
+
+    def _ask(self, text: str, position: int) -> None:
+        command, _, argument = text.partition(" ")
+        if command.startswith("/") and command not in _ASKING:
+            self._add(Message(role=USER, text=text))
+            return
+        self._n_asked += 1
+        request = Request(
+            source=SOURCE,
+            text=argument.strip() or command if command in _ASKING else text,
+            position=position,
+            session=self._started,
+            key=f"{self._started} {self._n_asked}",
+            agent=self._model,
+        )
+        request.at(as_instant(self._started, "the time of the session"))
+        self.requests.begin(request)
+
+    def _read_notes(self, text: str, position: int) -> None:
+        """Read what the program printed: the model, tokens and cost, and what it did with the answer."""
+        if model := _MODEL.search(text):
+            self._model = model[1]
+        request = self.requests.current
+        if request is None:
+            return
+        kept = []
+        for number, line in enumerate(text.splitlines()):
+            tokens, cost = _TOKENS.search(line), _COST.search(line)
+            if tokens is None:
+                kept.append(line)
+                continue
+            counts = {"input": _count(tokens[1], tokens[2]), "output": _count(tokens[3], tokens[4])}
+            request.spending.add(f"{position + number}", counts, float(cost[1]) if cost else None)
+        if notes := "\n".join(kept).strip():
+            self._add(Message(role=TOOL, text=notes, tool=SOURCE))
+
+    def _add(self, message: Message) -> None:
+        if self.requests.current is not None:
+            self.requests.current.messages.append(message)
+            self.requests.current.n_bytes += len(message.text)
+
+
+def _count(number: str, unit: str) -> float:
+    """Return a count of tokens, which the program rounds to hundreds or thousands: `2.3k`."""
+    return round(float(number) * (1_000 if unit else 1))

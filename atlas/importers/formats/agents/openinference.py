@@ -1,0 +1,128 @@
+"""Spans with OpenInference's attributes as JSON: of Phoenix's API and data frames, and of OpenTelemetry's SDK.
+
+They are read as OTLP spans, whose attributes are the same. See `otlp`.
+
+Source:
+    https://arize.com/docs/phoenix/sdk-api-reference
+    https://pypi.org/project/openinference-semantic-conventions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.importers.fields import Json, as_instant, as_list, as_object, as_text, storable
+from atlas.importers.files import Record, read_document, read_head, records
+from atlas.importers.formats.agents import otlp
+from atlas.importers.keys import document_keys, record_keys
+from atlas.importers.rows import Limits, Row
+
+SOURCE = "openinference"
+PAGE = "data"
+"""Key of the spans in a page of Phoenix's API."""
+
+MAX_DEPTH = 50
+CONTEXT, ATTRIBUTES = "context", "attributes"
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Return whether the rows are spans with a context, or the file is a page of them."""
+    is_page = PAGE in document_keys(head) and b'"span_kind"' in head and b'"context"' in head
+    return is_page or any(
+        {CONTEXT, ATTRIBUTES, "parent_id"} <= keys or {"context.span_id", "context.trace_id"} <= keys
+        for keys in record_keys(head)
+    )
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """Yield the traces of a file, whose spans may come in any order."""
+    yield from otlp.attempts_of(_records(path, limits), _request, path.stat().st_size, source=SOURCE)
+
+
+def _records(path: Path, limits: Limits) -> Iterator[Record]:
+    if PAGE not in document_keys(read_head(path, limits)):
+        yield from records(path, limits)
+        return
+    raw = read_document(path, limits)
+    yield Record(1, raw, len(raw))
+
+
+def _request(value: Any) -> Json:
+    """Return a span, or a page of spans, as an OTLP request."""
+    row = as_object(value, "the span")
+    spans = as_list(row[PAGE], PAGE) if PAGE in row else [row]
+    return {"resourceSpans": [{"scopeSpans": [{"spans": [_span(as_object(span, "the span")) for span in spans]}]}]}
+
+
+def _span(row: Json) -> Json:
+    context = {**_below(row, CONTEXT), **as_object(row.get(CONTEXT) or {}, CONTEXT)}
+    attributes = {**_below(row, ATTRIBUTES), **as_object(row.get(ATTRIBUTES) or {}, ATTRIBUTES)}
+    if row.get("span_kind"):
+        attributes.setdefault("openinference.span.kind", row["span_kind"])
+    status = as_object(row.get("status") or {}, "status")
+    code = row.get("status_code", status.get("status_code"))
+    return {
+        "traceId": _hex(context.get("trace_id"), "context.trace_id"),
+        "spanId": _hex(context.get("span_id"), "context.span_id"),
+        "parentSpanId": _hex(row.get("parent_id"), "parent_id"),
+        "name": row.get("name"),
+        "startTimeUnixNano": _nanoseconds(row.get("start_time"), "start_time"),
+        "endTimeUnixNano": _nanoseconds(row.get("end_time"), "end_time"),
+        "status": {
+            "code": otlp.ERROR_CODES[0] if code == "ERROR" else 0,
+            "message": row.get("status_message") or status.get("description") or "",
+        },
+        "attributes": _pairs(attributes),
+        "events": [_event(event) for event in as_list(row.get("events"), "events")],
+    }
+
+
+def _event(value: Any) -> Json:
+    event = as_object(value, "events")
+    return {"name": event.get("name"), "attributes": _pairs(as_object(event.get("attributes") or {}, "events"))}
+
+
+def _below(row: Json, name: str) -> Json:
+    """Return the columns of a data frame below a name: `attributes.input.value` as `input.value`."""
+    return {key.removeprefix(f"{name}."): value for key, value in row.items() if key.startswith(f"{name}.")}
+
+
+def _hex(value: Any, name: str) -> str:
+    return as_text(value, name).removeprefix("0x")
+
+
+def _nanoseconds(value: Any, name: str) -> int | None:
+    """Return an ISO 8601 time, or milliseconds as data frames write them, as nanoseconds since 1970."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return int(value * 1_000_000)
+    instant = as_instant(value, name)
+    return None if instant is None else (instant - otlp.EPOCH) // timedelta(microseconds=1) * 1_000
+
+
+def _pairs(attributes: Json) -> list[Json]:
+    """Return attributes as OTLP has them: with one key each, such as `llm.input_messages.0.message.role`."""
+    return [{"key": key, "value": value} for key, value in _flat(attributes, "", 0)]
+
+
+def _flat(value: Any, key: str, depth: int) -> Iterator[tuple[str, Json]]:
+    if depth > MAX_DEPTH:
+        raise InvalidInput("an attribute nests too deeply; flatten it")
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from _flat(part, f"{key}.{name}" if key else name, depth + 1)
+    elif isinstance(value, list) and any(isinstance(part, dict) for part in value):
+        for n, part in enumerate(value):
+            yield from _flat(part, f"{key}.{n}", depth + 1)
+    elif value is not None:
+        yield key, _value(storable(value))
+
+
+def _value(value: Any) -> Json:
+    if isinstance(value, list):
+        return {"arrayValue": {"values": [_value(part) for part in value]}}
+    kinds = {bool: "boolValue", int: "intValue", float: "doubleValue", str: "stringValue"}
+    return {kinds[type(value)]: value} if type(value) in kinds else {}
