@@ -130,7 +130,7 @@ def test_a_link_shows_what_was_there_when_it_was_made_until_it_ends(
 
 def test_neither_a_link_nor_a_page_of_others_signs_anybody_out_unasked(page: Page, address, stores):
     with atlas.open_memory(stores["main"]) as memory:
-        link = f"{address}{make_link(memory, 'the visitors', 1)}"
+        link = f"{address}{make_link(memory, 'the visitors', 1)[1]}"
     sign_in(page, address, "nora")
     page.goto(f"data:text/html,<a href='{address}/leave'>A picture</a>")
     page.get_by_role("link", name="A picture").click()

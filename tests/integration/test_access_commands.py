@@ -102,7 +102,7 @@ def test_what_waits_is_accepted_or_rejected_and_both_are_undone(store, capsys):
     first, second = (row["id"] for row in rows(capsys, "review"))
     assert "Would accept 2 experiences." in run(capsys, "review", "accept", "--all", "--dry-run")
     assert "Would accept nothing." in run(capsys, "review", "--writer", "other", "accept", "--dry-run")
-    assert "select the records with ids, --writer, --since or --all" in refused(capsys, "review", "reject")
+    assert "select the records by ids, by a writer, by a time, or all of them" in refused(capsys, "review", "reject")
     accepted = run(capsys, "review", "accept", first[:8])
     assert "Accepted 1 experience." in accepted
     assert [row["id"] for row in rows(capsys, "review")] == [second]

@@ -18,8 +18,10 @@ from tests.support.serving import serving
 N_EXAMPLES = 12
 """Requests of each kind in the gate. `make test-slow` sends a hundred times as many."""
 
-STREAMS = "/changes"
 VERBS = r"^/verbs/"
+ACCESS = r"^/(access/|review)"
+OTHERS = r"^/(?!verbs/|access/|review|changes$)"
+"""The requests of agents, without the stream of changes."""
 
 N_EXAMPLES_OF_VERBS = 2
 """Requests of each verb in the gate: there are a hundred verbs, which share one route's code."""
@@ -29,46 +31,52 @@ N_EXAMPLES_OF_VERBS = 2
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """A served memory with something of each kind: its address, and the header of a key."""
+    """A served memory with something of each kind: its address, and the headers of keys by role."""
     with atlas.open_memory(tmp_path_factory.mktemp("openapi"), embedder=HashEmbedder()) as memory:
         memory.experience.store_many(attempts(30))
         memory.concepts.add(concept())
         memory.strategies.add(atlas.Strategy(situation="a report is wrong", suggestion="read the log first"))
         memory.journal.add("reflection", "the report counts customers twice", generation=3)
-        secret = KeyRing(memory.storage.path).add("tester", Role.WRITER, created_by="owner")[1]
+        ring = KeyRing(memory.storage.path)
+        roles = (Role.WRITER, Role.ADMIN)
+        secrets = {role: ring.add(f"the {role}", role, created_by="owner")[1] for role in roles}
         with serving(memory) as address, pytest.MonkeyPatch.context() as patch:
             patch.setattr(
                 failed_entries, "FREE_ENTRIES", 10**9
             )  # many wrong keys are tried, each to be answered by 401
-            yield f"{address}/api/v1", {"Authorization": f"Bearer {secret}"}
+            yield f"{address}/api/v1", {role: {"Authorization": f"Bearer {secret}"} for role, secret in secrets.items()}
 
 
-def send(served: tuple[str, dict[str, str]], n_examples: int, *, verbs: bool = False) -> int:
-    """Send requests of every operation, verbs or others, and return how many operations there were."""
+def send(served: tuple[str, dict[Role, dict[str, str]]], n_examples: int, paths: str, role: Role = Role.WRITER) -> int:
+    """Send requests of every operation of some paths, and return how many operations there were."""
     address, headers = served
-    schema = schemathesis.openapi.from_url(f"{address}/openapi.json").exclude(path=STREAMS)
-    schema = schema.include(path_regex=VERBS) if verbs else schema.exclude(path_regex=VERBS)
+    schema = schemathesis.openapi.from_url(f"{address}/openapi.json").include(path_regex=paths)
     operations = [found.ok() for found in schema.get_all_operations()]
     for operation in operations:
 
         @hypothesis.given(case=operation.as_strategy())
         @hypothesis.settings(max_examples=n_examples, deadline=None, suppress_health_check=list(hypothesis.HealthCheck))
         def sent(case):
-            case.call_and_validate(base_url=address, headers=headers, excluded_checks=[positive_data_acceptance])
+            case.call_and_validate(base_url=address, headers=headers[role], excluded_checks=[positive_data_acceptance])
 
         sent()
     return len(operations)
 
 
 def test_every_answer_is_as_described(served):
-    assert send(served, N_EXAMPLES) >= 14
+    assert send(served, N_EXAMPLES, OTHERS) >= 14
+
+
+def test_every_answer_to_an_administrator_is_as_described(served):
+    assert send(served, N_EXAMPLES, ACCESS, Role.ADMIN) == 14
 
 
 def test_every_answer_of_a_verb_is_as_described(served):
-    assert send(served, N_EXAMPLES_OF_VERBS, verbs=True) > 90
+    assert send(served, N_EXAMPLES_OF_VERBS, VERBS) > 90
 
 
 @pytest.mark.slow
 def test_every_answer_is_as_described_at_length(served):
-    assert send(served, N_EXAMPLES * 100) >= 14
-    assert send(served, N_EXAMPLES_OF_VERBS * 100, verbs=True) > 90
+    assert send(served, N_EXAMPLES * 100, OTHERS) >= 14
+    assert send(served, N_EXAMPLES * 20, ACCESS, Role.ADMIN) == 14
+    assert send(served, N_EXAMPLES_OF_VERBS * 100, VERBS) > 90

@@ -104,7 +104,7 @@ def _links(options: argparse.Namespace, settings: Settings) -> int:
 
 def _add_link(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
-        path = make_link(memory, options.name, options.days)
+        _, path = make_link(memory, options.name, options.days)
     print(path)
     print("Put the server's address before it. It cannot be shown again.")
     return 0

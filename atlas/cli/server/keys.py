@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from atlas.access.issuing import issue_key
 from atlas.access.keys import Key, KeyRing
-from atlas.access.people import People
 from atlas.cli.common import add_command, add_json_option, add_part, add_scope_option, print_json, safe
 from atlas.core.settings import Settings
 from atlas.infra.actor import Role
 from atlas.memory.open import open_storage
+from atlas.views.settings.keys import key_state
 
 _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "w": timedelta(weeks=1)}
 
@@ -41,17 +43,15 @@ def add_commands(commands: Any) -> None:
 
 
 def _add(options: argparse.Namespace, settings: Settings) -> int:
-    expires_at = datetime.now(UTC) + options.expires if options.expires else None
-    ring = _ring(settings)
-    key, secret = ring.add(
-        options.name,
-        options.role,
-        expires_at=expires_at,
-        is_reviewed=options.review,
-        scope=options.scope,
-        created_by=settings.actor,
-        taken=_taken(ring, settings) if options.scope else People(ring.directory, {}).names(),
-    )
+    with open_storage(settings=settings, read_only=True, create=False) as storage:
+        key, secret = issue_key(
+            storage,
+            options.name,
+            options.role,
+            lifetime=options.expires,
+            is_reviewed=options.review,
+            scope=options.scope,
+        )
     print(secret)
     print(f"This is the key of {safe(key.name)}, a {key.role}. It cannot be shown again.")
     if options.scope:
@@ -64,7 +64,7 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
 def _list(options: argparse.Namespace, settings: Settings) -> int:
     keys = _ring(settings).keys()
     if options.json:
-        print_json(map(_row, keys))
+        print_json(asdict(key_state(key)) for key in keys)
         return 0
     for key in keys:
         print(f"{safe(key.name):24} {key.role!s:8} {_state(key)}")
@@ -73,32 +73,10 @@ def _list(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _row(key: Key) -> dict[str, Any]:
-    """Return a key as JSON, without the secret or its hash."""
-    return {
-        "id": key.id,
-        "name": key.name,
-        "role": str(key.role),
-        "scope": dict(key.scope),
-        "is_reviewed": key.is_reviewed,
-        "created_at": key.created_at,
-        "created_by": key.created_by,
-        "expires_at": key.expires_at,
-        "revoked_at": key.revoked_at,
-        "problem": key.problem(datetime.now(UTC)),
-    }
-
-
 def _revoke(options: argparse.Namespace, settings: Settings) -> int:
     key = _ring(settings).revoke(options.name)
     print(f"The key {safe(key.name)} is refused from now on.")
     return 0
-
-
-def _taken(ring: KeyRing, settings: Settings) -> set[str]:
-    """Return names in use. A key with a scope must not reuse one, or it would see the previous owner's operations."""
-    with open_storage(settings=settings, read_only=True, create=False) as storage:
-        return {*People(ring.directory, {}).names(), *storage.ledger.history.actors()}
 
 
 def _ring(settings: Settings) -> KeyRing:

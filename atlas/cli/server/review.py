@@ -17,10 +17,9 @@ from atlas.cli.common import (
     print_plan,
     safe,
 )
-from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import Settings
 from atlas.memory.system import MemorySystem
-from atlas.views.curate.review import RejectRequest, WaitingRow, accept, waiting, words_of
+from atlas.views.curate.review import RejectRequest, WaitingRow, accept, chosen, waiting, words_of
 
 
 def add_commands(commands: Any) -> None:
@@ -92,24 +91,7 @@ def _reject(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _chosen(memory: MemorySystem, options: argparse.Namespace) -> tuple[WaitingRow, ...]:
-    """Return the selected pending records.
-
-    Raises:
-        InvalidInput: No selection was given.
-        NotFound: An id matches no pending record, or several.
-    """
-    if not (options.ids or options.writer or options.since or options.all):
-        raise InvalidInput("select the records with ids, --writer, --since or --all")
-    rows = waiting(memory, options.writer or "", options.since).rows
-    chosen = []
-    for beginning in dict.fromkeys(options.ids):
-        found = [row for row in rows if row.id.startswith(beginning)]
-        if len(found) != 1:
-            raise NotFound(
-                f"{len(found)} pending records have an id that begins with {beginning!r:.80}; list them: atlas review"
-            )
-        chosen += found
-    return tuple(chosen) if options.ids else rows
+    return chosen(memory, ids=options.ids, writer=options.writer or "", since=options.since, is_all=options.all)
 
 
 def _line(row: WaitingRow) -> str:

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from atlas.core.errors import AtlasError
 from atlas.memory.system import MemorySystem
 from atlas.server.access import ApiKeyMiddleware, BodyLimitMiddleware, Doors
-from atlas.server.api import attempts, changes, context, health, history, records, traces, verbs
+from atlas.server.api import access, attempts, changes, context, health, history, records, review, traces, verbs
 from atlas.server.api.parts import check_query, name_route
 from atlas.server.problems import ERROR, MEDIA_TYPE, Problem, problem_of
 
@@ -55,7 +55,7 @@ def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> AS
     checked = [Depends(name_route), Depends(check_query)]
     api.include_router(health.router, dependencies=checked)
     key = Depends(HTTPBearer(auto_error=False, description="A key: atlas keys add NAME"))
-    for routes in (context, attempts, traces, history, changes, verbs, records):
+    for routes in (context, attempts, traces, history, changes, verbs, access, review, records):
         api.include_router(routes.router, dependencies=[key, *checked])
     api.add_exception_handler(AtlasError, _problem_response)
     api.add_exception_handler(RequestValidationError, _invalid)

@@ -55,6 +55,11 @@ class AuditEvent:
     n: int = 1
     """Number of repetitions since the last line of the same kind."""
 
+    @property
+    def kind(self) -> str:
+        """The kind of the event, such as `role given`, without the details that follow a colon."""
+        return self.what.partition(":")[0]
+
 
 @dataclass(slots=True, eq=False)
 class AuditLog:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from atlas.core.errors import PlanOutdated
-from atlas.infra.actor import Role, may
+from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
+from atlas.infra.actor import Role, check_role, may
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.storage.records import HELD_FOR, WAITING, Moment
@@ -128,6 +128,42 @@ def waiting(memory: MemorySystem, writer: str = "", since: datetime | None = Non
         rows=tuple(sorted(passing, key=lambda row: row.stored_at, reverse=True)),
         n_by_writer=dict(Counter(row.writer for row in every).most_common()),
     )
+
+
+def chosen(
+    memory: MemorySystem,
+    *,
+    ids: Sequence[str] = (),
+    writer: str = "",
+    since: datetime | None = None,
+    is_all: bool = False,
+) -> tuple[WaitingRow, ...]:
+    """Return the pending records of a choice.
+
+    Args:
+        ids: Ids, or unique beginnings of ids. Empty for all of the writer and time.
+        writer: See `waiting`, as for `since`.
+        is_all: Whether all pending records are meant if nothing else chooses.
+
+    Raises:
+        NotAllowed: The actor is not a curator.
+        InvalidInput: Nothing chooses.
+        NotFound: An id matches no pending record, or several.
+    """
+    check_role(Role.CURATOR, "accept or reject records")
+    if not (ids or writer or since or is_all):
+        raise InvalidInput("select the records by ids, by a writer, by a time, or all of them")
+    rows = waiting(memory, writer, since).rows
+    selected = []
+    for beginning in dict.fromkeys(ids):
+        found = [row for row in rows if row.id.startswith(beginning)]
+        if len(found) != 1:
+            raise NotFound(
+                f"{len(found)} pending records have an id that begins with {beginning!r:.80}; list what waits for "
+                "review, and choose among it"
+            )
+        selected += found
+    return tuple(dict.fromkeys(selected)) if ids else rows
 
 
 def accept(memory: MemorySystem, rows: Sequence[WaitingRow]) -> str:

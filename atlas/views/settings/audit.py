@@ -25,8 +25,13 @@ class AuditRow:
 
 def audit_rows(memory: MemorySystem) -> list[AuditRow]:
     """Return every event, the newest first. `NotAllowed` if the actor is not an admin."""
+    return [_row(event) for event in events_of(memory)]
+
+
+def events_of(memory: MemorySystem) -> list[AuditEvent]:
+    """Return every event, the newest first. `NotAllowed` if the actor is not an admin."""
     check_admin("see the audit log")
-    return [_row(event) for event in memory.storage.audit.events()]
+    return memory.storage.audit.events()
 
 
 def kinds_of(rows: Sequence[AuditRow]) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from atlas.access.issuing import issue_key
 from atlas.access.keys import Key, KeyRing
-from atlas.access.people import People
-from atlas.infra.actor import Role, actor_name
+from atlas.infra.actor import Role
 from atlas.memory.system import MemorySystem
 from atlas.views.settings.roles import check_admin
 from atlas.views.shared.wording import moment
@@ -38,37 +39,66 @@ class KeyRow:
     is_live: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyState:
+    """A key for scripts, without its secret and its hash."""
+
+    id: str
+    name: str
+    role: str
+    scope: Mapping[str, str]
+    is_reviewed: bool
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    problem: str
+    """The reason why it is refused now, or an empty string."""
+
+
 def key_rows(memory: MemorySystem) -> list[KeyRow]:
     """Return all keys that were ever created, active keys first, then by time, newest first."""
     now = datetime.now(UTC)
-    every = _ring(memory).keys()
-    rows = [_row(key, now) for key in every]
-    return sorted(rows, key=lambda row: not row.is_live)
+    every = ring_of(memory).keys()
+    return sorted((_row(key, now) for key in every), key=lambda row: not row.is_live)
+
+
+def key_state(key: Key) -> KeyState:
+    """Return a key with its present state."""
+    return KeyState(
+        id=key.id,
+        name=key.name,
+        role=str(key.role),
+        scope=dict(key.scope),
+        is_reviewed=key.is_reviewed,
+        created_at=key.created_at,
+        created_by=key.created_by,
+        expires_at=key.expires_at,
+        revoked_at=key.revoked_at,
+        problem=key.problem(datetime.now(UTC)),
+    )
 
 
 def make_key(memory: MemorySystem, name: str, role: str, days: int, *, is_reviewed: bool = False) -> str:
-    """Make a key, and return it. It cannot be shown again.
-
-    Raises:
-        NotAllowed: The actor is not an admin.
-        InvalidInput: The name is taken, or has other characters than names have, or `is_reviewed` and no writer.
-    """
-    expires_at = datetime.now(UTC) + timedelta(days=days) if days else None
-    by = actor_name(memory.storage.settings.actor)
-    ring, people = _ring(memory), People(memory.storage.path, {})
-    return ring.add(
-        name, ROLES[role], expires_at=expires_at, is_reviewed=is_reviewed, created_by=by, taken=people.names()
-    )[1]
+    """Make a key, and return its secret, which cannot be shown again. Raises as `issue_key` does."""
+    lifetime = timedelta(days=days) if days else None
+    return issue_key(memory.storage, name, ROLES[role], lifetime=lifetime, is_reviewed=is_reviewed)[1]
 
 
 def revoke_key(memory: MemorySystem, key_id: str) -> Key:
-    """Refuse a key from now on.
+    """Refuse the active key with an id or a name from now on.
 
     Raises:
         NotAllowed: The actor is not an admin.
         NotFound: It is not in use.
     """
-    return _ring(memory).revoke(key_id)
+    return ring_of(memory).revoke(key_id)
+
+
+def ring_of(memory: MemorySystem) -> KeyRing:
+    """Return the keys of a store. Raises `NotAllowed` unless the actor is an admin."""
+    check_admin("see and change keys")
+    return KeyRing(memory.storage.path, owner=memory.storage.settings.actor)
 
 
 def _row(key: Key, now: datetime) -> KeyRow:
@@ -82,8 +112,3 @@ def _row(key: Key, now: datetime) -> KeyRow:
         state=problem or end,
         is_live=not problem,
     )
-
-
-def _ring(memory: MemorySystem) -> KeyRing:
-    check_admin("see and change keys")
-    return KeyRing(memory.storage.path, owner=memory.storage.settings.actor)

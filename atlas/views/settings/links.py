@@ -31,38 +31,45 @@ class LinkRow:
 
 def link_rows(memory: MemorySystem) -> list[LinkRow]:
     """Return every link that was ever made, open ones first. `NotAllowed` if the actor is not an admin."""
-    links = _links(memory)
+    links = links_of(memory)
     sweep_copies(memory.storage.path)
     now = datetime.now(UTC)
     rows = [_row(memory, link, now) for link in links.all()]
     return sorted(rows, key=lambda row: not row.is_live)
 
 
-def make_link(memory: MemorySystem, name: str, days: int) -> str:
-    """Make a frozen copy of the store, and return the path of a link to it. The link cannot be shown again.
+def make_link(memory: MemorySystem, name: str, days: int) -> tuple[Link, str]:
+    """Make a frozen copy of the store, and return a link to it with its path, which cannot be shown again.
 
     Raises:
         NotAllowed: The actor is not an admin.
         InvalidInput: The name is empty or too long.
         StoreUnavailable: The disk has no room for the copy.
     """
-    links, link_id = _links(memory), new_id()
+    links, link_id = links_of(memory), new_id()
     sweep_copies(memory.storage.path)
     ends_at = datetime.now(UTC) + timedelta(days=days)
     memory.freeze(link_id)
     try:
         by = actor_name(memory.storage.settings.actor)
-        return f"/link/{links.add(name, ends_at, made_by=by, link_id=link_id)[1]}"
+        link, secret = links.add(name, ends_at, made_by=by, link_id=link_id)
     except BaseException:
         thaw(memory.storage.path, link_id)
         raise
+    return link, f"/link/{secret}"
 
 
 def end_link(memory: MemorySystem, link_id: str) -> Link:
     """End a link, and remove its copy. `NotAllowed` if the actor is not an admin."""
-    ended = _links(memory).end(link_id)
+    ended = links_of(memory).end(link_id)
     thaw(memory.storage.path, link_id)
     return ended
+
+
+def links_of(memory: MemorySystem) -> Links:
+    """Return the links of a store. Raises `NotAllowed` unless the actor is an admin."""
+    check_admin("see and change links")
+    return Links(memory.storage.path, owner=memory.storage.settings.actor)
 
 
 def _row(memory: MemorySystem, link: Link, now: datetime) -> LinkRow:
@@ -76,8 +83,3 @@ def _row(memory: MemorySystem, link: Link, now: datetime) -> LinkRow:
         state=problem or f"open until {moment(link.ends_at)}",
         is_live=not problem,
     )
-
-
-def _links(memory: MemorySystem) -> Links:
-    check_admin("see and change links")
-    return Links(memory.storage.path, owner=memory.storage.settings.actor)

@@ -52,22 +52,22 @@ class PersonRow:
 
 def person_rows(memory: MemorySystem) -> list[PersonRow]:
     """Return all people who ever signed in, people with access first, then by their last visit."""
-    return sorted(map(_row, _people(memory).all()), key=lambda row: row.is_removed)
+    return sorted(map(_row, people_of(memory).all()), key=lambda row: row.is_removed)
 
 
 def set_role(memory: MemorySystem, person_id: str, role: str) -> Person:
     """Give a person a role that overrides their groups. Raises `NotAllowed` unless the actor is an admin."""
-    return _people(memory).set_role(person_id, ROLES[role])
+    return people_of(memory).set_role(person_id, ROLES[role])
 
 
 def follow_groups(memory: MemorySystem, person_id: str) -> Person:
     """Remove the role that overrides a person's groups. Raises `NotAllowed` unless the actor is an admin."""
-    return _people(memory).follow_groups(person_id)
+    return people_of(memory).follow_groups(person_id)
 
 
 def doors_of(memory: MemorySystem, person_id: str) -> Doors:
     """Return a person's active keys and links. Raises `NotAllowed` unless the actor is an admin."""
-    person = next((each for each in _people(memory).all() if each.id == person_id), None)
+    person = next((each for each in people_of(memory).all() if each.id == person_id), None)
     return _doors_of(memory, person.names) if person else Doors()
 
 
@@ -81,7 +81,7 @@ def remove_person(memory: MemorySystem, person_id: str, *, and_doors: bool = Fal
         NotAllowed: The actor is not an admin.
         NotFound: No person with this id has signed in.
     """
-    removed = _people(memory).remove(person_id)
+    removed = people_of(memory).remove(person_id)
     if and_doors:
         _close(memory, _doors_of(memory, removed.names))
     return removed
@@ -89,7 +89,13 @@ def remove_person(memory: MemorySystem, person_id: str, *, and_doors: bool = Fal
 
 def readmit_person(memory: MemorySystem, person_id: str) -> Person:
     """Restore a person's access. Raises `NotAllowed` unless the actor is an admin."""
-    return _people(memory).readmit(person_id)
+    return people_of(memory).readmit(person_id)
+
+
+def people_of(memory: MemorySystem) -> People:
+    """Return the people of a store. Raises `NotAllowed` unless the actor is an admin."""
+    check_admin("see and change people")
+    return People(memory.storage.path, {}, owner=memory.storage.settings.actor)
 
 
 def _doors_of(memory: MemorySystem, names: Collection[str]) -> Doors:
@@ -119,8 +125,3 @@ def _row(person: Person) -> PersonRow:
         state=removed or "let in",
         is_removed=person.removed_at is not None,
     )
-
-
-def _people(memory: MemorySystem) -> People:
-    check_admin("see and change people")
-    return People(memory.storage.path, {}, owner=memory.storage.settings.actor)

@@ -55,7 +55,7 @@ def _draw_new(memory: MemorySystem) -> None:
         )
         if st.form_submit_button("Make a link", icon=":material/link:"):
             with announcing_problems(), st.spinner("Freezing a copy …", show_time=True):
-                st.session_state[_SHOWN] = (name.strip(), make_link(memory, name.strip(), ENDS[end]))
+                st.session_state[_SHOWN] = (name.strip(), make_link(memory, name.strip(), ENDS[end])[1])
             st.rerun()
 
 

@@ -105,7 +105,7 @@ def test_an_ended_link_leaves_no_copy(memory):
 
 
 def test_a_purge_takes_every_copy_along_and_says_so_before(memory):
-    path = make_link(memory, "board", 7)
+    _, path = make_link(memory, "board", 7)
     [record_id] = memory.experience.ids()
     plan = memory.plan_purge([record_id])
     assert any("frozen-" in copy for copy in plan.copies)

@@ -1,0 +1,46 @@
+"""Creation of keys by an administrator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+
+from atlas.access.keys import Key, KeyRing
+from atlas.access.people import People
+from atlas.infra.actor import Role, actor_name, check_role
+from atlas.storage.store import Store
+
+
+def issue_key(
+    storage: Store,
+    name: str,
+    role: Role,
+    *,
+    lifetime: timedelta | None = None,
+    is_reviewed: bool = False,
+    scope: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Key, str]:
+    """Make a key on behalf of the current actor, and return it with its secret, which cannot be shown again.
+
+    Args:
+        lifetime: Time until it expires, or None for no expiry.
+        scope: See `KeyRing.add`.
+
+    Raises:
+        NotAllowed: The actor is not an admin.
+        InvalidInput: See `KeyRing.add`.
+    """
+    check_role(Role.ADMIN, "make keys")
+    taken = People(storage.path, {}).names()
+    if scope:  # or it would see the operations of the previous owner of its name
+        taken |= {*storage.ledger.history.actors()}
+    return KeyRing(storage.path, owner=storage.settings.actor).add(
+        name,
+        role,
+        expires_at=datetime.now(UTC) + lifetime if lifetime else None,
+        is_reviewed=is_reviewed,
+        scope=scope,
+        created_by=actor_name(storage.settings.actor),
+        taken=taken,
+    )

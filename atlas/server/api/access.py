@@ -1,0 +1,225 @@
+"""Routes for administrators: keys, people, links and the audit log. The rules are those of the pages and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from atlas.access.issuing import issue_key
+from atlas.access.links import Link
+from atlas.access.people import Person
+from atlas.infra.actor import Role
+from atlas.server.api.parts import Served
+from atlas.server.api.shapes import Id, RequestBody, Text
+from atlas.storage.place.audit import AuditEvent
+from atlas.views.settings.audit import events_of
+from atlas.views.settings.keys import KeyState, key_state, revoke_key, ring_of
+from atlas.views.settings.links import end_link, links_of, make_link
+from atlas.views.settings.people import (
+    doors_of,
+    follow_groups,
+    people_of,
+    readmit_person,
+    remove_person,
+    set_role,
+)
+
+router = APIRouter(prefix="/access")
+
+RoleName = Literal["viewer", "writer", "curator", "admin"]
+
+
+class KeyInput(RequestBody):
+    """A new key."""
+
+    name: Text
+    """Name that the history shows for what is done with it."""
+
+    role: RoleName = "writer"
+    days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    """Time until it expires. By default it does not."""
+
+    is_reviewed: bool = False
+    """True if what it writes is pending until a curator accepts it."""
+
+    scope: dict[Text, Text] | None = None
+    """Limit of what it reads and writes, such as `{"project": "shop"}`."""
+
+
+class NewKey(BaseModel):
+    """A new key with its secret."""
+
+    key: KeyState
+    secret: str
+    """The text to send as `Authorization: Bearer …`. No other request returns it."""
+
+
+class RoleInput(RequestBody):
+    """A role of a person."""
+
+    role: RoleName | Literal["groups"]
+    """The role, or `groups` for that of the person's groups again."""
+
+
+class PersonResponse(BaseModel):
+    """A person who has signed in."""
+
+    id: str
+    name: str
+    role: RoleName
+    is_role_given: bool
+    """True if an administrator gave the role, and groups no longer decide it."""
+
+    groups: tuple[str, ...]
+    added_at: datetime
+    seen_at: datetime
+    removed_at: datetime | None
+
+
+class Removal(RequestBody):
+    """How to end a person's access."""
+
+    and_doors: bool = False
+    """True to also revoke the keys and end the links that they made."""
+
+
+class RemovalResponse(BaseModel):
+    """A person without access, and what they had made."""
+
+    person: PersonResponse
+    keys: Mapping[str, str]
+    """Names of the keys that they made and that were in use, by id."""
+
+    links: Mapping[str, str]
+    """Names of the links that they made and that were open, by id."""
+
+    are_doors_closed: bool
+    """False if these keys and links still work."""
+
+
+class LinkInput(RequestBody):
+    """A new link to a copy of the store."""
+
+    name: Text
+    """Its audience."""
+
+    days: Annotated[int, Field(ge=1, le=366)] = 7
+    """Time until it ends."""
+
+
+class NewLink(BaseModel):
+    """A new link with its path."""
+
+    link: Link
+    path: str
+    """Path of the link below the server's address. No other request returns it."""
+
+
+class AuditResponse(BaseModel):
+    """A page of the audit log, newest first."""
+
+    events: list[AuditEvent]
+    n_events: int
+    """Total number of events that match the filter."""
+
+
+@router.get("/keys")
+def keys(memory: Served) -> list[KeyState]:
+    """Return every key that was ever made, newest first, without secrets."""
+    return [*map(key_state, ring_of(memory).keys())]
+
+
+@router.post("/keys", status_code=201)
+def add_key(key: KeyInput, memory: Served) -> NewKey:
+    """Make a key. Its secret is returned once."""
+    issued, secret = issue_key(
+        memory.storage,
+        key.name,
+        Role[key.role.upper()],
+        lifetime=timedelta(days=key.days) if key.days else None,
+        is_reviewed=key.is_reviewed,
+        scope=key.scope or {},
+    )
+    return NewKey(key=key_state(issued), secret=secret)
+
+
+@router.post("/keys/{name_or_id}/revoke")
+def revoke(name_or_id: Id, memory: Served) -> KeyState:
+    """Refuse a key from the next request on."""
+    return key_state(revoke_key(memory, name_or_id))
+
+
+@router.get("/people")
+def people(memory: Served) -> list[PersonResponse]:
+    """Return everybody who has signed in, by last visit."""
+    return [_person(person) for person in people_of(memory).all()]
+
+
+@router.post("/people/{person_id}/role")
+def give_role(person_id: Id, wanted: RoleInput, memory: Served) -> PersonResponse:
+    """Give a person a role, whatever their groups."""
+    if wanted.role == "groups":
+        return _person(follow_groups(memory, person_id))
+    return _person(set_role(memory, person_id, wanted.role))
+
+
+@router.post("/people/{person_id}/remove")
+def remove(person_id: Id, memory: Served, removal: Removal | None = None) -> RemovalResponse:
+    """End a person's access, from their next request on."""
+    doors, and_doors = doors_of(memory, person_id), removal is not None and removal.and_doors
+    person = _person(remove_person(memory, person_id, and_doors=and_doors))
+    return RemovalResponse(person=person, keys=doors.keys, links=doors.links, are_doors_closed=and_doors)
+
+
+@router.post("/people/{person_id}/readmit")
+def readmit(person_id: Id, memory: Served) -> PersonResponse:
+    """Restore the access of a removed person."""
+    return _person(readmit_person(memory, person_id))
+
+
+@router.get("/links")
+def links(memory: Served) -> list[Link]:
+    """Return every link that was ever made, newest first, without paths."""
+    return links_of(memory).all()
+
+
+@router.post("/links", status_code=201)
+def add_link(link: LinkInput, memory: Served) -> NewLink:
+    """Copy the store for guests, and make a link to the copy. Its path is returned once."""
+    made, path = make_link(memory, link.name, link.days)
+    return NewLink(link=made, path=path)
+
+
+@router.post("/links/{link_id}/end")
+def end(link_id: Id, memory: Served) -> Link:
+    """End a link, and remove its copy."""
+    return end_link(memory, link_id)
+
+
+@router.get("/audit")
+def audit(
+    memory: Served,
+    kind: Annotated[str, Query(max_length=200, description="Only one kind of event, such as `refused`.")] = "",
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
+    offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+) -> AuditResponse:
+    """Return events about access and the store as a whole, newest first."""
+    events = [event for event in events_of(memory) if kind in ("", event.kind)]
+    return AuditResponse(events=events[offset : offset + limit], n_events=len(events))
+
+
+def _person(person: Person) -> PersonResponse:
+    return PersonResponse(
+        id=person.id,
+        name=person.name,
+        role=str(person.role),  # type: ignore[arg-type]
+        is_role_given=person.is_role_given,
+        groups=person.groups,
+        added_at=person.added_at,
+        seen_at=person.seen_at,
+        removed_at=person.removed_at,
+    )

@@ -1,0 +1,101 @@
+"""Routes for curators: pending records of keys under review."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import AwareDatetime, BaseModel, Field
+
+from atlas.memory.system import MemorySystem
+from atlas.server.api.parts import Served
+from atlas.server.api.shapes import Id, RequestBody, Text
+from atlas.views.curate.review import RejectRequest, WaitingRow, accept, chosen, waiting
+
+router = APIRouter(prefix="/review")
+
+
+class ReviewChoice(RequestBody):
+    """Pending records. At least one of the fields chooses."""
+
+    ids: Annotated[tuple[Id, ...], Field(max_length=1_000)] = ()
+    """Ids of pending records, or unique beginnings of ids."""
+
+    writer: Text = ""
+    """Only what this key wrote."""
+
+    since: AwareDatetime | None = None
+    """Only what was stored at this time or later."""
+
+    all: bool = False
+    """True for all that wait, where nothing else chooses."""
+
+    dry_run: bool = False
+    """True to change nothing, and return what would be chosen."""
+
+    def rows(self, memory: MemorySystem) -> tuple[WaitingRow, ...]:
+        """Return the chosen records."""
+        return chosen(memory, ids=self.ids, writer=self.writer, since=self.since, is_all=self.all)
+
+
+class Waiting(BaseModel):
+    """A record that waits for review."""
+
+    id: str
+    kind: str
+    title: str
+    writer: str
+    at: datetime
+    """Time when it was stored."""
+
+
+class WaitingResponse(BaseModel):
+    """Pending records, newest first."""
+
+    records: list[Waiting]
+    n_records: int
+    """Total number of records that match the filter."""
+
+
+class ReviewResponse(BaseModel):
+    """Records that were accepted or rejected."""
+
+    ids: list[str]
+    operation: str | None
+    """Id of the operation, for undo. Null if nothing was changed."""
+
+
+@router.get("")
+def pending(
+    memory: Served,
+    writer: Annotated[str, Query(max_length=200)] = "",
+    since: AwareDatetime | None = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
+    offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+) -> WaitingResponse:
+    """Return pending records, newest first."""
+    rows = waiting(memory, writer, since).rows
+    records = [
+        Waiting(id=row.id, kind=row.noun, title=row.title, writer=row.writer, at=row.stored_at)
+        for row in rows[offset : offset + limit]
+    ]
+    return WaitingResponse(records=records, n_records=len(rows))
+
+
+@router.post("/accept")
+def accept_pending(choice: ReviewChoice, memory: Served) -> ReviewResponse:
+    """Let everybody find pending records, as one operation."""
+    rows = choice.rows(memory)
+    return _response(rows, None if choice.dry_run or not rows else accept(memory, rows))
+
+
+@router.post("/reject")
+def reject_pending(choice: ReviewChoice, memory: Served) -> ReviewResponse:
+    """Delete pending records, as one operation. Its undo restores them."""
+    proposal = RejectRequest(rows=choice.rows(memory)).propose(memory)
+    return _response(proposal.rows, None if choice.dry_run or not proposal.rows else proposal.apply(memory))
+
+
+def _response(rows: tuple[WaitingRow, ...], operation_id: str | None) -> ReviewResponse:
+    return ReviewResponse(ids=[row.id for row in rows], operation=operation_id)
