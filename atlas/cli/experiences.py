@@ -113,6 +113,7 @@ def _add_tag(commands: Any) -> None:
 
 def _add_prune(commands: Any) -> None:
     command = add_command(commands, "prune", _prune)
+    command.add_argument("--tag", metavar="NAME", help="delete only experiences with this tag; alone, all of them")
     command.add_argument("--min-success-rate", type=float, metavar="RATE", help="lowest success rate to keep, 0 to 1")
     command.add_argument("--max-age-days", type=float, metavar="DAYS", help="delete attempts older than this")
     command.add_argument(
@@ -272,8 +273,8 @@ def _tag(options: argparse.Namespace, settings: Settings) -> int:
 def _prune(options: argparse.Namespace, settings: Settings) -> int:
     from atlas.views.experience.plan_views import prune_plan_view  # not needed for a search
 
-    names = ("min_success_rate", "max_age_days", "never_retrieved_days", "max_count", "keep_diverse")
-    criteria = {name: getattr(options, name) for name in names if getattr(options, name) not in (None, False)}
+    names = ("min_success_rate", "max_age_days", "never_retrieved_days", "max_count", "keep_diverse", "tag")
+    criteria = {name: getattr(options, name) for name in names}
     with opened(settings, read_only=options.dry_run) as memory:
         kept = full_ids(memory, memory.experience, options.keep)
         plan = memory.with_loss(memory.experience.plan_prune(criteria, keep=kept))

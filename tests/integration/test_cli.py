@@ -111,6 +111,18 @@ def test_prune_removes_what_the_dry_run_named_and_undo_brings_it_back(store, cap
     assert "experiences      4" in run(capsys, "status")
 
 
+def test_prune_by_tag_prints_what_goes_before_it_does_and_leaves_the_rest(store, capsys):
+    run(capsys, "tag", ids_of(store)["parse a date"], "--add", "crawl")
+    printed = run(capsys, "prune", "--tag", "crawl", "--max-age-days", "0", "--all")
+    assert printed.index("1 of 4 experiences would be removed") < printed.index("Removed 1. To bring them back")
+    assert "parse a date" in printed
+    assert "max_age_days 0.0, tag crawl" in run(capsys, "history")
+
+
+def test_a_criterion_of_zero_is_one(store, capsys):
+    assert "4 of 4 experiences would be removed" in run(capsys, "prune", "--max-count", "0", "--dry-run")
+
+
 def test_undo_without_an_operation_walks_back_through_the_history(store, capsys):
     run(capsys, "prune", "--max-count", "3")
     run(capsys, "prune", "--max-count", "2")

@@ -247,9 +247,9 @@ class ChromaExperienceMemory(Memory[Experience]):
         """Return a plan with the reasons to remove or keep each record. The store is not changed.
 
         Args:
-            criteria: Any of `min_success_rate`, `max_age_days`, `never_retrieved_days`, `max_count`, `keep_diverse`;
-                see `PruneCriteria`. Pinned experiences are never removed, and a criterion ignores records that lack its
-                value.
+            criteria: Any of `min_success_rate`, `max_age_days`, `never_retrieved_days`, `max_count`, `keep_diverse` and
+                `tag`; see `PruneCriteria`. Pinned experiences are never removed, and a criterion ignores records that
+                lack its value.
             among: Ids of the only records that may be removed. Without criteria, all of these are removed.
             keep: Ids of records that are not removed.
 

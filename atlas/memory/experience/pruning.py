@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from atlas.core.errors import InvalidInput
-from atlas.core.operations import NO_USAGE, Usage
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Outcome, Vectors
 from atlas.memory.loss import CurationLoss, with_loss
@@ -49,6 +49,9 @@ class PruneCriteria:
     keep_diverse: bool = False
     """True to keep the best record of each neighbourhood of which all records would be removed."""
 
+    tag: str | None = None
+    """Tag of the only records that may be removed. Without a further criterion, all of them are removed."""
+
     @classmethod
     def parse(cls, criteria: Mapping[str, Any]) -> PruneCriteria:
         """Return criteria from a dict.
@@ -75,6 +78,8 @@ class PruneCriteria:
 
     def check(self) -> None:
         """Raise `InvalidInput` for an invalid value."""
+        if self.tag is not None and (not isinstance(self.tag, str) or not self.tag):
+            raise InvalidInput(f"tag should be the name of a tag, but is {self.tag!r:.80}")
         _check_number("min_success_rate", self.min_success_rate, 0, 1)
         _check_number("max_age_days", self.max_age_days, 0, float("inf"))
         _check_number("never_retrieved_days", self.never_retrieved_days, 0, float("inf"))
@@ -99,7 +104,7 @@ class PruneSubject:
     """Time of storage, or None if unknown."""
 
     usage: Usage = NO_USAGE
-    pinned: bool = False
+    marks: Marks = NO_MARKS
 
     @property
     def success_rate(self) -> float | None:
@@ -138,7 +143,7 @@ class PrunePlan(Tabular):
     """Records in the store when the plan was made."""
 
     n_judged: int
-    """Number of judged records: all of the store, or the chosen ones."""
+    """Number of judged records: all of the store, or the chosen ones, or those of these with the tag."""
 
     n_gone: int = 0
     """Number of chosen ids without a record."""
@@ -213,11 +218,12 @@ def plan_prune(
         keep: Ids of records that are not removed.
     """
     chosen = None if among is None else set(among)
-    judged = [subject for subject in subjects if chosen is None or subject.id in chosen]
+    present = [subject for subject in subjects if chosen is None or subject.id in chosen]
+    judged = [subject for subject in present if criteria.tag is None or criteria.tag in subject.marks.tags]
     reasons = _all_reasons(judged, criteria, now, is_chosen=chosen is not None)
     doomed = [subject for subject in judged if reasons[subject.id]]
     saved = {subject.id: "you keep it" for subject in doomed if subject.id in keep}
-    saved |= {subject.id: "it is pinned" for subject in doomed if subject.pinned}
+    saved |= {subject.id: "it is pinned" for subject in doomed if subject.marks.pinned}
     if criteria.keep_diverse and vectors is not None:
         saved |= _last_of_their_kind(subjects, vectors, {s.id for s in doomed if s.id not in saved})
     decisions = [
@@ -236,7 +242,7 @@ def plan_prune(
         saved=tuple(decision for decision in decisions if decision.saved_because),
         n_total=len(subjects) if n_total is None else n_total,
         n_judged=len(judged),
-        n_gone=0 if chosen is None else len(chosen) - len(judged),
+        n_gone=0 if chosen is None else len(chosen) - len(present),
         missing=_missing(judged, criteria),
         moment=moment,
         usage={s.id: s.usage for s in doomed if s.id not in saved},
@@ -246,8 +252,8 @@ def plan_prune(
 def _all_reasons(
     judged: Sequence[PruneSubject], criteria: PruneCriteria, now: datetime, *, is_chosen: bool
 ) -> dict[str, list[str]]:
-    if is_chosen and not set(criteria.in_use()) - {"keep_diverse"}:
-        return {subject.id: [CHOSEN] for subject in judged}
+    if (is_chosen or criteria.tag) and not set(criteria.in_use()) - {"tag", "keep_diverse"}:
+        return {subject.id: [f"tagged {criteria.tag}" if criteria.tag else CHOSEN] for subject in judged}
     reasons = {subject.id: _reasons(subject, criteria, now) for subject in judged}
     _add_surplus(judged, reasons, criteria)
     return reasons
@@ -284,8 +290,8 @@ def _missing(judged: Sequence[PruneSubject], criteria: PruneCriteria) -> dict[st
 def _add_surplus(judged: Sequence[PruneSubject], reasons: dict[str, list[str]], criteria: PruneCriteria) -> None:
     if criteria.max_count is None:
         return
-    staying = [subject for subject in judged if subject.pinned or not reasons[subject.id]]
-    ranked = sorted((s for s in staying if not s.pinned and s.created_at is not None), key=_value)
+    staying = [subject for subject in judged if subject.marks.pinned or not reasons[subject.id]]
+    ranked = sorted((s for s in staying if not s.marks.pinned and s.created_at is not None), key=_value)
     for subject in ranked[: max(0, len(staying) - criteria.max_count)]:
         reasons[subject.id].append(f"over the {criteria.max_count} to keep")
 

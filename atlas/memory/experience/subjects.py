@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from atlas.core.codec import decode_experience
-from atlas.core.operations import NO_USAGE, Usage
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.memory.experience.merging import MergeGroup, MergeSubject, merge_of
 from atlas.memory.experience.pruning import PruneSubject
 from atlas.storage.collection import Collection
@@ -24,8 +24,10 @@ def prune_subjects(store: Collection, among: Sequence[str] | None = None) -> lis
     """
     values_by_id = _of_all(store) if among is None else _of_some(store, among)
     usage, marks = store.usage(list(values_by_id)), store.marks(list(values_by_id))
-    pinned = {record_id for record_id, mark in marks.items() if mark.pinned}
-    return [_subject(record_id, values, usage, record_id in pinned) for record_id, values in values_by_id.items()]
+    return [
+        _subject(record_id, values, usage.get(record_id, NO_USAGE), marks.get(record_id, NO_MARKS))
+        for record_id, values in values_by_id.items()
+    ]
 
 
 def merge_subjects(store: Collection, ids: Sequence[str]) -> dict[str, MergeSubject]:
@@ -58,7 +60,7 @@ def _of_some(store: Collection, ids: Sequence[str]) -> dict[str, tuple[Any, ...]
     return {record_id: tuple(values.get(name) for name in COLUMNS) for record_id, values in rows}
 
 
-def _subject(record_id: str, values: tuple[Any, ...], usage: Mapping[str, Usage], pinned: bool) -> PruneSubject:
+def _subject(record_id: str, values: tuple[Any, ...], usage: Usage, marks: Marks) -> PruneSubject:
     title, success, created_at, stored_at = values
     return PruneSubject(
         id=record_id,
@@ -66,8 +68,8 @@ def _subject(record_id: str, values: tuple[Any, ...], usage: Mapping[str, Usage]
         success=None if success is None else bool(success),
         created_at=_instant(created_at),
         stored_at=_instant(stored_at or created_at),
-        usage=usage.get(record_id, NO_USAGE),
-        pinned=pinned,
+        usage=usage,
+        marks=marks,
     )
 
 

@@ -270,6 +270,36 @@ def subject(name, **known):
     return PruneSubject(id=name, **values)
 
 
+def test_a_tag_limits_what_goes_by_age_and_by_count_and_alone_removes_all_but_the_pinned(stored):
+    names = ("old crawl", "new crawl", "pinned crawl")
+    ids = store(
+        stored, *(attempt(name, age_days=99 if "old" in name else 1) for name in names), attempt("old", age_days=99)
+    )
+    stored.change_marks([ids[name] for name in names], add_tags=["crawl"])
+    stored.change_marks([ids["pinned crawl"]], pinned=True)
+    plan = stored.plan_prune({"tag": "crawl", "max_age_days": 30})
+    assert (titles(plan.removals), plan.n_judged, plan.n_gone) == (["old crawl"], 3, 0)
+    assert plan.reason == "max_age_days 30, tag crawl, among 3"
+    assert titles(stored.plan_prune({"tag": "crawl", "max_count": 2}).removals) == ["old crawl"]
+    alone = stored.plan_prune({"tag": "crawl"})
+    assert (titles(alone.removals), titles(alone.saved)) == (["new crawl", "old crawl"], ["pinned crawl"])
+    assert alone.removals[0].reasons == ("tagged crawl",)
+    assert stored.plan_prune({"tag": "other"}).removals == ()
+    assert stored.plan_prune({"tag": "crawl"}, among=[ids["old"], ids["new crawl"], "gone"]).n_gone == 1
+    assert stored.apply_prune(alone) == 2
+    with pytest.raises(InvalidInput, match="should be the name of a tag, but is ''"):
+        stored.plan_prune({"tag": ""})
+
+
+def test_a_plan_for_a_tag_that_was_taken_away_since_is_outdated(stored):
+    ids = store(stored, attempt("crawl"))
+    stored.change_marks([ids["crawl"]], add_tags=["crawl"])
+    plan = stored.plan_prune({"tag": "crawl"})
+    stored.change_marks([ids["crawl"]], remove_tags=["crawl"])
+    with pytest.raises(PlanOutdated):
+        stored.apply_prune(plan)
+
+
 def test_what_is_not_known_of_a_record_never_makes_it_go():
     known = {"success": True, "created_at": ago(50), "stored_at": ago(50)}
     subjects = [subject("known", **known), subject("unknown")]
