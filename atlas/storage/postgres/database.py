@@ -65,8 +65,14 @@ class PostgresConnection:
 
     dialect: Dialect = PostgresDialect()
 
-    def __init__(self, raw: psycopg.Connection[tuple[Any, ...]]) -> None:
-        self.raw = raw
+    def __init__(self, connect: Callable[[], psycopg.Connection[tuple[Any, ...]]]) -> None:
+        """Connect to the server.
+
+        Args:
+            connect: Opens a connection. It is called again if the server was restarted.
+        """
+        self._connect = connect
+        self.raw = connect()
         self.waiting_words = postings.PendingWords()
         self._rows: dict[tuple[str, str], list[Sequence[Any]]] = {}
         """Pending inserts, by table and statement. Batches of several thousand rows are ten times faster."""
@@ -77,10 +83,16 @@ class PostgresConnection:
         return self.raw.info.transaction_status != TransactionStatus.IDLE
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> Rows:
-        """Run a statement."""
+        """Run a statement. One outside of a transaction, such as BEGIN, is run again if the connection was lost."""
         self._write_rows_of(statement)
-        query = translated(statement)
-        return self.raw.execute(query.text, query.arranged(parameters), binary=True)  # of vectors, half the bytes
+        query, was_idle = translated(statement), not self.in_transaction
+        try:
+            return self.raw.execute(query.text, query.arranged(parameters), binary=True)  # of vectors, half the bytes
+        except psycopg.OperationalError:
+            if not (was_idle and self.raw.closed):
+                raise
+        self.raw = self._connect()
+        return self.raw.execute(query.text, query.arranged(parameters), binary=True)
 
     def executemany(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
         """Run a statement for each set of parameters. Inserts are buffered until their table is read."""
@@ -153,8 +165,10 @@ class PostgresDatabase:
         self.read_only = read_only
         self.on_commit: Callable[[], None] = lambda: None
         self._busy_timeout_seconds = busy_timeout_seconds
-        self._connections = ConnectionPool(self._connect, lambda connection: not connection.raw.closed)
-        self._locking = ConnectionPool(self._connect_locking, _answers)
+        self._connections = ConnectionPool(
+            lambda: PostgresConnection(self._connect), lambda connection: not connection.raw.closed
+        )
+        self._locking = ConnectionPool(lambda: PostgresConnection(self._connect_locking), _answers)
         """Connections for locks, separate from the thread's connections for reading and writing."""
 
     is_file = False
@@ -257,7 +271,7 @@ class PostgresDatabase:
     def connected(self) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
         """Yield a separate connection, which is closed at the block's end. Uncommitted changes are rolled back."""
         with self._translated("nothing was written"):
-            raw = self._connect().raw
+            raw = self._connect()
             try:
                 yield raw
             finally:
@@ -320,20 +334,19 @@ class PostgresDatabase:
                 connection.execute("ROLLBACK")
             raise
 
-    def _connect(self) -> PostgresConnection:
+    def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
         raw = psycopg.connect(self.address.conninfo, autocommit=True, connect_timeout=10, application_name="atlas")
         register(raw)
-        connection = PostgresConnection(raw)
         # A plan that was made while a table was small would read all of it when it is large.
         raw.execute("SET plan_cache_mode = force_custom_plan")
         raw.execute("SET jit = off")
         raw.execute(sql.SQL("SET search_path TO {}, public").format(sql.Identifier(self.address.schema)))
-        return connection
+        return raw
 
-    def _connect_locking(self) -> PostgresConnection:
-        connection = self._connect()
-        connection.raw.execute(_LOCKING)
-        return connection
+    def _connect_locking(self) -> psycopg.Connection[tuple[Any, ...]]:
+        raw = self._connect()
+        raw.execute(_LOCKING)
+        return raw
 
     @contextmanager
     def _translated(self, what: str) -> Iterator[None]:

@@ -159,10 +159,18 @@ def test_a_writer_that_is_kept_waiting_is_told_so(opened, postgres_address):
 def test_a_connection_that_the_server_ended_is_made_again(opened, postgres_address):
     opened.add("a")
     run_in(postgres_address, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
-    with pytest.raises(StoreUnavailable, match="the connection was lost"):
-        opened.add("b")
-    opened.add("c")
-    assert set(opened.ids()) == {"a", "c"}
+    opened.add("b")
+    assert set(opened.ids()) == {"a", "b"}
+
+
+def test_a_write_whose_connection_is_lost_under_way_is_not_tried_again(opened, postgres_address):
+    end_others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+    database = opened.store.ledger.database
+    with pytest.raises(StoreUnavailable, match="the connection was lost"), database.write() as connection:
+        connection.execute("INSERT INTO meta VALUES ('half', 'a write')")
+        run_in(postgres_address, end_others)
+        connection.execute("INSERT INTO meta VALUES ('other half', 'of it')")
+    assert rows_of(postgres_address, "SELECT name FROM meta WHERE name LIKE '%half'") == []
 
 
 def test_a_store_that_is_left_open_keeps_no_connection_and_may_be_used_on(opened, postgres_address):
