@@ -92,13 +92,14 @@ CREATE FUNCTION items(numbers BIGINT[]) RETURNS TABLE (value BIGINT) LANGUAGE sq
 """
 
 
-def _in_postgres(script: str) -> str:
+def in_postgres(script: str) -> str:
+    """Return the statements of SQLite's tables for PostgreSQL."""
     for pattern, replacement in _TYPES:
         script = pattern.sub(replacement, script)
     return script
 
 
-SCRIPT = _in_postgres(SCHEMA + POSTINGS + MARKS + TOKENS + INDEX + ARTEFACTS + ACCESS) + _ATTRIBUTES + FUNCTIONS
+SCRIPT = in_postgres(SCHEMA + POSTINGS + MARKS + TOKENS + INDEX + ARTEFACTS + ACCESS) + _ATTRIBUTES + FUNCTIONS
 """Makes the tables of a new store."""
 
 
@@ -138,7 +139,7 @@ def prepare_schema(database: PostgresDatabase, *, create: bool) -> None:
             _make(connection, database)
             return
         for step in range(version, VERSION):
-            connection.raw.execute(_in_postgres(MIGRATIONS[step]))
+            connection.raw.execute(in_postgres(MIGRATIONS[step]))
         connection.execute("UPDATE meta SET value = ? WHERE name = 'schema_version'", (str(VERSION),))
 
 

@@ -9,10 +9,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from atlas.core.address import companion
 from atlas.core.operations import Marks
+from atlas.protocols.access import AUDIT
 from atlas.storage.marks.codec import encode_marks
 from atlas.storage.marks.files import marks_file
+from atlas.storage.place import access
+from atlas.storage.place.access import access_place
+from atlas.storage.postgres.schema import in_postgres
 from atlas.storage.sqlite.mark_migration import FILE_TABLES
+from tests.support.storage.engines import rows_of, run_in
 
 SCHEMA_1 = Path(__file__).with_name("schema_1.sql")
 
@@ -80,6 +86,28 @@ def make_version_5(path: Path) -> None:
         connection.executemany("INSERT INTO marks_files VALUES (?, 'as it was left')", [(name,) for name in names])
         connection.commit()
     _relabel(path, 5)
+
+
+def make_postgres_version_4(address: str) -> None:
+    """Turn a closed store in PostgreSQL into one of version 4, which had tables for marks files without using them."""
+    run_in(address, in_postgres(FILE_TABLES), "UPDATE meta SET value = '4' WHERE name = 'schema_version'")
+
+
+def make_postgres_version_3(address: str) -> None:
+    """Turn a closed store in PostgreSQL into one of version 3, whose keys and audit log were files of this machine."""
+    make_postgres_version_4(address)
+    directory = companion(address)
+    for name, content in rows_of(address, "SELECT name, content FROM access_texts"):
+        (directory / name).write_text(content, encoding="utf-8")
+    lines = [f"{line}\n" for (line,) in rows_of(address, "SELECT line FROM audit_lines ORDER BY seq")]
+    (directory / AUDIT).write_text("".join(lines), encoding="utf-8")
+    run_in(
+        address,
+        "DROP TABLE access_texts, audit_lines",
+        "UPDATE meta SET value = '3' WHERE name = 'schema_version'",
+    )
+    access_place(directory).close()
+    access._tables.cache_clear()  # as in a new process, which has not looked for these files yet
 
 
 def write_old_files(path: Path) -> list[str]:
