@@ -72,7 +72,10 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "purge": {
         "purge": "erase records for good, such as a leaked key or a person's data; `atlas undo` cannot bring them back",
     },
-    "withdraw": {
+    "trust.scan": {
+        "scan": "find records with signs of an attack on the agents that read them, worst first",
+    },
+    "trust.withdraw": {
         "withdraw": "delete records with all that came from them, such as strategies learned from an attempt",
     },
     "server.keys": {

@@ -1,4 +1,4 @@
-"""Mixin of a memory system for its history, undo, purging, and frozen copies."""
+"""Mixin of a memory system for its history, undo, purging, withdrawal, scans, and frozen copies."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from atlas.storage.history import Reword
 from atlas.storage.store import Store
 
 if TYPE_CHECKING:
+    from atlas.memory.effects.scan import Scan
     from atlas.memory.effects.withdrawal import Withdrawal
     from atlas.storage.maintenance.purge import PurgePlan, PurgeResult
 
@@ -114,6 +115,24 @@ class UndoableMemories(ABC):
         from atlas.memory.effects.withdrawal import apply_withdrawal
 
         return apply_withdrawal(self, plan, reason=reason)
+
+    def scan(self, ids: Sequence[str] | None = None, *, minimum: float = 0.5) -> Scan:
+        """Return the records with signs of an attack on the agents that read them, worst first.
+
+        The signs are orders to the reader, tool calls in prose, hidden characters and encoded text. A false statement
+        in plain words has none.
+
+        Args:
+            ids: Ids of records in any memory, or None for all records.
+            minimum: Least score of a finding, in [0, 1]. The score is the confidence that a record is an attack.
+
+        Raises:
+            InvalidInput: An impossible minimum.
+            NotFound: A record does not exist.
+        """
+        from atlas.memory.effects.scan import scan
+
+        return scan(self, ids, minimum=minimum)
 
     def freeze(self, name: str) -> Path:
         """Copy the store for guests, without deleted and pending records, and return the copy's directory.

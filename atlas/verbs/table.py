@@ -216,6 +216,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("apply_promotion", of=(SYSTEM,), role=WRITER),
     Verb("plan_withdrawal", of=(SYSTEM,), commands=("withdraw",), is_of_store=True),
     Verb("apply_withdrawal", of=(SYSTEM,), role=CURATOR, kind="delete", commands=("withdraw",), is_of_store=True),
+    Verb("scan", of=(SYSTEM,), commands=("scan",)),
     Verb("history", of=(SYSTEM,), tools=("history",), commands=("history",)),
     Verb("count_operations", of=(SYSTEM,)),
     Verb("operation", of=(SYSTEM,)),

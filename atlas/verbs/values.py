@@ -29,6 +29,7 @@ from atlas.core.schema.reading import (
     types_of_fields,
 )
 from atlas.memory.effects.memory_effect import MemoryEffect
+from atlas.memory.effects.scan import Scan
 from atlas.memory.effects.withdrawal import Withdrawal
 from atlas.memory.experience.merging import MergePlan
 from atlas.memory.experience.outcomes import OutcomePlan
@@ -44,7 +45,17 @@ SEQUENCES = (list, Sequence, Iterable, Collection, set, frozenset, AbstractSet)
 
 _LATE = {
     kind.__name__: kind
-    for kind in (ExportedExperience, MemoryEffect, MergePlan, OutcomePlan, Promotion, PrunePlan, RefinePlan, Withdrawal)
+    for kind in (
+        ExportedExperience,
+        MemoryEffect,
+        MergePlan,
+        OutcomePlan,
+        Promotion,
+        PrunePlan,
+        RefinePlan,
+        Scan,
+        Withdrawal,
+    )
 }
 """Types in signatures whose modules are imported late."""
 

@@ -214,6 +214,7 @@ READS: dict[str, Call] = {
     "memory.plan_purge": lambda memory, ids: memory.plan_purge([ids["experience"]]),
     "memory.plan_withdrawal": lambda memory, ids: memory.plan_withdrawal([ids["experience"]]),
     "memory.plan_strictness": lambda memory, _: memory.plan_strictness(2.0),
+    "memory.scan": lambda memory, _: memory.scan(),
     "memory.strictness": lambda memory, _: memory.strictness(),
     "memory.query": lambda memory, _: asyncio.run(memory.query(TASK)),
     "memory.query_sync": lambda memory, _: memory.query_sync(TASK),

@@ -1,0 +1,1 @@
+"""Commands against poisoned memories: find them, keep agents from finding them, and withdraw what came from them."""

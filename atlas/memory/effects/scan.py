@@ -1,0 +1,181 @@
+"""Scan of the records for signs of an attack on the agents that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.tables import TableRow, Tabular
+from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
+from atlas.memory.base.records import listed
+from atlas.memory.kinds.table import searchable_kinds
+from atlas.scanning.text import SUSPICIOUS, Reason, distinct, scan_text, score
+
+BATCH = 200
+"""Number of records that are read at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A text of a record."""
+
+    name: str
+    text: str
+    is_action: bool = False
+    """True for code, and for the thoughts and actions of an agent, in which tool calls are usual."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A record with signs of an attack."""
+
+    memory: str
+    """Name of its memory: `strategies`."""
+
+    id: str
+    title: str
+    """Untrusted text."""
+
+    score: float
+    """Confidence that it is an attack, in [0, 1)."""
+
+    reasons: tuple[Reason, ...]
+    """The strongest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan(Tabular):
+    """The result of a scan."""
+
+    findings: tuple[Finding, ...]
+    """The records that reach the minimum, worst first."""
+
+    n_scanned: int
+    minimum: float
+    """Least score of a finding."""
+
+    def _caption(self) -> str:
+        return f"{len(self.findings):,} of {self.n_scanned:,} records have signs of an attack"
+
+    def _rows(self) -> Iterator[TableRow]:
+        for finding in self.findings:
+            why = " ".join(dict.fromkeys(reason.why for reason in finding.reasons))
+            yield {"record": finding.title, "memory": finding.memory, "score": f"{finding.score:.2f}", "why": why}
+
+
+def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSPICIOUS) -> Scan:
+    """Return the records with signs of an attack, worst first.
+
+    Args:
+        system: A memory system of ATLAS.
+        ids: Ids of records in any memory, or None for all records.
+        minimum: Least score of a finding, in [0, 1].
+
+    Raises:
+        InvalidInput: An impossible minimum.
+        NotFound: A record does not exist.
+    """
+    if not 0 <= minimum <= 1:
+        raise InvalidInput(f"minimum should be from 0 to 1, but is {minimum!r}")
+    wanted = None if ids is None else listed(ids)
+    known: set[str] = set()
+    findings: list[Finding] = []
+    for memory, record in _records(system, wanted):
+        known.add(record.id)
+        finding = scan_record(memory, record)
+        if finding.reasons and finding.score >= minimum:
+            findings.append(finding)
+    if missing := [record_id for record_id in wanted or () if record_id not in known]:
+        raise NotFound(f"no memory has a record {missing[0]!r}")
+    return Scan(findings=tuple(worst_first(findings)), n_scanned=len(known), minimum=minimum)
+
+
+def scan_record(memory: str, record: Any) -> Finding:
+    """Return a record with its signs of an attack, which may be none.
+
+    Args:
+        memory: Name of its memory.
+    """
+    reasons = distinct(
+        replace(reason, part=part.name)
+        for part in parts_of(memory, record)
+        for reason in scan_text(part.text, is_action=part.is_action)
+    )
+    kind = searchable_kinds()[memory]
+    title = " ".join(kind.summary(record).split())
+    return Finding(memory=memory, id=record.id, title=title, score=score(reasons), reasons=reasons)
+
+
+def worst_first(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings in the order of their scores, the highest first."""
+    return sorted(findings, key=lambda finding: (-finding.score, finding.memory, finding.id))
+
+
+def parts_of(memory: str, record: Any) -> list[Part]:
+    """Return the texts of a record that agents may read, without empty ones."""
+    parts = next((parts for kind, parts in _PARTS.items() if isinstance(record, kind)), None)
+    found = [Part(name="text", text=searchable_kinds()[memory].summary(record))] if parts is None else parts(record)
+    return [part for part in found if part.text.strip()]
+
+
+def _of_experience(experience: Experience) -> list[Part]:
+    actions = {step.action for step in experience.steps}
+    parts = [
+        Part(name="task", text=experience.task.description),
+        Part(name="summary", text=experience.trajectory_summary),
+        Part(name="solution", text=experience.solution_output, is_action=experience.solution_output in actions),
+        Part(name="feedback", text=experience.feedback),
+        Part(name="error", text=experience.outcome.error_info or ""),
+    ]
+    for n, step in enumerate(experience.steps, 1):
+        parts += [
+            Part(name=f"thought of step {n}", text=step.thought, is_action=True),
+            Part(name=f"action of step {n}", text=step.action, is_action=True),
+            Part(name=f"observation of step {n}", text=step.observation),
+        ]
+    return parts
+
+
+def _of_concept(concept: CodeConcept) -> list[Part]:
+    return [
+        Part(name="name", text=concept.name),
+        Part(name="description", text=concept.description),
+        Part(name="guidance", text=concept.guidance),
+        Part(name="code", text=concept.code, is_action=True),
+        *(Part(name="example", text="\n".join(example), is_action=True) for example in concept.examples),
+    ]
+
+
+def _of_strategy(strategy: Strategy) -> list[Part]:
+    return [
+        Part(name="title", text=strategy.title),
+        Part(name="situation", text=strategy.situation),
+        Part(name="suggestion", text=strategy.suggestion),
+        Part(name="rationale", text=strategy.rationale),
+    ]
+
+
+def _of_entry(entry: JournalEntry) -> list[Part]:
+    return [Part(name="content", text=entry.content)]
+
+
+_PARTS: Mapping[type, Callable[[Any], list[Part]]] = {
+    Experience: _of_experience,
+    CodeConcept: _of_concept,
+    Strategy: _of_strategy,
+    JournalEntry: _of_entry,
+}
+"""The texts of records, by type. Of an added kind, the summary is scanned."""
+
+
+def _records(system: Any, ids: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
+    """Yield the name of the memory of each record, and the record."""
+    for memory, kind in searchable_kinds().items():
+        if (records := kind.records(system)) is None:
+            continue
+        wanted = records.ids() if ids is None else list(ids)
+        for start in range(0, len(wanted), BATCH):
+            for record in records.get_many(wanted[start : start + BATCH]):
+                yield memory, record

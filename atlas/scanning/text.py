@@ -1,0 +1,115 @@
+"""Scan of a text for signs of an attack on the agent that reads it.
+
+It only detects known signs. A false statement in plain words has none, and passes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from atlas.core.unseen import escape_invisible
+from atlas.llm.instructions import fold, latin
+from atlas.scanning.encoded import payloads, rotated
+from atlas.scanning.hidden import hidden_messages, hidden_rules
+from atlas.scanning.rules import ENCODED, HIDDEN_TEXT, RULES, TOOL_CALLS, Rule
+
+SUSPICIOUS = 0.5
+"""Default score from which a record is reported."""
+
+EXCERPT_CHARACTERS = 160
+
+_OF_PROSE = tuple(rule for rule in RULES if rule.attack != TOOL_CALLS)
+_ROTATED = tuple(rule for rule in RULES if rule.name in ("override", "outranks", "to drop the rules"))
+_DECODED_WEIGHT = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """A sign of an attack in a text."""
+
+    rule: str
+    attack: str
+    """`orders`, `tool calls`, `hidden text` or `encoded`."""
+
+    why: str
+    excerpt: str
+    """The sign with the text around it, shortened, with invisible characters escaped. Untrusted."""
+
+    weight: float
+    """Confidence that such a text is an attack, in (0, 1)."""
+
+    part: str = ""
+    """Name of the part of a record that contains it, such as `observation of step 2`, or empty for a plain text."""
+
+
+def scan_text(text: str, *, is_action: bool = False) -> tuple[Reason, ...]:
+    """Return the signs of an attack in a text, the strongest first, each rule once.
+
+    Args:
+        is_action: True for code, and for the thoughts and actions of an agent, in which tool calls are usual.
+    """
+    return distinct([*_visible(text, _OF_PROSE if is_action else RULES), *_hidden(text), *_decoded(text)])
+
+
+def distinct(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """Return the first of the strongest reasons of each rule, the strongest first."""
+    found: dict[str, Reason] = {}
+    for reason in sorted(reasons, key=lambda reason: -reason.weight):
+        found.setdefault(reason.rule, reason)
+    return tuple(found.values())
+
+
+def score(reasons: Iterable[Reason]) -> float:
+    """Return the confidence that a text with these signs is an attack, in [0, 1). Each rule counts once."""
+    return 1.0 - math.prod(1.0 - reason.weight for reason in distinct(reasons))
+
+
+def _visible(text: str, rules: Sequence[Rule]) -> Iterator[Reason]:
+    folded = fold(text)
+    views = [folded] if folded.isascii() else [folded, latin(text)]
+    for view in views:
+        yield from _matches(view, rules)
+        if "\n" in view:
+            yield from _matches(" ".join(view.split()), rules)
+
+
+def _hidden(text: str) -> Iterator[Reason]:
+    yield from _matches(text, hidden_rules(text))
+    for message in hidden_messages(text):
+        yield from _within(HIDDEN_TEXT, "in hidden characters", _matches(message.lower(), RULES))
+
+
+def _decoded(text: str) -> Iterator[Reason]:
+    for payload in payloads(text):
+        yield Reason(
+            rule="encoded text",
+            attack=ENCODED,
+            why="It contains readable text in an encoded form.",
+            excerpt=_shortened(payload),
+            weight=_DECODED_WEIGHT,
+        )
+        yield from _within(ENCODED, "in encoded text", _visible(payload, RULES))
+    yield from _within(ENCODED, "in rotated letters", _matches(rotated(text).lower(), _ROTATED))
+
+
+def _matches(text: str, rules: Iterable[Rule]) -> Iterator[Reason]:
+    for rule in rules:
+        if rule.cues and not any(cue in text for cue in rule.cues):
+            continue
+        if (match := rule.pattern.search(text)) is not None:
+            around = max(0, EXCERPT_CHARACTERS - (match.end() - match.start())) // 2
+            excerpt = _shortened(text[max(0, match.start() - around) : match.end() + around])
+            yield Reason(rule=rule.name, attack=rule.attack, why=rule.why, excerpt=excerpt, weight=rule.weight)
+
+
+def _within(attack: str, where: str, reasons: Iterable[Reason]) -> Iterator[Reason]:
+    for reason in reasons:
+        yield replace(reason, rule=f"{reason.rule} {where}", attack=attack)
+
+
+def _shortened(text: str) -> str:
+    line = escape_invisible(re.sub(r"\s+", " ", text).strip())
+    return line if len(line) <= EXCERPT_CHARACTERS else f"{line[: EXCERPT_CHARACTERS - 1]}…"
