@@ -75,6 +75,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "trust.scan": {
         "scan": "find records with signs of an attack on the agents that read them, worst first",
     },
+    "trust.quarantine": {
+        "quarantine": "keep agents from finding records, list them, or release them",
+    },
     "trust.withdraw": {
         "withdraw": "delete records with all that came from them, such as strategies learned from an attempt",
     },

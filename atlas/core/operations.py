@@ -24,6 +24,9 @@ class Marks:
     held_for: str = ""
     """Name of the only writer whose searches find it until a curator accepts it, or empty for most records."""
 
+    quarantine: str = ""
+    """Reason why no search, block or map contains it until a curator releases it, or empty for most records."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:

@@ -99,11 +99,16 @@ def _memories(memory: MemorySystem) -> list[Any]:
 
 def _changes(titles: Mapping[str, str], existing: Mapping[str, Marks], wanted: Mapping[str, Marks]) -> list[MarkChange]:
     pairs = ((record_id, existing.get(record_id, NO_MARKS), wanted[record_id]) for record_id in titles)
-    return [
-        MarkChange(id=record_id, title=titles[record_id], before=before, after=replace(after, held_for=before.held_for))
+    changes = (
+        MarkChange(
+            id=record_id,
+            title=titles[record_id],
+            before=before,
+            after=replace(after, held_for=before.held_for, quarantine=before.quarantine),
+        )
         for record_id, before, after in pairs
-        if replace(after, held_for=before.held_for) != before
-    ]
+    )
+    return [change for change in changes if change.after != change.before]
 
 
 def _read(path: Path) -> dict[str, Marks]:

@@ -33,7 +33,7 @@ class Role(IntEnum):
     """May also store, and edit, mark and forget the records that it stored, and undo its operations."""
 
     CURATOR = 2
-    """May also change the records of others, delete, merge, prune, compact, accept pending records, and undo all."""
+    """May also delete, merge, prune, compact, quarantine, accept pending records, and undo operations of others."""
 
     ADMIN = 3
     """May also purge, back up and restore, choose models, and grant keys and roles."""
@@ -44,7 +44,18 @@ class Role(IntEnum):
 
 _KINDS = {
     Role.CURATOR: frozenset(
-        {"accept", "delete", "prune", "merge", "compact", "refine", "compress", "restore", "strictness"}
+        {
+            "accept",
+            "delete",
+            "prune",
+            "merge",
+            "compact",
+            "refine",
+            "compress",
+            "quarantine",
+            "restore",
+            "strictness",
+        }
     ),
     Role.ADMIN: frozenset({"purge"}),
 }

@@ -9,7 +9,7 @@ import numpy as np
 
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import mean_directions
-from atlas.storage.records import Seqs
+from atlas.storage.records import QUARANTINED, Seqs
 from atlas.storage.store import Store
 
 TEXT_CHARACTERS = 600
@@ -102,8 +102,9 @@ def among(embedded: EmbeddedRecords, rows: Sequence[int]) -> EmbeddedRecords:
 def _with(embedded: EmbeddedRecords, store: Store, collection: str, seqs: Seqs) -> EmbeddedRecords:
     """Return the snapshot with more records, given by their numbers, at its end.
 
-    Records without a vector are left out.
+    Records without a vector, and those in quarantine, are left out.
     """
+    seqs = np.setdiff1d(seqs, store.ledger.matching(collection, QUARANTINED), assume_unique=True)
     owners, windows = store.ledger.vectors.at(seqs)
     positions = np.unique(owners)
     if not len(positions):

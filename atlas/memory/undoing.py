@@ -12,6 +12,7 @@ from atlas.storage.history import Reword
 from atlas.storage.store import Store
 
 if TYPE_CHECKING:
+    from atlas.memory.effects.quarantine import QuarantinedRecord
     from atlas.memory.effects.scan import Scan
     from atlas.memory.effects.withdrawal import Withdrawal
     from atlas.storage.maintenance.purge import PurgePlan, PurgeResult
@@ -133,6 +134,47 @@ class UndoableMemories(ABC):
         from atlas.memory.effects.scan import scan
 
         return scan(self, ids, minimum=minimum)
+
+    def quarantine(self, ids: Sequence[str], *, reason: str) -> str:
+        """Put records into quarantine as one operation, and return its id.
+
+        No search, context block or map contains them, and nothing is learned from them. They stay listed with the
+        reason, until `unquarantine` or an undo releases them.
+
+        Args:
+            ids: Ids of records in any memory.
+            reason: Why agents must not find them.
+
+        Raises:
+            InvalidInput: There are no ids, or the reason is empty.
+            NotFound: One of them does not exist; nothing was changed.
+            NotAllowed: The actor is not a curator.
+        """
+        from atlas.memory.effects.quarantine import quarantine
+
+        return quarantine(self, ids, reason)
+
+    def unquarantine(self, ids: Sequence[str], *, reason: str = "") -> str:
+        """Release records from quarantine as one operation, and return its id.
+
+        Args:
+            ids: Ids of records in any memory.
+            reason: Why, for the history.
+
+        Raises:
+            InvalidInput: There are no ids.
+            NotFound: One of them does not exist; nothing was changed.
+            NotAllowed: The actor is not a curator.
+        """
+        from atlas.memory.effects.quarantine import unquarantine
+
+        return unquarantine(self, ids, reason)
+
+    def quarantined(self) -> tuple[QuarantinedRecord, ...]:
+        """Return the records in quarantine with their reasons, by memory."""
+        from atlas.memory.effects.quarantine import quarantined
+
+        return quarantined(self)
 
     def freeze(self, name: str) -> Path:
         """Copy the store for guests, without deleted and pending records, and return the copy's directory.

@@ -364,6 +364,12 @@ class Collection(ABC):
         """Accept records that wait for review, and return their number."""
         return 0
 
+    def quarantine(self, reasons: Mapping[str, str]) -> int:
+        """Set the reason of each record's quarantine, empty to end it, and return the number of changed records."""
+        if reasons:
+            raise InvalidInput("this vector store keeps no marks; use a memory from atlas.open_memory")
+        return 0
+
     # History
 
     def moment(self) -> Moment:

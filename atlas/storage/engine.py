@@ -97,6 +97,9 @@ class MarkTables(Protocol):
     ) -> int:
         """Apply a function to the marks of records, and return the number of changed records."""
 
+    def quarantine(self, collection: str, reasons: Mapping[str, str], operation: OperationDraft) -> int:
+        """Set the reason of each record's quarantine, empty to end it, and return the number of changed records."""
+
     def strays(self) -> list[tuple[str, str]]:
         """Return the collection and id of marks without a record in the ledger."""
 

@@ -1,6 +1,6 @@
 """Search by vector, by keywords or both, with or without buried records.
 
-Pending records by other writers are left out like buried ones.
+Pending records by other writers are left out like buried ones. Records in quarantine are left out of every search.
 
 Each search reads one snapshot of the store.
 """
@@ -21,7 +21,7 @@ from atlas.infra.actor import actor_name, within_actor_scope
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.late_interaction import LateInteraction
-from atlas.storage.records import HELD_FOR, WAITING, Context, Matches, Scope, Seqs, as_metadata
+from atlas.storage.records import HELD_FOR, QUARANTINED, WAITING, Context, Matches, Scope, Seqs, as_metadata
 from atlas.storage.vectors.in_memory import Neighbours
 from atlas.storage.vectors.vector_search import Nearest
 
@@ -176,7 +176,9 @@ def _nearest(collection: SearchableCollection, vector: Vector, k: int, scope: Sc
 
 def _scope(collection: SearchableCollection, where: Where | None, with_buried: bool) -> Scope:
     matching = partial(collection.ledger.matching, collection.name)
-    hidden = _none() if with_buried else union(matching(BURIED), _of_others(matching))
+    hidden = matching(QUARANTINED)
+    if not with_buried:
+        hidden = union(hidden, union(matching(BURIED), _of_others(matching)))
     if collection.masked is not None:
         hidden = union(hidden, collection.masked)
     passing = np.setdiff1d(matching(where), hidden, assume_unique=True) if where else None

@@ -418,6 +418,12 @@ class LedgerCollection(Collection):
         operation = self._operation or self._draft("accept")
         return self._ledger.history.accept(self._name, ids, operation, unchanged_since)
 
+    def quarantine(self, reasons: Mapping[str, str]) -> int:
+        """Set the reason of each record's quarantine, empty to end it, and return the number of changed records."""
+        self._check_visible([*reasons])
+        operation = self._operation or self._draft("quarantine")
+        return self._ledger.marks.quarantine(self._name, reasons, operation)
+
     def versions(self, record_id: str) -> list[Version]:
         """Return the earlier versions of a record, latest first."""
         if not self._visible([record_id]):

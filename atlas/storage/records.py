@@ -141,6 +141,16 @@ WAITING: Where = {HELD_FOR: {"$gt": ""}}
 """The filter of records that wait for review."""
 
 
+QUARANTINE = "marks.quarantine"
+"""Filter key of the reason why a record is in quarantine."""
+
+QUARANTINED: Where = {QUARANTINE: {"$gt": ""}}
+"""The filter of records in quarantine."""
+
+NOT_TRUSTED: Where = {"$or": [WAITING, QUARANTINED]}
+"""The filter of records from which nothing is learned: those that wait for review, and those in quarantine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
     """A point in a store's history. A restore changes the ledger's id, so earlier plans become invalid."""

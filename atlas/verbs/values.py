@@ -29,6 +29,7 @@ from atlas.core.schema.reading import (
     types_of_fields,
 )
 from atlas.memory.effects.memory_effect import MemoryEffect
+from atlas.memory.effects.quarantine import QuarantinedRecord
 from atlas.memory.effects.scan import Scan
 from atlas.memory.effects.withdrawal import Withdrawal
 from atlas.memory.experience.merging import MergePlan
@@ -52,6 +53,7 @@ _LATE = {
         OutcomePlan,
         Promotion,
         PrunePlan,
+        QuarantinedRecord,
         RefinePlan,
         Scan,
         Withdrawal,

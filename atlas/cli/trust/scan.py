@@ -40,6 +40,7 @@ def _scan(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _print(finding: Finding) -> None:
-    print(f"{finding.score:.2f}  {finding.memory:10}  {safe(finding.id)}  {safe(finding.title)[:80]}")
+    state = "  (in quarantine)" if finding.is_quarantined else ""
+    print(f"{finding.score:.2f}  {finding.memory:10}  {safe(finding.id)}  {safe(finding.title)[:80]}{state}")
     for reason in finding.reasons:
         print(f"      {reason.attack}, {safe(reason.part)}: {reason.why} “{safe(reason.excerpt)}”")

@@ -127,7 +127,7 @@ def joined(*lists: Iterable[str]) -> tuple[str, ...]:
 def merged_marks(every: Sequence[Marks]) -> Marks:
     """Return the union of several records' marks: all tags and notes.
 
-    The union is pinned if any is, and buried or waiting for review if all are.
+    The union is pinned or in quarantine if any is, and buried or waiting for review if all are.
     """
     return Marks(
         tags=joined(*(marks.tags for marks in every)),
@@ -135,4 +135,5 @@ def merged_marks(every: Sequence[Marks]) -> Marks:
         note="\n".join(joined(marks.note for marks in every if marks.note)),
         buried=all(marks.buried for marks in every),
         held_for=every[0].held_for if all(marks.held_for for marks in every) else "",
+        quarantine="\n".join(joined(marks.quarantine for marks in every if marks.quarantine)),
     )

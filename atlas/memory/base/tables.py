@@ -140,6 +140,7 @@ def _line(row: Mapping[str, Any], marks: Marks, usage: Usage, place: Place | Non
         "pinned": marks.pinned,
         "buried": marks.buried,
         "held_for": marks.held_for,
+        "quarantine": marks.quarantine,
         "tags": ", ".join(marks.tags),
         "note": marks.note,
         **placed,

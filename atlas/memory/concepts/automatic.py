@@ -18,7 +18,7 @@ from atlas.infra.child_process import import_environment, module_command
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.memory.base.memory import Memory
 from atlas.storage.erasing import CACHE
-from atlas.storage.records import WAITING
+from atlas.storage.records import NOT_TRUSTED
 from atlas.storage.store import Store
 
 logger = logging.getLogger(__name__)
@@ -184,7 +184,7 @@ class AutomaticCompression:
             unnoted: The second number, used if there is no note.
         """
         attempts = self._attempts()
-        waiting = set(attempts.ids({"$and": [_SUCCEEDED, WAITING]}))
+        waiting = set(attempts.ids({"$and": [_SUCCEEDED, NOT_TRUSTED]}))
         n_successes = attempts.count(_SUCCEEDED) - len(waiting)
         if not note:
             return n_successes, unnoted

@@ -10,6 +10,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
 from atlas.memory.base.records import listed
+from atlas.memory.effects.quarantine import quarantined
 from atlas.memory.kinds.table import searchable_kinds
 from atlas.scanning.text import SUSPICIOUS, Reason, distinct, scan_text, score
 
@@ -44,6 +45,9 @@ class Finding:
     reasons: tuple[Reason, ...]
     """The strongest first."""
 
+    is_quarantined: bool = False
+    """True if it is in quarantine already."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan(Tabular):
@@ -61,8 +65,8 @@ class Scan(Tabular):
 
     def _rows(self) -> Iterator[TableRow]:
         for finding in self.findings:
-            why = " ".join(dict.fromkeys(reason.why for reason in finding.reasons))
-            yield {"record": finding.title, "memory": finding.memory, "score": f"{finding.score:.2f}", "why": why}
+            score = f"{finding.score:.2f}"
+            yield {"record": finding.title, "memory": finding.memory, "score": score, "why": reason_of(finding)}
 
 
 def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSPICIOUS) -> Scan:
@@ -80,13 +84,13 @@ def scan(system: Any, ids: Sequence[str] | None = None, *, minimum: float = SUSP
     if not 0 <= minimum <= 1:
         raise InvalidInput(f"minimum should be from 0 to 1, but is {minimum!r}")
     wanted = None if ids is None else listed(ids)
-    known: set[str] = set()
+    known, hidden = set[str](), {record.id for record in quarantined(system)}
     findings: list[Finding] = []
     for memory, record in _records(system, wanted):
         known.add(record.id)
         finding = scan_record(memory, record)
         if finding.reasons and finding.score >= minimum:
-            findings.append(finding)
+            findings.append(replace(finding, is_quarantined=record.id in hidden))
     if missing := [record_id for record_id in wanted or () if record_id not in known]:
         raise NotFound(f"no memory has a record {missing[0]!r}")
     return Scan(findings=tuple(worst_first(findings)), n_scanned=len(known), minimum=minimum)
@@ -111,6 +115,11 @@ def scan_record(memory: str, record: Any) -> Finding:
 def worst_first(findings: Sequence[Finding]) -> list[Finding]:
     """Return findings in the order of their scores, the highest first."""
     return sorted(findings, key=lambda finding: (-finding.score, finding.memory, finding.id))
+
+
+def reason_of(finding: Finding) -> str:
+    """Return the reasons for a finding as one line, without text of the record."""
+    return " ".join(dict.fromkeys(reason.why for reason in finding.reasons))
 
 
 def parts_of(memory: str, record: Any) -> list[Part]:

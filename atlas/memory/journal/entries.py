@@ -20,7 +20,7 @@ from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, renewed,
 from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_own, written_at
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import stored_instant
-from atlas.storage.records import HELD_FOR, WAITING, Context, Moment
+from atlas.storage.records import HELD_FOR, QUARANTINED, WAITING, Context, Moment
 
 NOUN = "journal entry"
 
@@ -60,7 +60,7 @@ class EntryLog(Log):
         if entry_types is not None:
             where["entry_type"] = {"$in": list(entry_types)}
         with self.store.reading():
-            hidden = set() if is_all or limit <= 0 else self.hidden()
+            hidden = set() if limit <= 0 else self.quarantined() if is_all else self.hidden()
             rows = newest(self.store, where, limit + len(hidden))
             return self.get([row["id"] for row in rows if row["id"] not in hidden][: max(limit, 0)])
 
@@ -76,10 +76,14 @@ class EntryLog(Log):
         return rows[0]
 
     def hidden(self) -> set[str]:
-        """Return the ids of entries hidden from agents: buried, or written by others and waiting for review."""
+        """Return the ids of entries hidden from agents: buried, in quarantine, or waiting for review by others."""
         buried, waiting = self.store.ids({"marks.buried": True}), set(self.store.ids(WAITING))
         visible = self.store.ids({HELD_FOR: actor_name("")}) if waiting else ()
-        return {*buried, *waiting.difference(visible)}
+        return {*buried, *self.quarantined(), *waiting.difference(visible)}
+
+    def quarantined(self) -> set[str]:
+        """Return the ids of entries in quarantine, which nobody finds."""
+        return set(self.store.ids(QUARANTINED))
 
     def check_there(self, ids: Sequence[str]) -> None:
         """Raise `NotFound` if an entry does not exist."""

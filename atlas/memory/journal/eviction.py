@@ -41,7 +41,14 @@ def evictions(
 
 def _rank(subject: Subject, summarised: Set[str]) -> int:
     marks = subject.marks
-    if marks.tags or marks.note or marks.held_for or subject.n_linking or subject.entry.entry_type == SUMMARY:
+    if (
+        marks.tags
+        or marks.note
+        or marks.held_for
+        or marks.quarantine
+        or subject.n_linking
+        or subject.entry.entry_type == SUMMARY
+    ):
         return LAST
     return SUMMARISED if subject.summary is not None or subject.entry.id in summarised else PLAIN
 

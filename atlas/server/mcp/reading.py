@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from atlas.core.errors import InvalidInput
+from atlas.core.errors import InvalidInput, NotAllowed
 from atlas.core.filters import scope_metadata
 from atlas.core.hits import Hit, Retrieval
 from atlas.core.operations import ANY_OPERATION, Operation, Operations
@@ -126,6 +126,9 @@ def read(
 ) -> str:
     """Call to read records whole."""
     places = [place_of(memory, record_id) for record_id in ids]
+    for place in places:
+        if place.memory.marks([place.id])[place.id].quarantine:
+            raise NotAllowed(f"[{place.name} {shown_id(place.id)}] is in quarantine; ask a curator to release it")
     room = max_tokens * TOKEN_CHARACTERS // len(places)
     return "\n\n".join(whole(place, room) for place in places)
 

@@ -20,6 +20,7 @@ def encode_marks(marks: Marks) -> dict[str, Any]:
         "note": marks.note,
         "buried": marks.buried,
         "held_for": marks.held_for,
+        "quarantine": marks.quarantine,
     }
     return {name: value for name, value in encoded.items() if value}
 
@@ -32,6 +33,7 @@ def decode_marks(encoded: Mapping[str, Any]) -> Marks:
         note=encoded.get("note", ""),
         buried=bool(encoded.get("buried")),
         held_for=encoded.get("held_for", ""),
+        quarantine=encoded.get("quarantine", ""),
     )
 
 
@@ -46,7 +48,7 @@ def is_marks(value: Any) -> bool:
     """Return whether `decode_marks` can read a JSON value."""
     if not isinstance(value, dict):
         return False
-    tags, texts = value.get("tags", []), [value.get(name, "") for name in ("note", "held_for")]
+    tags, texts = value.get("tags", []), [value.get(name, "") for name in ("note", "held_for", "quarantine")]
     return isinstance(tags, list) and all(isinstance(text, str) for text in [*tags, *texts])
 
 

@@ -58,7 +58,7 @@ MAX_ROWS = 20_000
 TOUCHED: Where = {
     "$or": [
         {"usage.n_uses": {"$gt": 0}},
-        *({f"marks.{name}": {"$gt": ""}} for name in ("tags", "note", "held_for")),
+        *({f"marks.{name}": {"$gt": ""}} for name in ("tags", "note", "held_for", "quarantine")),
         *({f"marks.{name}": True} for name in ("pinned", "buried")),
     ]
 }

@@ -23,7 +23,7 @@ TABLES = """
 CREATE TABLE marks (
     collection TEXT    NOT NULL,
     record_id  TEXT    NOT NULL,
-    name       TEXT    NOT NULL,                 -- 'tags', 'note', 'pinned', 'buried' or 'held_for'
+    name       TEXT    NOT NULL,                 -- a field of `Marks`
     position   INTEGER NOT NULL,
     value      NOT NULL,
     PRIMARY KEY (collection, record_id, name, position)
@@ -38,7 +38,7 @@ CREATE TABLE lost_marks (
 ) WITHOUT ROWID;
 """
 
-TEXTS = ("tags", "note", "held_for")
+TEXTS = ("tags", "note", "held_for", "quarantine")
 _IS_MARK = f"(name IN {TEXTS} AND typeof(value) = 'text') OR (name IN ('pinned', 'buried') AND value = 1)"
 _STRAYS = (
     "SELECT DISTINCT collection, record_id FROM marks m WHERE NOT EXISTS "
@@ -87,7 +87,7 @@ class SqlMarks:
             writer.check_there(collection, marks)
             check_own(writer.connection, operation, collection, marks)
             writer.check_expected(collection, marks)
-            put_marks(writer, collection, _with_current_review(writer.connection, collection, marks))
+            put_marks(writer, collection, _with_current_judgement(writer.connection, collection, marks))
 
     def change(
         self, collection: str, ids: Sequence[str], change: Callable[[Marks], Marks], operation: OperationDraft
@@ -96,7 +96,7 @@ class SqlMarks:
         with writing(self._database, self._clock, operation) as writer:
             marks_before = read_marks(writer.connection, collection, ids)
             before = {record_id: marks_before.get(record_id, NO_MARKS) for record_id in ids}
-            wanted = _with_current_review(
+            wanted = _with_current_judgement(
                 writer.connection, collection, {record_id: change(marks) for record_id, marks in before.items()}
             )
             check_marks(wanted)
@@ -106,6 +106,19 @@ class SqlMarks:
             changed = {record_id: marks for record_id, marks in wanted.items() if marks != before[record_id]}
             put_marks(writer, collection, changed)
             forget_lost(writer.connection, collection, wanted)
+        return len(changed)
+
+    def quarantine(self, collection: str, reasons: Mapping[str, str], operation: OperationDraft) -> int:
+        """Set the reason of each record's quarantine, empty to end it, and return the number of changed records."""
+        with writing(self._database, self._clock, operation) as writer:
+            before = read_marks(writer.connection, collection, list(reasons))
+            current = {record_id: before.get(record_id, NO_MARKS) for record_id in reasons}
+            wanted = {record_id: replace(current[record_id], quarantine=reasons[record_id]) for record_id in reasons}
+            check_marks(wanted)
+            writer.check_there(collection, wanted)
+            check_own(writer.connection, operation, collection, wanted)
+            changed = {record_id: marks for record_id, marks in wanted.items() if marks != current[record_id]}
+            put_marks(writer, collection, changed)
         return len(changed)
 
     def strays(self) -> list[tuple[str, str]]:
@@ -177,7 +190,11 @@ def mark(
     image = BeforeImage(to_text(encode_marks(before)))
     writer.keep("marked", MARKS, collection, record_id, image, state_after=state)
     write_marks(writer.connection, collection, {record_id: after})
-    writer.next_revision()
+    revision = writer.next_revision()
+    if before.quarantine != after.quarantine:  # followers of the records, such as the map, leave it out or take it in
+        writer.connection.execute(
+            "UPDATE records SET revision = ? WHERE collection = ? AND id = ?", (revision, collection, record_id)
+        )
     forget_lost(writer.connection, collection, [record_id])
 
 
@@ -222,12 +239,13 @@ def _check_waiting(connection: Connection, operation: OperationDraft, collection
             )
 
 
-def _with_current_review(connection: Connection, collection: str, wanted: Mapping[str, Marks]) -> dict[str, Marks]:
-    """Return marks with the present `held_for` of each record, which only accepting changes."""
+def _with_current_judgement(connection: Connection, collection: str, wanted: Mapping[str, Marks]) -> dict[str, Marks]:
+    """Return marks with the present `held_for` and `quarantine` of each record, which only curators change."""
     before = read_marks(connection, collection, list(wanted))
     return {
-        record_id: replace(marks, held_for=before.get(record_id, NO_MARKS).held_for)
+        record_id: replace(marks, held_for=current.held_for, quarantine=current.quarantine)
         for record_id, marks in wanted.items()
+        for current in (before.get(record_id, NO_MARKS),)
     }
 
 

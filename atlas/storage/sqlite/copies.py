@@ -169,10 +169,11 @@ def ledger_id_at(path: Path) -> str:
 
 
 def _hidden(connection: Connection) -> list[tuple[str, str]]:
-    """Return collection and id of each record that is deleted or waits for review."""
+    """Return collection and id of each record that is deleted, waits for review, or is in quarantine."""
     return connection.execute(
         f"SELECT r.collection, r.id FROM records r WHERE NOT {IS_PURGED} AND (r.deleted <> 0 OR EXISTS "
-        "(SELECT 1 FROM marks m WHERE m.collection = r.collection AND m.record_id = r.id AND m.name = 'held_for')) "
+        "(SELECT 1 FROM marks m WHERE m.collection = r.collection AND m.record_id = r.id "
+        "AND m.name IN ('held_for', 'quarantine'))) "
         "ORDER BY r.seq"
     ).fetchall()
 

@@ -77,6 +77,9 @@ def explained(memory: MemorySystem, record: NamedRecord, question: Question) -> 
     if part.absence in ("left out", "failed"):
         why = "is left out here" if part.absence == "left out" else "failed"
         return Explanation(sentence=f"The memory that holds it ({part.title.lower()}) {why}.", card=None)
+    marks = VIEWS[record.memory].kind.records(memory).marks([record.id])[record.id]
+    if marks.quarantine:
+        return Explanation(sentence=f"It is in quarantine, so no search finds it: {marks.quarantine}", card=None)
     hit = _own_hit(memory, record, question, with_buried=True)
     if hit is None:
         return Explanation(sentence="It cannot be ranked. It may have been deleted meanwhile.", card=None)

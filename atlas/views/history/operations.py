@@ -32,6 +32,7 @@ MEANINGS = {
     "merge": "Near-identical experiences were merged",
     "refine": "Experiences were refined: some merged, some dropped",
     "mark": "Tags, pins, notes or burials were changed",
+    "quarantine": "Records were put into quarantine, or released from it",
     "outcome": "Outcomes were set",
     "restore": "Experiences were restored from the trash",
     "strictness": "The strictness of searches was changed",

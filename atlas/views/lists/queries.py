@@ -179,6 +179,7 @@ def ranking(hits: Mapping[str, Hit[str]], record_id: str) -> dict[str, Any]:
 def marks_text(marks: Marks) -> str:
     """Return `pinned, buried` and the tags, as one line."""
     words = {
+        "in quarantine": bool(marks.quarantine),
         "waiting for review": bool(marks.held_for),
         "pinned": marks.pinned,
         "buried": marks.buried,

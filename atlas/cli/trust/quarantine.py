@@ -1,0 +1,81 @@
+"""The command that keeps agents from finding records."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from atlas.cli.common import UNTOUCHED, add_command, add_json_option, how_to_undo, opened, print_json, safe
+from atlas.core.errors import InvalidInput
+from atlas.core.settings import Settings
+from atlas.memory.effects.quarantine import QuarantinedRecord, quarantine_each
+from atlas.memory.effects.scan import reason_of
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.wording import counted
+
+
+def add_commands(commands: Any) -> None:
+    """Declare the command."""
+    command = add_command(commands, "quarantine", _quarantine)
+    command.add_argument("ids", nargs="*", metavar="ID", help="ids of records in any memory (default: list all)")
+    command.add_argument("--reason", default="", metavar="TEXT", help="reason, which is shown with the records")
+    command.add_argument("--release", action="store_true", help="release the records instead")
+    command.add_argument(
+        "--found", type=float, metavar="SCORE", help="add the records that `atlas scan --minimum SCORE` lists"
+    )
+    command.add_argument("--dry-run", action="store_true", help="print what would be done, and change nothing")
+    add_json_option(command)
+
+
+def _quarantine(options: argparse.Namespace, settings: Settings) -> int:
+    if options.release and options.found is not None:
+        raise InvalidInput("--release takes ids, and --found adds records; use one of them")
+    if not options.ids and options.found is None:
+        return _list(options, settings)
+    with opened(settings, read_only=options.dry_run) as memory:
+        reasons = _reasons(memory, options)
+        _print_plan(reasons)
+        if options.dry_run or not reasons:
+            print(UNTOUCHED if options.dry_run else "No record was found.")
+            return 0
+        if options.release:
+            operation_id = memory.unquarantine([*reasons], reason=options.reason)
+        elif options.found is None:
+            operation_id = memory.quarantine(options.ids, reason=options.reason)
+        else:
+            operation_id = quarantine_each(memory, reasons, options.reason or "found by a scan")
+    done = "Released" if options.release else "Put into quarantine:"
+    print(f"{done} {counted(len(reasons), 'record')}. {how_to_undo(operation_id)}")
+    return 0
+
+
+def _reasons(memory: MemorySystem, options: argparse.Namespace) -> dict[str, str]:
+    """Return the reason for each record that the options name, empty if it is to be released."""
+    if options.release:
+        return dict.fromkeys(options.ids, "")
+    if options.ids and not options.reason.strip():
+        raise InvalidInput("expected --reason, which is shown with the records; add why agents must not find them")
+    found = memory.scan(minimum=options.found).findings if options.found is not None else ()
+    return {
+        **{finding.id: reason_of(finding) for finding in found if not finding.is_quarantined},
+        **dict.fromkeys(options.ids, options.reason),
+    }
+
+
+def _print_plan(reasons: dict[str, str]) -> None:
+    for record_id, reason in reasons.items():
+        print(f"  - {safe(record_id)}  {safe(reason)}".rstrip())
+
+
+def _list(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory:
+        records: Sequence[QuarantinedRecord] = memory.quarantined()
+    if options.json:
+        print_json(asdict(record) for record in records)
+        return 0
+    for record in records:
+        print(f"{record.memory:10}  {safe(record.id)}  {safe(record.title)[:80]}  ({safe(record.reason)})")
+    print(f"{counted(len(records), 'record')} in quarantine.")
+    return 0

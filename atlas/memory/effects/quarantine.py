@@ -1,0 +1,99 @@
+"""Quarantine: records that nobody finds, with the reason, until a curator releases them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.memory.base.records import listed
+from atlas.memory.kinds.table import searchable_kinds
+from atlas.storage.records import QUARANTINE, QUARANTINED
+
+KIND = "quarantine"
+"""Kind of the operations."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantinedRecord:
+    """A record in quarantine."""
+
+    memory: str
+    """Name of its memory: `strategies`."""
+
+    id: str
+    title: str
+    """Untrusted text."""
+
+    reason: str
+
+
+def quarantine(system: Any, ids: Sequence[str], reason: str) -> str:
+    """Put records into quarantine as one operation, and return its id.
+
+    Raises:
+        InvalidInput: There are no ids, or the reason is empty.
+        NotFound: One of them does not exist; nothing was changed.
+        NotAllowed: The actor is not a curator.
+    """
+    if not reason.strip():
+        raise InvalidInput("expected a reason for the quarantine, got an empty text; it is shown with the records")
+    return quarantine_each(system, dict.fromkeys(listed(ids), reason.strip()), reason.strip())
+
+
+def unquarantine(system: Any, ids: Sequence[str], reason: str = "") -> str:
+    """Release records from quarantine as one operation, and return its id.
+
+    Raises:
+        InvalidInput: There are no ids.
+        NotFound: One of them does not exist; nothing was changed.
+        NotAllowed: The actor is not a curator.
+    """
+    return quarantine_each(system, dict.fromkeys(listed(ids), ""), reason or "released")
+
+
+def quarantine_each(system: Any, reasons: Mapping[str, str], why: str) -> str:
+    """Set the reason of each record's quarantine as one operation, and return its id.
+
+    Args:
+        system: A memory system of ATLAS.
+        reasons: Reasons by the ids of records in any memory, empty to release.
+        why: Reason of the operation, for the history.
+
+    Raises:
+        InvalidInput: There are no ids.
+        NotFound: One of them does not exist; nothing was changed.
+        NotAllowed: The actor is not a curator.
+    """
+    if not reasons:
+        raise InvalidInput("expected the id of at least one record, got none")
+    by_memory = {memory: [*records.titles([*reasons])] for memory, records in _memories(system).items()}
+    known = {record_id for ids in by_memory.values() for record_id in ids}
+    if missing := [record_id for record_id in reasons if record_id not in known]:
+        raise NotFound(f"no memory has a record {missing[0]!r}; nothing was changed")
+    operation_id: str | None = None
+    for memory, ids in by_memory.items():
+        if not ids:
+            continue
+        scoped = _memories(system)[memory].within(KIND, why, operation_id=operation_id)
+        scoped.collection.quarantine({record_id: reasons[record_id] for record_id in ids})
+        operation_id = scoped.operation_id
+    return str(operation_id)
+
+
+def quarantined(system: Any) -> tuple[QuarantinedRecord, ...]:
+    """Return the records in quarantine, by memory, in the order of insertion."""
+    found: list[QuarantinedRecord] = []
+    for memory, records in _memories(system).items():
+        reasons = records.column(QUARANTINE, QUARANTINED)
+        titles = records.titles([*reasons])
+        found += [
+            QuarantinedRecord(memory=memory, id=record_id, title=title, reason=reasons[record_id])
+            for record_id, title in titles.items()
+        ]
+    return tuple(found)
+
+
+def _memories(system: Any) -> dict[str, Any]:
+    return {name: kind.records(system) for name, kind in searchable_kinds().items()}
