@@ -9,8 +9,20 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.curate.cases import Cases
 from atlas.views.curate.health import BURIED, DUPLICATES, FAILING, Health
-from atlas.views.curate.queues import COMPRESS, INBOX, MEANINGS, REFINE, REVIEW, RULE, DuplicatesResult, tabs
+from atlas.views.curate.queues import (
+    COMPRESS,
+    INBOX,
+    MEANINGS,
+    QUARANTINE,
+    REFINE,
+    REVIEW,
+    RULE,
+    SUSPICIOUS,
+    DuplicatesResult,
+    tabs,
+)
 from atlas.views.curate.review import n_waiting
+from atlas.views.shared.wording import counted
 from pages.components.concepts.compression import draw_compression
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
@@ -22,6 +34,7 @@ from pages.components.curate.queues import (
     draw_queue,
 )
 from pages.components.curate.review import draw_review
+from pages.components.curate.scan import draw_suspicious, page_scan
 from pages.components.experience.refinement import draw_refinement
 from pages.components.experience.room import ROOM
 from pages.components.lists.empty import draw_empty
@@ -57,9 +70,12 @@ def draw(memory: MemorySystem) -> None:
         return
     found, duplicates = page_health(memory), page_duplicates(memory)
     scope = current_where(memory)
-    cases = page_cases(memory, found, duplicates, scope)
+    scanned = page_scan(memory)
+    cases = page_cases(memory, found, duplicates, scope, scanned)
     queue = ask(tabs(cases.counts()))
     st.caption(MEANINGS[queue])
+    if queue == SUSPICIOUS and scanned.n_left:
+        st.caption(f"{counted(scanned.n_left, 'record')} still to be scanned. Reload to see the newest findings.")
     if queue == RULE:
         draw_criteria(memory, scope)
     elif queue == REFINE:
@@ -78,6 +94,8 @@ def draw_whole_queue(
     """Draw the open queue with its bulk actions."""
     if queue == REVIEW:
         draw_review(memory)
+    elif queue in (SUSPICIOUS, QUARANTINE):
+        draw_suspicious(memory, cases.of(queue))
     elif queue == DUPLICATES:
         draw_groups(memory, duplicates, cases.groups(repeated=False), cases.groups(repeated=True))
     elif queue == FAILING:
@@ -91,7 +109,7 @@ draw_heading(
     "Curate",
     "Records that need attention. Merging and removing show a preview first. Everything but a purge can be undone.",
 )
-if not n_experiences(memory) and not n_waiting(memory):
+if not n_experiences(memory) and not n_waiting(memory) and not page_scan(memory).findings:
     draw_empty(memory, "Duplicates, failing domains and outdated experiences are listed here for cleaning up.")
 else:
     draw_beside(lambda is_beside: draw(memory), partial(draw_opened, ROOM, memory))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.types import Experience, Step
+from atlas.memory.effects.scan import reason_of
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
 from atlas.views.curate.cases import VIEWS, Case
@@ -29,7 +30,7 @@ class CaseView:
     case: Case
     title: Text
     reason: str
-    """Trusted text, except for the name of a key."""
+    """Trusted text, except for the name of a key, and the reason of a quarantine."""
 
     texts: tuple[tuple[str, Text], ...] = ()
     """Texts of the record, or of the first of a group, by our own words for them."""
@@ -69,8 +70,11 @@ def case_view(memory: MemorySystem, case: Case) -> CaseView | None:
     return CaseView(
         case=case,
         title=Text(title[1]),
-        reason=_reason(memory, case),
-        texts=tuple((name, Text(text)) for name, text in rest if text.strip() and name not in LAST),
+        reason=case_reason(memory, case),
+        texts=(
+            *_signs(case),
+            *((name, Text(text)) for name, text in rest if text.strip() and name not in LAST),
+        ),
         steps=read[0].steps if isinstance(read[0], Experience) else (),
         differences=_differences(read, texts),
     )
@@ -124,7 +128,18 @@ def _origin(record: Any) -> dict[str, str]:
     return {**({"Agent": agent} if agent else {}), **({"Written": moment(at)} if at else {})}
 
 
-def _reason(memory: MemorySystem, case: Case) -> str:
+def _signs(case: Case) -> tuple[tuple[str, Text], ...]:
+    """Return the places of a suspicious record that are signs of an attack, by what they are."""
+    reasons = case.finding.reasons if case.finding is not None else ()
+    return tuple((f"{reason.attack.capitalize()}, in its {reason.part}", Text(reason.excerpt)) for reason in reasons)
+
+
+def case_reason(memory: MemorySystem, case: Case) -> str:
+    """Return why a case is in its queue."""
+    if case.finding is not None:
+        return f"Score {case.finding.score:.2f}. {reason_of(case.finding)}"
+    if case.quarantine is not None:
+        return case.quarantine.reason
     if case.waiting is not None:
         return f"The key {case.waiting.writer} wrote it under review. Only that key finds it until it is accepted."
     if case.is_group:

@@ -9,11 +9,22 @@ from typing import Any
 
 from atlas.core.statistics import SuccessRate
 from atlas.maps.hygiene import is_failing, worst_first
+from atlas.memory.effects.quarantine import QuarantinedRecord
+from atlas.memory.effects.scan import Finding
+from atlas.memory.kinds.table import searchable_kinds
 from atlas.memory.system import MemorySystem
 from atlas.storage.marks.decisions import decision_name
 from atlas.views.concepts.kind import CONCEPTS
 from atlas.views.curate.health import BURIED, DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, DomainLine, Health
-from atlas.views.curate.queues import INBOX, REVIEW, DuplicatesResult, groups_within, queue_ids
+from atlas.views.curate.queues import (
+    INBOX,
+    QUARANTINE,
+    REVIEW,
+    SUSPICIOUS,
+    DuplicatesResult,
+    groups_within,
+    queue_ids,
+)
 from atlas.views.curate.review import WaitingRow, waiting
 from atlas.views.experience.kind import EXPERIENCES
 from atlas.views.journal.kind import ENTRIES
@@ -27,8 +38,9 @@ from atlas.views.strategies.kind import STRATEGIES
 VIEWS: Mapping[str, KindViews[Any]] = {views.kind.noun: views for views in (EXPERIENCES, CONCEPTS, STRATEGIES, ENTRIES)}
 """The views of each kind, by its noun."""
 
-ORDER = (REVIEW, FAILING, DUPLICATES, UNKNOWN, STALE, NEVER)
-"""The queues in the order of the inbox. Buried records are left out, because they have been decided."""
+ORDER = (REVIEW, SUSPICIOUS, FAILING, DUPLICATES, UNKNOWN, STALE, NEVER)
+"""The queues in the order of the inbox. Buried records, and those in quarantine, are left out, because they have been
+decided."""
 
 ALIKE = 20
 """Most cases that an act on one case is offered for too."""
@@ -48,6 +60,10 @@ class Case:
 
     domain: DomainLine | None = None
     waiting: WaitingRow | None = None
+    finding: Finding | None = None
+    """The signs of an attack, of a suspicious record."""
+
+    quarantine: QuarantinedRecord | None = None
     is_repeated: bool = False
     """True for attempts with the same outcome but different solutions or actions."""
 
@@ -55,6 +71,8 @@ class Case:
     def name(self) -> str:
         """The key of the decision on it, which does not depend on the queue."""
         part = (f"domain {self.domain.number}",) if self.domain is not None else self.ids
+        if self.finding is not None:  # to keep an old record is no decision on its text
+            part = (*part, *(reason.rule for reason in self.finding.reasons))
         return decision_name(self.collection, part)
 
     @property
@@ -101,16 +119,22 @@ def find_cases(
     *,
     inside: AbstractSet[str] | None = None,
     kept: AbstractSet[str] = frozenset(),
+    findings: Sequence[Finding] = (),
 ) -> Cases:
     """Return the undecided cases.
 
     Args:
+        findings: Suspicious records, worst first. Those that are in quarantine or deleted are left out.
         inside: The ids of experiences in scope; None for all.
-        kept: Keys of cases that were decided. Pending and buried records are listed regardless.
+        kept: Keys of cases that were decided. Pending and buried records, and those in quarantine, are listed
+            regardless.
     """
-    singles = queue_ids(memory, found, inside)
+    singles, hidden = queue_ids(memory, found, inside), memory.quarantined()
+    hidden_ids = {record.id for record in hidden}
     by_queue: dict[str, Iterable[Case]] = {
         REVIEW: _waiting(memory),
+        SUSPICIOUS: _suspicious(memory, findings),
+        QUARANTINE: _quarantined(memory, hidden),
         FAILING: [*_failing_strategies(memory), *_failing_domains(memory, found)],
         DUPLICATES: _alike(memory, duplicates, inside),
         UNKNOWN: _single(memory, UNKNOWN, _most_retrieved_first(memory, singles[UNKNOWN])),
@@ -119,7 +143,12 @@ def find_cases(
         BURIED: _single(memory, BURIED, singles[BURIED]),
     }
     left = {
-        queue: tuple(case for case in cases if queue in (REVIEW, BURIED) or not kept or case.name not in kept)
+        queue: tuple(
+            case
+            for case in cases
+            if queue == QUARANTINE
+            or (hidden_ids.isdisjoint(case.ids) and (queue in (REVIEW, BURIED) or not kept or case.name not in kept))
+        )
         for queue, cases in by_queue.items()
     }
     return Cases(by_queue=left, inbox=tuple(_without_repetition(case for queue in ORDER for case in left[queue])))
@@ -156,6 +185,27 @@ def _waiting(memory: MemorySystem) -> Iterator[Case]:
     collections = {kind.noun: kind.records(memory).collection_name for kind in KINDS.values()}
     for row in reversed(waiting(memory).rows):
         yield Case(queue=REVIEW, noun=row.noun, collection=collections[row.noun], ids=(row.id,), waiting=row)
+
+
+def _suspicious(memory: MemorySystem, findings: Sequence[Finding]) -> Iterator[Case]:
+    """Yield the findings that still exist, worst first."""
+    existing = {
+        name: kind.records(memory).titles([finding.id for finding in findings if finding.memory == name])
+        for name, kind in searchable_kinds().items()
+    }
+    for finding in findings:
+        if finding.id in existing[finding.memory]:
+            yield _of_memory(memory, SUSPICIOUS, finding.memory, finding.id, finding=finding)
+
+
+def _quarantined(memory: MemorySystem, hidden: Sequence[QuarantinedRecord]) -> Iterator[Case]:
+    return (_of_memory(memory, QUARANTINE, record.memory, record.id, quarantine=record) for record in hidden)
+
+
+def _of_memory(memory: MemorySystem, queue: str, name: str, record_id: str, **parts: Any) -> Case:
+    kind = searchable_kinds()[name]
+    collection = kind.records(memory).collection_name
+    return Case(queue=queue, noun=kind.noun, collection=collection, ids=(record_id,), **parts)
 
 
 def _failing_strategies(memory: MemorySystem) -> Iterator[Case]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from atlas.infra.actor import Role, check_role
+from atlas.memory.effects.quarantine import quarantine_each
+from atlas.memory.effects.scan import reason_of
 from atlas.memory.system import MemorySystem
 from atlas.storage.marks.decisions import DecisionBook
 from atlas.views.curate.cases import VIEWS, Case
@@ -18,7 +20,7 @@ from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.shared.plans import PlanRequest
 from atlas.views.shared.wording import counted
 
-Name = Literal["succeeded", "failed", "keep", "merge", "delete"]
+Name = Literal["succeeded", "failed", "quarantine", "release", "keep", "merge", "delete"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,19 @@ def decisions_on(cases: Sequence[Case]) -> tuple[Decision, ...]:
             Decision(name="succeeded", label=f"Succeeded{many}", key="s", help_text="The attempt reached its goal."),
             Decision(name="failed", label=f"Failed{many}", key="f", help_text="The attempt missed its goal."),
         ]
-    found.append(_keeping(first, many))
+    if first.quarantine is not None:
+        found.append(Decision(name="release", label=f"Release{many}", key="q", help_text="Agents find it again."))
+    else:
+        if first.finding is not None:
+            found.append(
+                Decision(
+                    name="quarantine",
+                    label=f"Quarantine{many}",
+                    key="q",
+                    help_text="Agents do not find it any more. It is kept, and can be released.",
+                )
+            )
+        found.append(_keeping(first, many))
     if first.is_group and _can_merge(cases):
         found.append(
             Decision(name="merge", label=f"Merge{many} …", key="m", help_text="You first see which record stays.")
@@ -100,6 +114,16 @@ def accept_waiting(memory: MemorySystem, cases: Sequence[Case]) -> tuple[str, st
     return accept(memory, rows), f"Accepted {words_of(rows)}"
 
 
+def change_quarantine(memory: MemorySystem, cases: Sequence[Case]) -> tuple[str, str]:
+    """Put suspicious records into quarantine, or release those in it. Return the operation's id and a sentence."""
+    ids, noun = [record_id for case in cases for record_id in case.ids], cases[0].noun
+    if cases[0].quarantine is not None:
+        return memory.unquarantine(ids), f"Released {counted(len(ids), noun)} from quarantine"
+    reasons = {case.ids[0]: reason_of(case.finding) for case in cases if case.finding is not None}
+    operation_id = quarantine_each(memory, reasons, "found by a scan")
+    return operation_id, f"Put {counted(len(ids), noun)} into quarantine"
+
+
 def keep_message(cases: Sequence[Case]) -> str:
     """Return `Kept 3 experiences as they are`, or the same for domains."""
     n = sum(len(case.ids) or 1 for case in cases)
@@ -108,8 +132,8 @@ def keep_message(cases: Sequence[Case]) -> str:
 
 
 def is_allowed(case: Case) -> bool:
-    """Return whether the visitor may decide it: only curators accept and reject."""
-    return case.waiting is None or may_review()
+    """Return whether the visitor may decide it: only curators accept and reject, and decide on quarantine."""
+    return (case.waiting is None and case.finding is None and case.quarantine is None) or may_review()
 
 
 def _book(memory: MemorySystem) -> DecisionBook:

@@ -11,6 +11,8 @@ from datetime import datetime
 from atlas.core.types import Experience
 from atlas.jobs.duplicates import DuplicatesResult as DuplicatesResult
 from atlas.jobs.duplicates import LiveDuplicates as LiveDuplicates
+from atlas.jobs.scan import LiveScan as LiveScan
+from atlas.jobs.scan import ScanState as ScanState
 from atlas.memory.system import MemorySystem
 from atlas.views.curate.health import (
     BURIED,
@@ -39,6 +41,12 @@ INBOX = "inbox"
 REVIEW = "review"
 """The pending records of keys under review, which is next if there are any."""
 
+SUSPICIOUS = "suspicious"
+"""The records with signs of an attack, which come next if there are any."""
+
+QUARANTINE = "quarantine"
+"""The records in quarantine, which come next if there are any."""
+
 RULE = "rule"
 """The first tab after the queues: pruning by criteria."""
 
@@ -55,6 +63,8 @@ TITLE_CHARACTERS = 300
 TITLES = {
     INBOX: "Inbox",
     REVIEW: "Waiting for review",
+    SUSPICIOUS: "Suspicious",
+    QUARANTINE: "In quarantine",
     DUPLICATES: "Near-duplicates",
     FAILING: "Failing",
     NEVER: "Never retrieved",
@@ -72,6 +82,11 @@ MEANINGS = {
         "Keys under review wrote these. Only the key that wrote a record finds it until it is accepted. "
         "Rejecting deletes it. Both can be undone."
     ),
+    SUSPICIOUS: (
+        "Records with signs of an attack on the agents that read them, worst first: orders to the reader, tool calls "
+        "in prose, hidden or encoded text. A false statement in plain words has no such sign."
+    ),
+    QUARANTINE: "No search, context block or map contains these. They are kept with the reason, and can be released.",
     DUPLICATES: (
         "Attempts at the same task with the same outcome, the same solution and the same actions. "
         "Merging keeps one attempt of each group. A preview shows which, and merging can be undone."
@@ -173,11 +188,12 @@ def tabs(counts: Mapping[str, int]) -> dict[str, str]:
     """Return the titles of the inbox and of the queues, filled ones first, and of the other tabs.
 
     Args:
-        counts: Number of cases in the inbox and in each queue. If nothing waits for review, that tab is left out.
+        counts: Number of cases in the inbox and in each queue. Tabs for review, suspicious records and quarantine are
+            left out if they are empty.
     """
     order = sorted(QUEUES, key=lambda queue: (not counts.get(queue), QUEUES.index(queue)))
-    review = [REVIEW] if counts.get(REVIEW) else []
-    counted_titles = {queue: f"{TITLES[queue]} {counts.get(queue, 0):,}" for queue in (INBOX, *review, *order)}
+    filled = [queue for queue in (REVIEW, SUSPICIOUS, QUARANTINE) if counts.get(queue)]
+    counted_titles = {queue: f"{TITLES[queue]} {counts.get(queue, 0):,}" for queue in (INBOX, *filled, *order)}
     return counted_titles | {tab: TITLES[tab] for tab in (RULE, REFINE, COMPRESS)}
 
 

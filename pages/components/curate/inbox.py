@@ -15,6 +15,7 @@ from atlas.views.curate.decisions import (
     Name,
     accept_waiting,
     ask_again,
+    change_quarantine,
     decisions_on,
     is_allowed,
     keep,
@@ -23,7 +24,7 @@ from atlas.views.curate.decisions import (
     plan_request,
 )
 from atlas.views.curate.health import UNKNOWN, Health
-from atlas.views.curate.queues import INBOX, DuplicatesResult
+from atlas.views.curate.queues import INBOX, DuplicatesResult, ScanState
 from atlas.views.experience.outcomes import OutcomeRequest
 from atlas.views.kinds.experience import EXPERIENCE
 from atlas.views.lists.fitting import fitted
@@ -49,6 +50,8 @@ MAX_NEXT, TITLE_PIXELS = 8, 640
 ICONS: Mapping[Name, str] = {
     "succeeded": ":material/check:",
     "failed": ":material/close:",
+    "quarantine": ":material/gpp_maybe:",
+    "release": ":material/lock_open:",
     "keep": ":material/inventory_2:",
     "merge": ":material/merge:",
     "delete": ":material/delete:",
@@ -57,12 +60,20 @@ PROSE = ("When", "Do", "Because", "Does", "Entry", "Feedback")
 """Labels of prose fields. The others are code or program output."""
 
 
-def page_cases(memory: MemorySystem, found: Health, duplicates: DuplicatesResult, scope: Mapping[str, Any]) -> Cases:
+def page_cases(
+    memory: MemorySystem,
+    found: Health,
+    duplicates: DuplicatesResult,
+    scope: Mapping[str, Any],
+    scanned: ScanState,
+) -> Cases:
     """Return the undecided cases, cached by the state of the store, its decisions and the scope."""
     kept = kept_names(memory)
-    key = hash((found.never, found.stale, found.failing, duplicates.groups, duplicates.repeated, kept))
+    key = hash(
+        (found.never, found.stale, found.failing, duplicates.groups, duplicates.repeated, kept, scanned.findings)
+    )
     return _cases(store_state(memory), digest(scope), key, _memory=memory, _found=found, _duplicates=duplicates,
-                  _inside=ids_in_scope(memory, scope), _kept=kept)  # fmt: skip
+                  _inside=ids_in_scope(memory, scope), _kept=kept, _scanned=scanned)  # fmt: skip
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -76,8 +87,9 @@ def _cases(
     _duplicates: DuplicatesResult,
     _inside: frozenset[str] | None,
     _kept: frozenset[str],
+    _scanned: ScanState,
 ) -> Cases:
-    return find_cases(_memory, _found, _duplicates, inside=_inside, kept=_kept)
+    return find_cases(_memory, _found, _duplicates, inside=_inside, kept=_kept, findings=_scanned.findings)
 
 
 def draw_inbox(memory: MemorySystem, cases: Sequence[Case], queue: str) -> None:
@@ -188,6 +200,8 @@ def _decide(memory: MemorySystem, decision: Decision, cases: tuple[Case, ...]) -
     with announcing_problems():
         if decision.name == "keep" and cases[0].waiting is not None:
             announce(*accept_waiting(memory, cases))
+        elif decision.name in ("quarantine", "release"):
+            announce(*change_quarantine(memory, cases))
         elif decision.name == "keep":
             announce_act(Act(keep_message(cases), _keeping(cases)(memory)))
         elif cases[0].queue == UNKNOWN and decision.name in ("succeeded", "failed") and len(cases) == 1:

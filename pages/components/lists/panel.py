@@ -72,6 +72,8 @@ def draw_panel(
             problem = f"This {kind.noun} is not in the {kind.home}. It may have been deleted since."
             st.warning(problem, icon=":material/search_off:")
             return
+        if detail.marks.quarantine:
+            st.text(f"In quarantine, so agents do not find it: {detail.marks.quarantine}")
         explain()
         panel.draw_head(memory, detail)
         draw_tags(memory, detail.id, detail.marks.tags, kind)

@@ -1,0 +1,124 @@
+"""The findings of a scan in the current store, shared by all viewers.
+
+Only records that were added or changed since the last look are scanned: a few at once, and many in a thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from atlas.core.errors import AtlasError
+from atlas.infra.actor import acting_on_all_records
+from atlas.memory.effects.scan import BATCH, Finding, scan_record, worst_first
+from atlas.memory.kinds.table import searchable_kinds
+from atlas.memory.system import MemorySystem
+from atlas.scanning.text import SUSPICIOUS
+
+AT_ONCE = 400
+"""Maximum number of records that are scanned synchronously, which takes less than a second."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanState:
+    """The findings so far."""
+
+    findings: tuple[Finding, ...] = ()
+    """The records with signs of an attack, worst first. Some may have been deleted since."""
+
+    n_left: int = 0
+    """Number of records that are still to be scanned."""
+
+
+@dataclass(slots=True)
+class _Memory:
+    """The state of one memory."""
+
+    ledger_id: str
+    revision: int
+    """Revision of the newest record that was listed."""
+
+    left: list[str]
+    found: dict[str, Finding]
+
+
+class LiveScan:
+    """The findings in one store."""
+
+    def __init__(self, memory: MemorySystem, at_once: int = AT_ONCE) -> None:
+        self._memory = memory
+        self._at_once = at_once
+        self._states: dict[str, _Memory] = {}
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def known(self) -> ScanState:
+        """Return the findings so far. Many new records are scanned in a thread, which the first call starts."""
+        with self._lock, acting_on_all_records():
+            for name in searchable_kinds():
+                self._list_changed(name)
+            if self._n_left() <= self._at_once:
+                while self._scan_batch():
+                    pass
+            elif self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._work, name="atlas-scan", daemon=True)
+                self._thread.start()
+            return self._state()
+
+    def wait(self) -> None:
+        """Wait until the thread has scanned all records."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def close(self) -> None:
+        """Stop the thread."""
+        with self._lock:
+            for state in self._states.values():
+                state.left.clear()
+        self.wait()
+
+    def _work(self) -> None:
+        is_left = True
+        while is_left:
+            try:
+                with self._lock:
+                    is_left = self._scan_batch()
+            except AtlasError as error:  # the thread's top: the next look tries again
+                logger.warning("the scan of the records stopped: %s", error)
+                return
+
+    def _list_changed(self, name: str) -> None:
+        records, ledger = searchable_kinds()[name].records(self._memory), self._memory.storage.ledger
+        now = ledger.position(records.collection_name)
+        state = self._states.get(name)
+        if state is None or state.ledger_id != now.ledger_id:
+            self._states[name] = _Memory(now.ledger_id, now.revision, records.ids(), {})
+        elif state.revision < now.revision:
+            changed = ledger.changed_ids(records.collection_name, state.revision)
+            for record_id in changed:
+                state.found.pop(record_id, None)
+            state.revision, state.left = now.revision, list(dict.fromkeys([*state.left, *changed]))
+
+    def _scan_batch(self) -> bool:
+        """Scan a batch of records of one memory, and return whether any was left."""
+        for name, state in self._states.items():
+            if state.left:
+                batch, state.left = state.left[:BATCH], state.left[BATCH:]
+                for record in searchable_kinds()[name].records(self._memory).get_many(batch):
+                    finding = scan_record(name, record)
+                    if finding.score >= SUSPICIOUS:
+                        state.found[record.id] = finding
+                return True
+        return False
+
+    def _state(self) -> ScanState:
+        found: Mapping[str, _Memory] = self._states
+        findings = [finding for state in found.values() for finding in state.found.values()]
+        return ScanState(findings=tuple(worst_first(findings)), n_left=self._n_left())
+
+    def _n_left(self) -> int:
+        return sum(len(state.left) for state in self._states.values())
