@@ -128,7 +128,7 @@ def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dash
         "not tried yet",
         "✗ failed",
         "✓ succeeded",
-        "python, imported, not used yet",
+        "python, imported, not tried yet",
         "reflection, round 2",
     ]
     assert all(card["bar"]["segments"] and card["sentence"] for card in cards(app))

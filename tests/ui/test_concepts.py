@@ -38,7 +38,7 @@ def test_the_list_is_sorted_filtered_and_paged_by_the_store(dashboard: Dashboard
     app.selectbox(key="concepts_order").select("Most used first").run()
     assert (names(app)[0], table(app)["n_uses"][0]) == ("step_7", 3)
     assert table(app)["succeeded"][0] == "2 of 3"
-    assert table(app)["succeeded"][1] == "not used yet"
+    assert table(app)["succeeded"][1] == "not tried yet"
     app.multiselect(key="concepts_source").select("primitive").run()
     assert caption(app) == "10 of 30 concepts"
     assert set(table(app)["source"]) == {"ready-made"}

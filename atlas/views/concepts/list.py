@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from atlas.core.hits import Hit
 from atlas.core.operations import NO_MARKS, Usage
-from atlas.core.statistics import SuccessRate
 from atlas.core.types import CodeConcept
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.purpose import purpose_of
@@ -29,7 +28,7 @@ class ConceptRow(Row):
     language: str
     n_uses: int
     succeeded: str
-    """`3 of 4` tasks that it was used for, or `not used yet`."""
+    """`3 of 4` tasks that it was used for, or `not tried yet`."""
 
     saves: str
     """`12 programs, 340 tokens less`, or empty."""
@@ -38,14 +37,9 @@ class ConceptRow(Row):
     """Time in UTC."""
 
 
-def rate_of(usage: Usage) -> SuccessRate:
-    """Return the outcomes of a record's uses as text."""
-    return SuccessRate(n_succeeded=usage.n_successes, n_failed=usage.n_uses - usage.n_successes)
-
-
 def uses_text(usage: Usage) -> str:
-    """Return `3 of 4`, or `not used yet`."""
-    return f"{usage.n_successes:,} of {usage.n_uses:,}" if usage.n_uses else "not used yet"
+    """Return `3 of 4`, or `not tried yet`."""
+    return f"{usage.n_successes:,} of {usage.n_uses:,}" if usage.n_uses else "not tried yet"
 
 
 def concept_rows(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from atlas.core.statistics import SuccessRate
 from atlas.memory.system import MemorySystem
 from atlas.views.lists.selection import SelectionSummary, chosen_of
+from atlas.views.shared.rates import rate_sentence
 from atlas.views.shared.texts import Text, text_of
 from atlas.views.shared.wording import counted, moment, signed
 
@@ -57,7 +58,7 @@ def chosen(memory: MemorySystem, ids: Sequence[str], origin: str) -> SelectionSu
     outcomes = _outcomes(memory, ids)
     present = tuple(record_id for record_id in ids if record_id in outcomes)
     rate = SuccessRate.of(Counter(outcomes[record_id] for record_id in present))
-    return chosen_of(memory.experience, ids, present, rate, origin)
+    return chosen_of(memory.experience, ids, present, rate_sentence(rate) if rate.n else "", origin)
 
 
 def _outcomes(memory: MemorySystem, ids: Sequence[str]) -> dict[str, str]:

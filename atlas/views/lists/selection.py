@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from atlas.core.statistics import SuccessRate
 from atlas.memory.base.records import Records
+from atlas.memory.kinds.sections import record_text
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds.kind import Kind
-from atlas.views.shared.rates import rate_sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +18,6 @@ class SelectionSummary:
     ids: tuple[str, ...]
     """The ids that are still there, in the order of their selection."""
 
-    n_gone: int
-    rate: SuccessRate
     tags: tuple[str, ...]
     """The tags that any of them has: untrusted text."""
 
@@ -34,7 +31,7 @@ class SelectionSummary:
 
 
 def chosen_used(memory: MemorySystem, ids: Sequence[str], origin: str, kind: Kind) -> SelectionSummary:
-    """Return a selection with the success rate of the tasks that used its records.
+    """Return a selection with the success rate of the tries of its records.
 
     Args:
         ids: The selected records. Some may be deleted.
@@ -45,32 +42,21 @@ def chosen_used(memory: MemorySystem, ids: Sequence[str], origin: str, kind: Kin
     present = tuple(record_id for record_id in ids if record_id in titles)
     usage = records.usage(present).values()
     n_uses, n_successes = sum(used.n_uses for used in usage), sum(used.n_successes for used in usage)
-    rate = SuccessRate(n_succeeded=n_successes, n_failed=n_uses - n_successes)
-    return chosen_of(records, ids, present, rate, origin)
+    return chosen_of(records, ids, present, record_text(n_successes, n_uses) if n_uses else "", origin)
 
 
 def chosen_of(
-    records: Records, ids: Sequence[str], present: tuple[str, ...], rate: SuccessRate, origin: str
+    records: Records, ids: Sequence[str], present: tuple[str, ...], outcomes: str, origin: str
 ) -> SelectionSummary:
-    """Return a selection with these existing records and outcomes."""
+    """Return a selection with these existing records, and their outcomes in words or an empty string."""
     marks = records.marks(present).values()
     n_gone = len(ids) - len(present)
+    gone = f"{len(present):,} still there, {n_gone:,} gone since" if n_gone else ""
     return SelectionSummary(
         ids=present,
-        n_gone=n_gone,
-        rate=rate,
         tags=tuple(dict.fromkeys(tag for mark in marks for tag in mark.tags)),
         is_all_pinned=bool(present) and all(mark.pinned for mark in marks),
         is_all_buried=bool(present) and all(mark.buried for mark in marks),
         sentence=f"{len(ids):,} selected from {origin}" if origin else f"{len(ids):,} selected",
-        figures=_figures(rate, n_gone, len(present)),
+        figures=" · ".join(filter(None, [gone, outcomes])),
     )
-
-
-def _figures(rate: SuccessRate, n_gone: int, n_there: int) -> str:
-    figures = []
-    if n_gone:
-        figures.append(f"{n_there:,} still there, {n_gone:,} gone since")
-    if rate.n:
-        figures.append(rate_sentence(rate))
-    return " · ".join(figures)

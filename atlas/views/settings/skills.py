@@ -12,18 +12,16 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedConcept, ExportedStrategy, decode_line, encode_line
 from atlas.core.operations import Use
-from atlas.core.statistics import SuccessRate
 from atlas.memory.concepts.records import SOURCES
+from atlas.memory.kinds.sections import record_text
 from atlas.memory.kinds.table import known_lines
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.rates import rate_sentence
 from atlas.views.shared.wording import counted
 
 SKILL, RECORD, OVERVIEW = "SKILL.md", "atlas.jsonl", "AGENTS.md"
@@ -157,8 +155,7 @@ def _document(skill: Skill, title: str, sections: dict[str, str], metadata: dict
 
 
 def _evidence(uses: Sequence[Use], n_sources: int) -> str:
-    counts = Counter("succeeded" if use.success else "failed" for use in uses)
-    used = f"Used {counted(len(uses), 'time')}: {rate_sentence(SuccessRate.of(counts))}." if uses else "Not tried yet."
+    used = f"{record_text(sum(use.success for use in uses), len(uses)).capitalize()}."
     return f"{used} Learned from {counted(n_sources, 'attempt')}." if n_sources else used
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -18,8 +19,8 @@ SIGNS = {"succeeded": "✓", "failed": "✗", "unknown": "?"}
 
 
 def percent(share: float) -> str:
-    """Return `62 %`."""
-    return f"{share * 100:.0f} %"
+    """Return `62 %`. A half is rounded up, as browsers do."""
+    return f"{math.floor(100 * share + 0.5)} %"
 
 
 def hidden_text(n_hidden: int, *, n_shown: int, most: int) -> str:

@@ -163,7 +163,7 @@ def test_a_strategy_s_card_tells_its_rate_on_how_many_tries_and_how_sure(full):
 def test_a_concept_s_card_shows_what_it_does_rather_than_its_code(full):
     made = card(full, ask(full), "concepts")
     assert (made.title, made.passage.name) == ("refund", "Does")
-    assert made.outcome == "python, imported, not used yet"
+    assert made.outcome == "python, imported, not tried yet"
 
 
 def test_an_entry_s_card_says_what_was_noted_and_when(full):

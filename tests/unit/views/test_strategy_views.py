@@ -24,6 +24,7 @@ from atlas.views.lists.selection import chosen_used
 from atlas.views.shared.state import uses_seen
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategies.kind import STRATEGIES
+from atlas.views.strategies.list import rows_as_json
 from atlas.views.strategies.overview import strategy_counts
 from atlas.views.strategies.parameters import parameters_in, parameters_text
 from atlas.views.strategies.proposals import BringBackPlan, RetireRequest
@@ -367,7 +368,9 @@ def test_the_history_names_strategies(memory):
 
 def test_a_selection_of_strategies_says_how_their_tries_went(memory):
     one = memory.strategies.add(strategy())
-    tried(memory, one, 1, 2)
+    tried(memory, one, 12, 12)
     now = chosen_used(memory, [one, "gone"], "rows on Strategies", STRATEGY)
     assert now.ids == (one,)
-    assert now.figures == "1 still there, 1 gone since · 50 % succeeded (9–91 %, 2 of known outcome)"
+    assert now.figures == "1 still there, 1 gone since · succeeded in 12 of 12 tries (95 %: 75–100 %)"
+    [row] = rows_as_json(STRATEGIES.rows(memory, memory.strategies.get_many([one]), {}))
+    assert row["range"] == "75–100 %"
