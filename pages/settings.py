@@ -1,4 +1,4 @@
-"""Settings: the store and its checks, copies of it, the models, and libraries of primitives."""
+"""Settings: the store and its checks, copies of it, the models, and libraries of ready-made functions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DRAW = {
     "Import": draw_import_box,
     "Export and backup": draw_backups,
     "Models": draw_models,
-    "Primitives": draw_primitives,
+    "Ready-made functions": draw_primitives,
     "Keys": draw_keys,
     "People": draw_people,
     "Links": draw_links,

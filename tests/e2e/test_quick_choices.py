@@ -79,7 +79,7 @@ PAGES: dict[str, tuple[Choice, Choice]] = {
     "history": (FAILED, Choice("radio", "Trash", "history_tab=Trash")),
     "settings": (
         Choice("radio", "Models", "settings_tab=Models"),
-        Choice("radio", "Primitives", "settings_tab=Primitives"),
+        Choice("radio", "Ready-made functions", "settings_tab=Ready-made functions"),
     ),
 }
 """Two choices on each page with boxes, by the page's address."""

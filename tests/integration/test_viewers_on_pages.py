@@ -34,7 +34,7 @@ PARTS = {
     "evaluation": ("evaluation_tab", ("Compare profiles", "Judged queries")),
     "settings": (
         "settings_tab",
-        ("Import", "Export and backup", "Models", "Primitives", "Keys", "People", "Links", "Audit"),
+        ("Import", "Export and backup", "Models", "Ready-made functions", "Keys", "People", "Links", "Audit"),
     ),
 }
 OPENED = {"experiences": "experience", "concepts": "concepts", "strategies": "strategies", "journal": "journal"}
@@ -65,7 +65,7 @@ WRITING = [
     ("curate", {"curate_queue": "duplicates"}, "curate_merge_0", "plan_apply"),
     ("history", {"history_who": "crawler"}, "history_undo_all", "plan_apply"),
     ("settings", {"settings_tab": "Export and backup"}, "", "settings_backup"),
-    ("settings", {"settings_tab": "Primitives"}, "", "settings_primitives_load"),
+    ("settings", {"settings_tab": "Ready-made functions"}, "", "settings_primitives_load"),
     ("settings", {"settings_tab": "Keys"}, "", "FormSubmitter:settings_key_new-Make a key"),
     ("settings", {"settings_tab": "Keys"}, "", "settings_key_revoke"),
     ("settings", {"settings_tab": "People"}, "", "settings_person_give"),

@@ -42,7 +42,7 @@ PARTS = (
     ("map", {"map_renderer": "plotly"}),
     ("settings", {"settings_tab": "Export and backup"}),
     ("settings", {"settings_tab": "Models"}),
-    ("settings", {"settings_tab": "Primitives"}),
+    ("settings", {"settings_tab": "Ready-made functions"}),
     ("settings", {"settings_tab": "Import"}),
 )
 """The parts of pages that are not drawn first, by what an address says of them."""

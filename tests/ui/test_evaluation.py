@@ -118,18 +118,20 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     ]
     assert [*app.dataframe[0].value["first"]] == [100.0, 100.0, 100.0, pytest.approx(100 / 11)]
     assert "Measured 20" in texts(app)
+    assert {"Words alone", "Meaning alone"} < {*app.dataframe[0].value["search"]}
+    assert "default" not in texts(app)
     assert "On 12 attempts at 6 tasks, with 95 % intervals over tasks. Dotted: a random order (0.091)." in texts(app)
     left, right = chart_of(app)["data"]
     assert left["y"][:3] == [
-        "As an agent gets it (default)",
+        "As an agent gets it",
         "The same, nothing hidden",
         f"Profile {HOSTILE}".replace("<", "&lt;").replace(">", "&gt;"),
     ]
     assert left["x"][0] == 1.0
     assert len(right["x"]) == len(left["x"]) - 1
     table = app.dataframe[-1].value.set_index("setting")
-    assert table.loc["As an agent gets it (default)", "hit@1"] == "1.000 (1.00–1.00)"
-    assert table.loc["As an agent gets it (default)", "found nothing"] == "0.000 (0.00–0.00)"
+    assert table.loc["As an agent gets it", "hit@1"] == "1.000 (1.00–1.00)"
+    assert table.loc["As an agent gets it", "found nothing"] == "0.000 (0.00–0.00)"
     assert "Off-topic questions: 200 queries on many other subjects" in texts(app)
     assert table.loc["Chance", "hit@1"] == f"{1 / 11:.3f}"
     assert table.loc[f"Profile {HOSTILE}", "hit@1"] == "0.500 (0.50–0.50)"
@@ -388,11 +390,11 @@ def strictness_of(store: Path) -> float:
 def test_strictness_is_previewed_applied_undone_and_one_click_from_the_calibrated_level(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, repeated(6))
     app = dashboard(tmp_path, "evaluation", evaluation_tab="Strictness")
-    assert "Strictness is 1 (as calibrated)." in texts(app)
+    assert "Strictness is 1 (as measured)." in texts(app)
     assert app.button(key="evaluation_strictness_apply").disabled
     [slider] = [slider for slider in app.slider if slider.label == "Strictness"]
     slider.set_value(3.0).run()
-    assert "Strictness 1 (as calibrated) → 3. Of 6 queries of this store" in texts(app)
+    assert "Strictness 1 (as measured) → 3. Of 6 queries of this store" in texts(app)
     assert strictness_of(tmp_path) == 1
     app.button(key="evaluation_strictness_apply").click().run()
     assert strictness_of(tmp_path) == 3

@@ -25,7 +25,7 @@ from tests.support.records import attempts, concept
 from tests.support.stores import make_library, make_store
 from tests.support.visitors import visiting
 
-COPIES, MODELS, PRIMITIVES = "Export and backup", "Models", "Primitives"
+COPIES, MODELS, PRIMITIVES = "Export and backup", "Models", "Ready-made functions"
 SECRET = "sk-ant-typed-here-0123456789"
 
 
@@ -251,7 +251,7 @@ def test_who_may_enter_is_shown_only_where_a_server_has_the_store(dashboard: Das
         (bar,) = [group for group in dashboard(tmp_path, "settings").segmented_control if group.key == "settings_tab"]
         return list(bar.options)
 
-    assert parts() == ["Store", "Import", "Export and backup", "Models", "Primitives"]
+    assert parts() == ["Store", "Import", "Export and backup", "Models", "Ready-made functions"]
     with visiting(Actor("ada", Role.ADMIN)):
         assert parts()[-4:] == ["Keys", "People", "Links", "Audit"]
     app = dashboard(tmp_path, "settings", settings_tab="Keys")

@@ -17,7 +17,7 @@ from tests.support.visitors import visiting
 BACKUPS = "Export and backup"
 """The one part that tells admins where something lies: the backups that they make."""
 
-TABS = ["", "Import", BACKUPS, "Models", "Primitives"]
+TABS = ["", "Import", BACKUPS, "Models", "Ready-made functions"]
 
 
 def sent(app: AppTest) -> str:

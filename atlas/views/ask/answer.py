@@ -31,7 +31,7 @@ TITLES = {name: views.kind.page.capitalize() for name, views in VIEWS.items()}
 NONE_YET = {
     "strategies": "This store has no strategies. Storing a successful attempt writes one. Importing runs does not.",
     "experience": "This store has no experiences: import runs, or let an agent store its attempts.",
-    "concepts": "This store has no concepts: load primitives, import a skill library, or compress what agents wrote.",
+    "concepts": "This store has no concepts: add ready-made functions, import skills, or compress what agents wrote.",
     "journal": "This store has no journal: an agent writes it, or import one.",
 }
 """Hints on how to fill each memory."""

@@ -19,6 +19,7 @@ from atlas.evaluation.report import OwnEvaluation as OwnEvaluation
 from atlas.evaluation.tasks import AGENT, FUSED
 from atlas.maps.snapshot import n_changed
 from atlas.memory.system import MemorySystem
+from atlas.storage.profiles import BUILT_IN
 from atlas.views.shared.wording import counted, moment, percent
 
 OUTCOME = "outcome predicted"
@@ -52,10 +53,7 @@ UNJUDGED = (
     "No query has been judged yet. On the page Ask, mark hits as right or wrong to measure on queries of your own."
 )
 
-SETTINGS: Mapping[str, str] = {
-    "BM25": "Words alone (BM25)",
-    "dense": "Meaning alone (dense)",
-}
+SETTINGS: Mapping[str, str] = {"BM25": "Words alone", "dense": "Meaning alone"}
 NOW = "As an agent gets it"
 UNHIDDEN = "The same, nothing hidden"
 
@@ -219,7 +217,7 @@ def estimate_text(estimate: Estimate) -> str:
 def measured_caption(found: OwnEvaluation) -> str:
     """Return the time and the data of the measurement. May contain a profile's name."""
     at = moment(datetime.fromisoformat(found.measured_at))
-    return f"Measured {at} with {found.report.model}; searches used {found.in_use!r}."
+    return f"Measured {at} with {found.report.model}{_profile_in_use(found)}."
 
 
 def foreign_sentence(found: OwnEvaluation) -> str:
@@ -335,12 +333,17 @@ def _measured_rows(
 
 def _setting(found: OwnEvaluation, name: str) -> str:
     if name == AGENT:
-        return f"{NOW} ({found.in_use})"
+        return f"{NOW}{_profile_in_use(found)}"
     if name == FUSED:
         return UNHIDDEN
     if name.startswith(f"{FUSED} − "):
         return f"… without {name.removeprefix(f'{FUSED} − ')}"
     return SETTINGS.get(name) or f"Profile {name.removeprefix('profile ')}"
+
+
+def _profile_in_use(found: OwnEvaluation) -> str:
+    """Return the profile that searches used, or an empty string for the built-in one."""
+    return "" if found.in_use == BUILT_IN.name else f", with the profile {found.in_use!r}"
 
 
 def _negated(estimate: Estimate) -> Estimate:

@@ -32,7 +32,7 @@ UNMEASURED = (
     "then the usual one stands, and there are no curves."
 )
 
-OWN, FOREIGN = "own queries without an answer", "foreign queries with one"
+OWN, FOREIGN = "own questions that find nothing", "off-topic questions that find something"
 """Names of both curves."""
 
 
@@ -109,7 +109,7 @@ def loss_sentences(plan: StrictnessPlan) -> tuple[str, str]:
 
 def cost_lines(costs: Mapping[str, LevelCosts]) -> tuple[str, ...]:
     """Return the level of each memory, and its costs on both sides."""
-    return tuple(f"{name}: {level_text(each)}" for name, each in costs.items())
+    return tuple(f"{name.capitalize()}: {level_text(each)}" for name, each in costs.items())
 
 
 def change_line(query: ChangedQuery) -> str:
@@ -141,7 +141,7 @@ def _hits(n: int) -> str:
 
 
 def _named(strictness: float) -> str:
-    return f"{strictness:g} (as calibrated)" if strictness == CALIBRATED else f"{strictness:g}"
+    return f"{strictness:g} (as measured)" if strictness == CALIBRATED else f"{strictness:g}"
 
 
 def _line(strictness: float, dash: str) -> Chart:

@@ -64,6 +64,9 @@ KIND_MEANINGS = {
 }
 """Meanings of operations on only one kind of memory other than experiences."""
 
+_KIND_WORDS = {"compact": "shorten"}
+"""Plain words for kinds of operations in the list."""
+
 OTHER_MEANING = "Something else was done"
 """Meaning of an unknown kind, whose name is untrusted text."""
 
@@ -75,7 +78,7 @@ class OperationRow:
     id: str
     at: datetime
     what: str
-    """Its kind, such as `prune`. Untrusted text, because other programs may use further kinds."""
+    """Its kind in plain words, such as `prune`. Untrusted text, because other programs may use further kinds."""
 
     counts: str
     """`597 added`, `51 concepts added`, or several such. `concept crop added`, if it is one: untrusted text."""
@@ -343,7 +346,7 @@ def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None)
     return OperationRow(
         id=operation.id,
         at=operation.created_at,
-        what=operation.kind,
+        what=_KIND_WORDS.get(operation.kind, operation.kind),
         counts=_counts(operation) if kind is None else _kind_counts(operation, first, kind),
         actor=operation.actor,
         reason=operation.reason,

@@ -116,7 +116,7 @@ def _delete_view(titles: Mapping[str, str], linking: Sequence[EntryRow], n_total
 
 def _compact_view(plan: CompactPlan, before: Mapping[str, int]) -> PlanView:
     return PlanView(
-        title="Compact",
+        title="Shorten the journal",
         headline=compact_headline(plan),
         button=_compact_words(plan, "move", "delete", "write"),
         notes=(

@@ -10,7 +10,7 @@ from atlas.storage.maintenance.doctor import Finding, examine
 from atlas.views.shared.wording import counted
 
 MEANINGS = {
-    "index": "the search index against the ledger",
+    "index": "the search index against the database",
     "marks": "tags, pins and notes against their files",
     "purges": "whether what was purged is erased everywhere",
 }
@@ -65,7 +65,7 @@ def examined(memory: MemorySystem, *, fix: bool = False) -> Examination:
     rows = tuple(
         FindingRow(
             check=finding.check,
-            about=MEANINGS.get(finding.check, "the ledger itself"),
+            about=MEANINGS.get(finding.check, "the database itself"),
             verdict=verdict(finding),
             is_ok=not finding.problem or finding.is_fixed,
         )

@@ -13,7 +13,7 @@ from atlas.views.overview.index_state import index_state
 from atlas.views.overview.summary import size_text
 from atlas.views.shared.kinds import KINDS
 from atlas.views.shared.state import place_fact
-from atlas.views.shared.wording import plural
+from atlas.views.shared.wording import percent, plural
 
 MANY_SHOWN, MANY_HIDDEN = 0.1, 0.05
 """Shares of foreign queries with hits, and of own queries without, above which a level counts as bad."""
@@ -51,8 +51,8 @@ def level_text(costs: LevelCosts | None) -> str:
     if costs is None:
         return "the usual one: it is not measured on this store yet"
     text = (
-        f"{costs.level:.2f}, which shows something to {costs.foreign_shown:.0%} of foreign queries and hides "
-        f"{costs.own_hidden:.0%} of its own"
+        f"{costs.level:.2f}, with which {percent(costs.foreign_shown)} of off-topic questions find something, and "
+        f"{percent(costs.own_hidden)} of the store's own find nothing"
     )
     if costs.foreign_shown > MANY_SHOWN and costs.own_hidden > MANY_HIDDEN:
         return f"{text}. {OVERLAP}"

@@ -90,14 +90,14 @@ def _draw_loss(plan: StrictnessPlan) -> None:
 
 
 def _draw_acts(memory: MemorySystem, plan: StrictnessPlan, back: StrictnessPlan) -> None:
-    """Draw the buttons that apply the plan, and another one that goes back to the calibrated level."""
+    """Draw the buttons that apply the plan, and another one that goes back to the measured level."""
     disabled = memory.storage.read_only
     why = READ_ONLY if disabled else "Changes what agents find too. It can be undone."
     with st.container(horizontal=True):
         st.button("Apply", key="evaluation_strictness_apply", type="primary", icon=":material/check:",
                   disabled=disabled or plan.after == plan.before, help=why, on_click=_apply,
                   args=(memory, plan))  # fmt: skip
-        st.button("Back to the calibrated level", key="evaluation_strictness_calibrated", icon=":material/restart_alt:",
+        st.button("Back to the measured level", key="evaluation_strictness_calibrated", icon=":material/restart_alt:",
                   disabled=disabled or plan.before == CALIBRATED, help=why if disabled else loss_sentences(back)[0],
                   on_click=_apply, args=(memory, back))  # fmt: skip
 

@@ -49,7 +49,7 @@ def draw_forgetting(memory: MemorySystem) -> None:
         column.metric(
             state_word(tier).capitalize(), f"{n:,}", MEANINGS[tier], delta_color="off", delta_arrow="off", border=True
         )
-    st.subheader("Compact", anchor=False)
+    st.subheader("Shorten the journal", anchor=False)
     st.text(
         "An entry's worth is importance × recency × use × links. Entries of little worth move towards the archive. Old "
         "entries of one type and period are summarised, and the summary names them. Pinned entries, directives and "

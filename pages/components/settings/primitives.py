@@ -36,7 +36,7 @@ def draw_primitives(memory: MemorySystem) -> None:
     st.caption("Functions of a domain that an agent can start with, each with examples. Loading them can be undone.")
     name = st.selectbox("Library", loader_names(), format_func=loader_title, key="settings_primitives", width=260)
     if name is None:
-        st.info("No library of primitives is installed.", icon=":material/inbox:")
+        st.info("No library of functions is installed.", icon=":material/inbox:")
         return
     rows = _rows(store_state(memory), name, _memory=memory)
     _draw_buttons(memory, name, rows)
@@ -67,7 +67,7 @@ def _draw_buttons(memory: MemorySystem, name: str, rows: tuple[PrimitiveRow, ...
                 disabled=disabled,
                 on_click=load,
                 args=(memory, name, update_primitives),
-                help=READ_ONLY if disabled else "Edited primitives are left alone. It can be undone.",
+                help=READ_ONLY if disabled else "Edited functions are left alone. It can be undone.",
             )
         if not n_new and not n_newer:
             st.text("The store has all of them.")

@@ -49,7 +49,7 @@ def _draw_counts(memory: MemorySystem) -> None:
 
 def _draw_doctor(memory: MemorySystem) -> None:
     st.subheader("Store check", anchor=False)
-    st.caption("Checks the store's database (the ledger) and everything derived from it. Checking changes nothing.")
+    st.caption("Checks the store's database and everything derived from it. Checking changes nothing.")
     st.button("Check the store", key="settings_doctor", icon=":material/stethoscope:", on_click=_examine,
               args=(memory,))  # fmt: skip
     report = st.session_state.get(_FOUND)
@@ -70,7 +70,7 @@ def _draw_found(memory: MemorySystem, found: Examination) -> None:
         disabled = memory.storage.read_only
         st.button("Repair what can be repaired", key="settings_doctor_fix", type="primary", disabled=disabled,
                   on_click=_examine, args=(memory,), kwargs={"fix": True},
-                  help=READ_ONLY if disabled else "Rebuilds derived parts from the ledger.")  # fmt: skip
+                  help=READ_ONLY if disabled else "Rebuilds derived parts from the database.")  # fmt: skip
 
 
 def _examine(memory: MemorySystem, *, fix: bool = False) -> None:

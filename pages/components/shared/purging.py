@@ -67,7 +67,7 @@ def _draw(memory: MemorySystem) -> None:
     if view.staying:
         _draw_rows(view.staying, "Records that hold the same text or name it, and stay unless purged too")
     if view.removed:
-        st.caption("Older copies of the ledger and of marks, with what was marked by hand, that are erased too")
+        st.caption("Older copies of the database and of marks, with what was marked by hand, that are erased too")
         st.code("\n".join(view.removed), language=None)
     if view.files:
         st.caption("These may hold it, and stay")

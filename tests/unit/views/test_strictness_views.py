@@ -36,7 +36,7 @@ def _plan(
 
 def test_the_change_is_told_by_what_becomes_of_queries():
     assert plan_sentence(_plan(LOST, FEWER)) == (
-        "Strictness 1 (as calibrated) → 2. Of 40 queries of this store, 1 would find nothing any more, 0 would find "
+        "Strictness 1 (as measured) → 2. Of 40 queries of this store, 1 would find nothing any more, 0 would find "
         "something again, 1 would find more or less."
     )
 
@@ -52,7 +52,7 @@ def test_the_loss_is_that_of_other_plans():
 
 
 def test_no_change_is_told_as_the_strictness_that_holds():
-    assert plan_sentence(_plan(after=1.0)) == "Strictness is 1 (as calibrated)."
+    assert plan_sentence(_plan(after=1.0)) == "Strictness is 1 (as measured)."
 
 
 def test_a_query_without_hits_says_so_in_the_table():
@@ -70,4 +70,5 @@ def test_both_curves_stand_over_the_strictness():
     assert [curve["y"] for curve in chart["data"]] == [[0.0, 0.1], [0.4, 0.03]]
     assert [line["x0"] for line in chart["layout"]["shapes"]] == [1.0, 0.5]
     [line] = cost_lines({"experience": costs[1.0]})
-    assert line == "experience: 0.20, which shows something to 3% of foreign queries and hides 10% of its own"
+    found = "3 % of off-topic questions find something, and 10 % of the store's own find nothing"
+    assert line == f"Experience: 0.20, with which {found}"
