@@ -25,6 +25,7 @@ from pages.components.strategies.room import ROOM as STRATEGIES
 from pages.frame.address import begin_address, end_address, enter_page
 from pages.frame.page_changes import PageChangeMiddleware
 from pages.frame.palette import draw_palette, palette_entries
+from pages.frame.unknown_addresses import UnknownAddressMiddleware
 
 FRAME = Path(__file__).parent / "pages" / "frame"
 """Local asset files, as named icons would be fetched from the internet: the logo, the wordmark, and CSS for elements
@@ -103,5 +104,9 @@ if __name__ == "__main__":
     main()
 else:  # imported once by the server, and not by runs of a page
     app = st.App(
-        __file__, lifespan=warmed, middleware=[Middleware(SecurityHeadersMiddleware), Middleware(PageChangeMiddleware)]
+        __file__,
+        lifespan=warmed,
+        middleware=[
+            Middleware(each) for each in (SecurityHeadersMiddleware, PageChangeMiddleware, UnknownAddressMiddleware)
+        ],
     )

@@ -42,6 +42,7 @@ from atlas.server.spool import PAUSE_SECONDS, Spool
 from pages.components.shared.memory import opened_now, warmed
 from pages.frame.messages import MessageMiddleware
 from pages.frame.page_changes import PageChangeMiddleware
+from pages.frame.unknown_addresses import UnknownAddressMiddleware
 from pages.server.monitoring import NO_OPERATIONS, Operations, make_monitoring
 from pages.server.viewers import page_actor, page_choices
 
@@ -119,7 +120,7 @@ def make_app(
 
     middleware.insert(0, Middleware(RequestMiddleware, observers=monitoring.observers))
     middleware.insert(0, Middleware(SecurityHeadersMiddleware))
-    middleware.append(Middleware(PageChangeMiddleware))
+    middleware += [Middleware(PageChangeMiddleware), Middleware(UnknownAddressMiddleware)]
 
     @asynccontextmanager
     async def lifespan(server: st.App) -> AsyncIterator[None]:
