@@ -47,6 +47,14 @@ def set_parameter(name: str, value: str | None) -> None:
     values[name] = value
 
 
+def replace_linked(name: str, values: list[str]) -> None:
+    """Replace the values of a bound widget's parameter in the URL of this run's request, before the widget reads it."""
+    for params in _query_params():
+        if values != st.query_params.get_all(name):
+            _put(params, name, values)
+            params.set_initial_query_params_from_current()
+
+
 def begin_address() -> None:
     """Read the URL of a run's request. Called before anything else reads it."""
     state = st.session_state

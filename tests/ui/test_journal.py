@@ -66,6 +66,18 @@ def test_a_link_brings_its_filters_along(dashboard: Dashboard, tmp_path, memory)
     assert caption(app) == "8 of 30 entries"
 
 
+def test_a_link_with_a_type_as_it_is_stored_is_followed_and_shows_its_word(dashboard: Dashboard, tmp_path, memory):
+    memory.journal.add_entries([entry(n) for n in range(30)])
+    app = dashboard(tmp_path, "journal", journal_types=["crash_log", "reflection"])
+    assert app.multiselect(key="journal_types").value == ["crash_log", "reflection"]
+    assert app.query_params["journal_types"] == ["crash", "reflection"]
+    app.run()
+    assert caption(app) == "15 of 30 entries"
+    app.multiselect(key="journal_types").unselect("crash_log").run()
+    assert app.query_params["journal_types"] == "reflection"
+    assert_no_problem(app)
+
+
 def test_words_are_found_literally_and_any_text_is_a_question(dashboard: Dashboard, tmp_path, memory):
     memory.journal.add_entries([entry(1), entry(2, content='An unbalanced " AND ( was read'), entry(3, content=SAID)])
     app = dashboard(tmp_path, "journal", journal_by="Words", journal_text='" AND (')

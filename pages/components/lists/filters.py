@@ -24,6 +24,7 @@ from atlas.views.kinds.filters import (
 )
 from atlas.views.shared.scope import offered
 from atlas.views.shared.wording import plural
+from pages.frame.address import replace_linked
 
 URL: Literal["query-params"] = "query-params"
 
@@ -94,9 +95,11 @@ def _draw_choices(filter: Choices, choices: Sequence[Any], first: Any, width: Wi
 
 
 def _linked(filter: Choices, key: str, options: Options) -> tuple[Any, ...]:
-    """Return the values whose words are in the URL."""
-    texts, words = st.query_params.get_all(key), _words(filter, list(options))
-    return tuple(value for value in options if address_text(words[value]) in texts)
+    """Return the values whose words are in the URL. Stored values, as older links have them, are replaced by words."""
+    words = {address_text(value): address_text(word) for value, word in _words(filter, list(options)).items()}
+    texts = [words.get(text, text) for text in st.query_params.get_all(key)]
+    replace_linked(key, texts)
+    return tuple(value for value in options if words[address_text(value)] in texts)
 
 
 def _words(filter: Choices, choices: Sequence[Any]) -> dict[Any, Any]:
