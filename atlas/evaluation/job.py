@@ -51,20 +51,33 @@ class EvaluationFile(ArtefactFile[OwnEvaluation]):
     kind = "evaluation"
 
     def _header(self, artefact: OwnEvaluation) -> Mapping[str, Any]:
-        return {**encode(artefact), "report": as_json(artefact.report)}
+        return encode_evaluation(artefact)
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> OwnEvaluation:
-        evaluation = decode(
-            OwnEvaluation, {**header, "report": json.loads(header["report"])}, "evaluation", strict=True
-        )
-        if datetime.fromisoformat(evaluation.measured_at).tzinfo is None or not evaluation.report.tasks:
-            raise ValueError("the file lacks the time of the measurement, or its tasks")
-        for task in filter(attrgetter("rows"), evaluation.report.tasks):
-            compared = [by for row in task.rows for by in row.differences.values()]
-            for by_metric in (task.chance, *(row.estimates for row in task.rows), *compared):
-                if not {*METRICS} <= {*by_metric}:
-                    raise ValueError(f"a row lacks some of the metrics {', '.join(METRICS)}")
-        return evaluation
+        return decode_evaluation(header)
+
+
+def encode_evaluation(evaluation: OwnEvaluation) -> dict[str, Any]:
+    """Return a measurement as JSON values, its report as one string."""
+    return {**encode(evaluation), "report": as_json(evaluation.report)}
+
+
+def decode_evaluation(encoded: Mapping[str, Any]) -> OwnEvaluation:
+    """Return an encoded measurement.
+
+    Raises:
+        ValueError: It lacks its time, its tasks or some of the metrics.
+        InvalidInput: It lacks other fields, or some have another type.
+    """
+    evaluation = decode(OwnEvaluation, {**encoded, "report": json.loads(encoded["report"])}, "evaluation", strict=True)
+    if datetime.fromisoformat(evaluation.measured_at).tzinfo is None or not evaluation.report.tasks:
+        raise ValueError("the file lacks the time of the measurement, or its tasks")
+    for task in filter(attrgetter("rows"), evaluation.report.tasks):
+        compared = [by for row in task.rows for by in row.differences.values()]
+        for by_metric in (task.chance, *(row.estimates for row in task.rows), *compared):
+            if not {*METRICS} <= {*by_metric}:
+                raise ValueError(f"a row lacks some of the metrics {', '.join(METRICS)}")
+    return evaluation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import Any
 from atlas.core.errors import ImportFailed
 from atlas.core.settings import Settings
 from atlas.importers.run import import_paths
+from atlas.importers.sample_measurement import store_measurement
 from atlas.importers.sink import MemorySink
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.records import METADATA
@@ -45,14 +46,18 @@ class LoadedSample:
 def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> LoadedSample:
     """Import the sample data of a directory into every memory, and skip records that exist already.
 
+    A new store gets the measurement of its searches that comes with the data.
+
     Raises:
         ImportFailed: It is missing, or a row of it cannot be read.
     """
     files = sample_files(directory)
     if not files:
         raise ImportFailed(f"there is no sample data in {directory}: expected *.jsonl files there")
-    sink = MemorySink(memory, "sample data")
+    sink, was_new = MemorySink(memory, "sample data"), is_new(memory)
     report = import_paths(sink, files, strict=True, settings=settings)
+    if was_new:
+        store_measurement(memory, files, directory)
     return LoadedSample(report.added, report.added_attempts, sink.operation_id if report.added else None)
 
 

@@ -1,0 +1,74 @@
+"""The measurement of searches that comes with the sample data, so that a new store of it shows one at once.
+
+It is the result of the usual job on such a store. `python -m tests.support.sample_measurement` makes it again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from atlas.evaluation.job import EvaluationFile, decode_evaluation, encode_evaluation, usable_profiles
+from atlas.evaluation.report import OwnEvaluation
+from atlas.jobs.artefact import CACHE
+from atlas.memory.system import MemorySystem
+
+logger = logging.getLogger(__name__)
+
+FILE = "measurement.json"
+
+
+def store_measurement(memory: MemorySystem, files: Iterable[Path], directory: Path) -> bool:
+    """Store the measurement of a directory of sample data, and return whether it is of this store.
+
+    Args:
+        memory: A store that contains nothing but the records of `files`.
+    """
+    found = _read(directory / FILE, digest_of(files))
+    if found is None or not _is_of(found, memory):
+        return False
+    ledger, collection = memory.storage.ledger, memory.experience.collection_name
+    file = EvaluationFile(memory.storage.path.resolve() / CACHE, collection).shared_by(ledger.shared)
+    file.save(replace(found, revision=ledger.revision(), ledger_id=ledger.position(collection).ledger_id))
+    return True
+
+
+def write_measurement(found: OwnEvaluation, files: Iterable[Path], directory: Path) -> None:
+    """Write the measurement of a store of sample data beside them."""
+    header = encode_evaluation(found)
+    content = {"of": digest_of(files), **header, "report": json.loads(header["report"])}
+    (directory / FILE).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """Return a hash of the content of the files."""
+    return sha256(b"".join(sha256(path.read_bytes()).digest() for path in files)).hexdigest()
+
+
+def _read(path: Path, digest: str) -> OwnEvaluation | None:
+    """Return the measurement of a file, or None if it is missing, damaged, or of other sample data."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content.pop("of") != digest:
+            return None
+        return decode_evaluation({**content, "report": json.dumps(content["report"])})
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        logger.warning("%s is left out, because it cannot be read: %s", path, error)
+        return None
+
+
+def _is_of(found: OwnEvaluation, memory: MemorySystem) -> bool:
+    """Return whether a store is searched in the way that was measured."""
+    storage = memory.storage
+    return (
+        found.report.model == memory.experience.embedder.model_name
+        and (found.profiles, found.in_use) == (usable_profiles(memory), storage.profiles.in_use().name)
+        and not storage.settings.reranker
+        and storage.late is not None
+    )

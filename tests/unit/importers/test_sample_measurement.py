@@ -1,0 +1,88 @@
+"""The measurement that comes with the sample data: for a new store of exactly these, and what the job measures."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import atlas
+from atlas.embedding.sentence_transformers import BUNDLED
+from atlas.evaluation.job import EvaluationFile
+from atlas.evaluation.report import OwnEvaluation
+from atlas.importers.sample import load_sample
+from atlas.importers.sample_measurement import FILE
+from atlas.jobs.artefact import CACHE
+from atlas.testing import HashEmbedder
+from atlas.views.evaluation.own import measured_caption, staleness
+from atlas.views.evaluation.verdict import verdict
+from tests.support.records import attempt
+from tests.support.sample_measurement import SAMPLE, measure
+
+SETTINGS = atlas.Settings(embedding_model=BUNDLED)
+
+
+@contextmanager
+def loaded(path: Path, directory: Path = SAMPLE, **options) -> Iterator[atlas.MemorySystem]:
+    """Open a new store with the sample data of a directory."""
+    with atlas.open_memory(path / "store", **{"settings": SETTINGS, **options}) as memory:
+        load_sample(memory, directory, memory.storage.settings)
+        yield memory
+
+
+def stored(memory: atlas.MemorySystem) -> OwnEvaluation | None:
+    """Return the measurement of a store, as its pages read it."""
+    return EvaluationFile(memory.storage.path / CACHE, memory.experience.collection_name).load()
+
+
+@pytest.fixture
+def sample(tmp_path) -> Path:
+    """A copy of the sample data."""
+    return Path(shutil.copytree(SAMPLE, tmp_path / "sample"))
+
+
+def test_a_new_store_of_the_sample_data_has_a_verdict_with_its_date(tmp_path):
+    with loaded(tmp_path) as memory:
+        found = stored(memory)
+        assert found is not None, "sample data or ranking changed: python -m tests.support.sample_measurement"
+        assert measured_caption(found).startswith("Measured 20")
+        assert staleness(memory, found) == ""
+        assert verdict(found).headline.startswith("Search finds the right memories")
+        tasks = {task.name: task for task in found.report.tasks}
+        assert tasks["own attempts"].n_records == memory.experience.count()
+
+
+def test_a_store_that_is_searched_otherwise_has_none(tmp_path):
+    with loaded(tmp_path / "model", embedder=HashEmbedder(384)) as memory:
+        assert stored(memory) is None
+    with loaded(tmp_path / "words", settings=replace(SETTINGS, late_interaction=False)) as memory:
+        assert stored(memory) is None
+
+
+def test_a_store_with_other_records_has_none(tmp_path, sample):
+    with atlas.open_memory(tmp_path / "store", settings=SETTINGS) as memory:
+        memory.experience.store(attempt("polish a mirror"))
+        load_sample(memory, SAMPLE, SETTINGS)
+        assert stored(memory) is None
+    (sample / "noise.jsonl").unlink()
+    with loaded(tmp_path / "fewer", sample) as memory:
+        assert stored(memory) is None
+
+
+def test_a_damaged_one_is_left_out_with_a_warning(tmp_path, sample, caplog):
+    (sample / FILE).write_text("{")
+    with loaded(tmp_path, sample) as memory:
+        assert stored(memory) is None
+    assert f"{FILE} is left out, because it cannot be read" in caplog.text
+
+
+@pytest.mark.slow  # measures for minutes
+def test_it_is_what_the_job_measures(tmp_path):
+    with loaded(tmp_path) as memory:
+        found = stored(memory)
+    assert found is not None
+    assert measure().report == found.report
