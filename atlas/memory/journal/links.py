@@ -61,7 +61,19 @@ class LinkSuggestion:
     similarity: float
     """Cosine of both entries, in [-1, 1]."""
 
-    reason: str
+    n_generations_later: int
+    """Generations from the source to the target."""
+
+    @property
+    def reason(self) -> str:
+        """The reason in a sentence."""
+        return self.reason_in("generation")
+
+    def reason_in(self, period: str) -> str:
+        """Return the reason in a sentence with another word for a generation, such as `round`."""
+        n = self.n_generations_later
+        when = f"{n} {period}{'s' if n > 1 else ''} later" if n else f"in the same {period}"
+        return f"a reflection {when} is on the same subject (similarity {self.similarity:.2f})"
 
 
 def graph_from(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
@@ -132,14 +144,12 @@ def _may_solve(crash: JournalEntry, reflection: JournalEntry) -> bool:
 
 
 def _suggestion(crash: JournalEntry, reflection: JournalEntry, similarity: float) -> LinkSuggestion:
-    later = reflection.generation - crash.generation
-    when = "in the same generation" if not later else f"{later} generation{'s' if later > 1 else ''} later"
     return LinkSuggestion(
         source_id=crash.id,
         type="fixed_by",
         target_id=reflection.id,
         similarity=similarity,
-        reason=f"a reflection {when} is on the same subject (similarity {similarity:.2f})",
+        n_generations_later=reflection.generation - crash.generation,
     )
 
 

@@ -29,15 +29,15 @@ WORDS = {
 """Words for an entry at either end of a link, by the link's type."""
 
 COLOURS = {
-    "crash": "orange",
+    "crash_log": "orange",
     "reflection": "green",
-    "finding": "green",
+    "reflection_finding": "green",
     "task": "blue",
     "observation": "gray",
     "directive": "violet",
     "summary": "yellow",
 }
-"""Colours of our own types in a thread, by their words, close to those of the timeline."""
+"""Colours of our own types in a thread, close to those of the timeline."""
 
 THREAD_WORDS = {
     "caused_by": "followed from it",
@@ -126,9 +126,10 @@ def entry_links(memory: MemorySystem, entry_id: str, depth: int = 1) -> EntryLin
     nearest = sorted(graph.entries, key=lambda other: graph.depths[other.id])[:SHOWN]
     linked = [entry, *nearest] if entry is not None and nearest else []
     rows = {row.id: row for row in entry_rows(memory, linked)}
+    colours = {each.id: COLOURS.get(each.entry_type, "") for each in linked}
     return EntryLinks(
         direct=tuple(_direct(edge, entry_id, rows) for edge in graph.edges if _other(edge, entry_id) in rows),
-        thread=tuple(_thread(rows, graph, entry_id)),
+        thread=tuple(_thread(rows, colours, graph, entry_id)),
         n_hidden=len(graph.entries) - len(nearest),
     )
 
@@ -142,7 +143,7 @@ def suggested_links(memory: MemorySystem) -> tuple[SuggestedLink, ...]:
     return tuple(
         SuggestedLink(
             suggestion=suggestion,
-            reason=suggestion.reason.replace("generation", "round"),
+            reason=suggestion.reason_in("round"),
             source=rows[suggestion.source_id],
             source_text=Text(entries[suggestion.source_id].content),
             target=rows[suggestion.target_id],
@@ -183,7 +184,9 @@ def _direct(edge: Edge, entry_id: str, rows: dict[str, EntryRow]) -> DirectLink:
     )
 
 
-def _thread(rows: Mapping[str, EntryRow], graph: LinkGraph, entry_id: str) -> Iterator[ThreadLine]:
+def _thread(
+    rows: Mapping[str, EntryRow], colours: Mapping[str, str], graph: LinkGraph, entry_id: str
+) -> Iterator[ThreadLine]:
     """Return entries below those that they follow from. One that follows from several is repeated below each."""
     by_time = sorted(rows, key=lambda i: (rows[i].generation, str(rows[i].created_at or ""), i))
     following: dict[str, dict[str, str]] = defaultdict(dict)
@@ -197,9 +200,14 @@ def _thread(rows: Mapping[str, EntryRow], graph: LinkGraph, entry_id: str) -> It
     def branch(branch_id: str, depth: int, words: str) -> Iterator[ThreadLine]:
         is_repeated = branch_id in begun
         begun.add(branch_id)
-        row = rows[branch_id]
-        yield ThreadLine(row=row, depth=depth, words=words, colour=COLOURS.get(row.entry_type, ""),
-                         is_open=branch_id == entry_id, is_repeated=is_repeated)  # fmt: skip
+        yield ThreadLine(
+            row=rows[branch_id],
+            depth=depth,
+            words=words,
+            colour=colours[branch_id],
+            is_open=branch_id == entry_id,
+            is_repeated=is_repeated,
+        )
         if not is_repeated:
             for later in sorted(following[branch_id], key=by_time.index):
                 yield from branch(later, depth + 1, following[branch_id][later])

@@ -234,6 +234,10 @@ def test_a_suggested_link_shows_both_ends(memory):
     )
     [one] = suggested_links(memory)
     assert (one.source.entry_type, one.target.entry_type) == ("crash", "reflection")
+    assert one.reason.startswith("a reflection 1 round later is on the same subject")
+    memory.journal.link(one.source.id, one.target.id, "fixed_by")
+    assert [line.colour for line in entry_links(memory, one.source.id).thread] == ["orange", "green"]
+    memory.journal.unlink(one.source.id, one.target.id)
     memory.journal.refuse_link(one.suggestion)
     assert suggested_links(memory) == ()
 
