@@ -31,10 +31,20 @@ Errors are RFC 9457 problems whose `detail` says what was expected, what came, a
 
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"description": about, "content": {MEDIA_TYPE: {"schema": TypeAdapter(Problem).json_schema()}}}
+    status: {"description": about, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
     for status, about in {"4XX": "The request cannot be met as it is.", "5XX": "The server cannot meet it now."}.items()
 }
 """Errors of all routes in the OpenAPI document."""
+
+
+class Api(FastAPI):
+    """The application, which describes its problems once."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the OpenAPI document."""
+        document = super().openapi()
+        document["components"]["schemas"]["Problem"] = TypeAdapter(Problem).json_schema()
+        return document
 
 
 def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> ASGIApp:
@@ -43,13 +53,14 @@ def make_api(open_memory: Open, doors: Doors, is_warm: Callable[[], bool]) -> AS
     Args:
         is_warm: Whether the embedding model is ready. Until then searches use keywords only.
     """
-    api = FastAPI(
+    api = Api(
         title="ATLAS memory",
         version="1",
         description=DESCRIPTION,
         docs_url=None,  # the docs page would load scripts from another site
         redoc_url=None,
         responses=PROBLEMS,
+        generate_unique_id_function=lambda route: route.name,  # generated clients name their functions so
     )
     api.state.open_memory, api.state.is_warm, api.state.doors = open_memory, is_warm, doors
     checked = [Depends(name_route), Depends(check_query)]

@@ -20,7 +20,7 @@ _REPEATED = UUID("6f0c3f0e-4f0b-4a52-9d0e-0f0f3c2d7a11")
 
 
 @router.post("/attempts")
-def store(
+def store_attempt(
     attempt: AttemptInput,
     memory: Served,
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,

@@ -26,7 +26,7 @@ def health(request: Request, is_warm: Warm, response: Response) -> HealthDetails
         try:
             actor = request.app.state.doors.enter(request.headers.get("authorization", ""))
         except NotAllowed:
-            return ready(request, response)
+            return health_ready(request, response)
         with acting(actor):
             return _details(served(request), is_warm)
     except AtlasError as error:
@@ -36,13 +36,13 @@ def health(request: Request, is_warm: Warm, response: Response) -> HealthDetails
 
 
 @router.get("/health/live")
-def live() -> Health:
+def health_live() -> Health:
     """Return that the server is alive. Otherwise an orchestrator restarts it."""
     return Health(status="ready")
 
 
 @router.get("/health/ready", responses={503: {"model": Health, "description": "The store cannot be read now"}})
-def ready(request: Request, response: Response) -> Health:
+def health_ready(request: Request, response: Response) -> Health:
     """Return whether the store can be read. Otherwise a load balancer sends no requests."""
     try:
         served(request).revision()

@@ -15,10 +15,10 @@ from atlas.core.hits import Retrieval
 from atlas.core.operations import Marks
 from atlas.core.types import CodeConcept, Strategy
 from atlas.memory.base.memory import Memory
-from atlas.memory.base.versions import ItemVersion
 from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.journal import Journal, LinkGraph
 from atlas.memory.strategies.memory import ChromaStrategyBank
+from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.server.api.parts import Served, Warm, counting_secrets_of, memory_named
 from atlas.server.api.shapes import (
     ConceptInput,
@@ -29,7 +29,9 @@ from atlas.server.api.shapes import (
     MarksRequest,
     OutcomesInput,
     Page,
+    RecordHit,
     RecordResponse,
+    RecordVersion,
     SearchRequest,
     SearchResponse,
     StrategyInput,
@@ -44,7 +46,7 @@ PARTS = "(uses|rate|links|versions)"
 
 
 @router.post("/{memory}/search")
-def search(memory: MemoryName, request: SearchRequest, served: Served, is_warm: Warm) -> SearchResponse:
+def search_records(memory: MemoryName, request: SearchRequest, served: Served, is_warm: Warm) -> SearchResponse:
     """Return the records relevant to a query, best first. Until the model is ready, only keywords are used."""
     records = memory_named(served, memory)
     if request.by_words or not is_warm:
@@ -67,7 +69,7 @@ def search(memory: MemoryName, request: SearchRequest, served: Served, is_warm: 
 
 def _found(found: Retrieval[Any]) -> SearchResponse:
     return SearchResponse(
-        hits=found.hits,
+        hits=list(map(RecordHit.of_hit, found.hits)),
         n_hidden=found.n_hidden,
         threshold=found.threshold,
         problems=found.problems,
@@ -77,7 +79,7 @@ def _found(found: Retrieval[Any]) -> SearchResponse:
 
 
 @router.post("/{memory}/marks")
-def mark_many(memory: MemoryName, changes: MarksRequest, served: Served, answer: Response) -> int:
+def mark_records(memory: MemoryName, changes: MarksRequest, served: Served, answer: Response) -> int:
     """Change the marks of records as one operation. Return how many changed."""
     with counting_secrets_of(answer):
         return memory_named(served, memory).change_marks(**changes.model_dump())
@@ -120,7 +122,7 @@ def add_entry(entry: EntryInput, served: Served, response: Response) -> EntryRes
 
 
 @router.get("/{memory}")
-def browse(
+def list_records(
     memory: MemoryName,
     served: Served,
     where: Annotated[str, Query(description="A filter as JSON, as a search takes it.")] = "{}",
@@ -145,7 +147,7 @@ def browse(
 
 
 @router.get("/{memory}/{record_id}")
-def read(
+def read_record(
     memory: MemoryName,
     record_id: Id,
     served: Served,
@@ -159,7 +161,7 @@ def read(
 
 
 @router.patch("/{memory}/{record_id}")
-def edit(
+def edit_record(
     memory: MemoryName,
     record_id: Id,
     changes: EditInput,
@@ -252,17 +254,17 @@ def _links(records: Memory[Any], record_id: str) -> LinkGraph:
     return records.linked(record_id)
 
 
-def _rate(records: Memory[Any], record_id: str) -> dict[str, Any]:
+def _rate(records: Memory[Any], record_id: str) -> StrategyRate:
     """Return the success rate of a strategy. Other records have none."""
     if not isinstance(records, ChromaStrategyBank):
         raise InvalidInput("`with=rate` is only for strategies; other records have `usage`")
-    return asdict(records.rate(record_id))
+    return records.rate(record_id)
 
 
-def _versions(records: Memory[Any], record_id: str) -> list[ItemVersion[Any]]:
+def _versions(records: Memory[Any], record_id: str) -> list[RecordVersion]:
     if not isinstance(records, ChromaStrategyBank | ChromaConceptLibrary):
         raise InvalidInput("`with=versions` is only for strategies and concepts; see `GET /operations?of=` for others")
-    return list(records.versions(record_id))
+    return [RecordVersion.of_version(version) for version in records.versions(record_id)]
 
 
 def _filter(text: str) -> dict[str, Any]:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import core_schema
 
 from atlas.core.hits import Hit
 from atlas.core.operations import Marks, Operation, RecordChange, Usage, Use
 from atlas.core.types import (
+    CodeConcept,
+    Experience,
+    JournalEntry,
     Outcome,
     Step,
+    Strategy,
     Task,
     Trajectory,
     VerificationSpec,
@@ -21,6 +27,7 @@ from atlas.core.types import (
 from atlas.memory.base.versions import ItemVersion
 from atlas.memory.context import Coin, Omission
 from atlas.memory.journal import LinkGraph
+from atlas.memory.strategies.outcomes import StrategyRate
 
 Text = Annotated[str, Field(max_length=1_000_000, pattern=r"^[^\x00]*$")]
 """A string that the ledger can store."""
@@ -249,6 +256,44 @@ class UndoRequest(RequestBody):
     reason: Text = ""
 
 
+class _OrOfPlugin:
+    """Annotation of a response's value that is described as its type, though a plug-in's records have other types."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        described = handler(source)
+        as_it_is = core_schema.wrap_serializer_function_ser_schema(lambda value, _: value, schema=described)
+        metadata: Any = {"pydantic_js_annotation_functions": [lambda _, to_json: to_json(described)]}
+        return core_schema.any_schema(metadata=metadata, serialization=as_it_is)
+
+
+Record = Annotated[Experience | Strategy | CodeConcept | JournalEntry, _OrOfPlugin()]
+"""A record of any memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordHit(Hit[Any]):
+    """A retrieved record and why it was retrieved."""
+
+    item: Record
+
+    @classmethod
+    def of_hit(cls, hit: Hit[Any]) -> Self:
+        """Return a hit of the library."""
+        return cls(**{field.name: getattr(hit, field.name) for field in fields(hit)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordVersion(ItemVersion[Any]):
+    """An earlier version of a record."""
+
+    item: Record
+
+    @classmethod
+    def of_version(cls, version: ItemVersion[Any]) -> Self:
+        """Return a version of the library."""
+        return cls(**{field.name: getattr(version, field.name) for field in fields(version)})
+
+
 class ContextResponse(BaseModel):
     """A context block for a prompt."""
 
@@ -274,7 +319,7 @@ class ContextResponse(BaseModel):
 class SearchResponse(BaseModel):
     """Hits of a search, best first."""
 
-    hits: list[Hit[Any]]
+    hits: list[RecordHit]
     n_hidden: int
     threshold: float
     problems: tuple[str, ...]
@@ -288,7 +333,7 @@ class SearchResponse(BaseModel):
 class Page(BaseModel):
     """A page of records, with the cursor of the next one."""
 
-    records: list[Any]
+    records: list[Record]
     n_records: int
     """Total number of records that match the filter."""
 
@@ -302,18 +347,20 @@ class Page(BaseModel):
 class RecordResponse(BaseModel):
     """One record with the requested parts."""
 
-    record: Any
+    record: Record
     marks: Marks
     usage: Usage
     etag: str
     """Value for `If-Match`, which changes whenever the record changes."""
 
     uses: list[Use] | None = None
-    rate: dict[str, Any] | None = None
+    rate: StrategyRate | None = None
+    """Success rate of a strategy."""
+
     links: LinkGraph | None = None
     """Entries linked from or to a journal entry."""
 
-    versions: list[ItemVersion[Any]] | None = None
+    versions: list[RecordVersion] | None = None
     """Its previous versions, newest first."""
 
 
@@ -370,6 +417,19 @@ class OperationResponse(BaseModel):
 
     operation: Operation
     changes: list[RecordChange]
+
+
+class PartialSuccess(BaseModel):
+    """The spans of a request that were not taken."""
+
+    rejectedSpans: str  # noqa: N815 - OTLP's name, and as a string, as in its JSON
+    errorMessage: str  # noqa: N815
+
+
+class TracesResponse(BaseModel):
+    """Response of OTLP: empty if all spans were taken."""
+
+    partialSuccess: PartialSuccess | None = None  # noqa: N815
 
 
 class Health(BaseModel):

@@ -17,6 +17,7 @@ from atlas.infra.actor import Actor, Role, actor_name, actor_scope, check_role, 
 from atlas.memory.system import MemorySystem
 from atlas.server.access import MAX_BODY_BYTES
 from atlas.server.api.parts import Served
+from atlas.server.api.shapes import TracesResponse
 from atlas.server.problems import TooLarge
 from atlas.server.spool import Spool
 
@@ -33,14 +34,19 @@ router = APIRouter()
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 MAX_UNPACKED_BYTES = 4 * MAX_BODY_BYTES
 
+_REQUEST: dict[str, Any] = {
+    "type": "object",
+    "description": "An ExportTraceServiceRequest of OTLP.",
+    "properties": {"resourceSpans": {"type": "array", "items": {"type": "object"}}},
+}
 _BODIES: dict[str, Any] = {
     "required": True,
-    "content": {JSON: {"schema": {"type": "object"}}, PROTOBUF: {"schema": {"type": "string", "format": "binary"}}},
+    "content": {JSON: {"schema": _REQUEST}, PROTOBUF: {"schema": {"type": "string", "format": "binary"}}},
 }
 
 
-@router.post("/traces", openapi_extra={"requestBody": _BODIES}, response_model=dict[str, Any])
-async def take(request: Request, memory: Served) -> Response:
+@router.post("/traces", openapi_extra={"requestBody": _BODIES}, response_model=TracesResponse)
+async def take_traces(request: Request, memory: Served) -> Response:
     """Receive spans.
 
     They are stored durably before the response. Half a minute after its last span, a trace becomes an attempt of

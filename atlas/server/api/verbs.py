@@ -75,6 +75,7 @@ def _add(verb: Verb, owners: tuple[str, ...]) -> None:
     router.post(
         f"/{verb.name}" if owners == (SYSTEM,) else f"/{{memory}}/{verb.name}",
         response_class=AsciiResponse,
+        name=f"call_{verb.name}" if owners == (SYSTEM,) else f"call_{verb.name}_of_memory",
         description=described,
         openapi_extra={"requestBody": {"content": {"application/json": {"schema": _schema(verb, owners)}}}},
     )(routed)
