@@ -23,6 +23,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "backup": "copy the whole store into one file, even while others write",
         "restore": "bring the store back to the state of a backup",
         "copy": "copy the whole store, with its history, into PostgreSQL or back",
+        "diff": "compare two stores or backups: records, and success rates that moved",
         "doctor": "check the store against its ledger",
         "reembed": "embed all texts again, with another model or the same",
     },

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from atlas.cli.common import add_command, add_json_option, calibrate, opened, print_json, progress_bar, safe
+from atlas.cli.common import SHOWN, add_command, add_json_option, calibrate, opened, print_json, progress_bar, safe
 from atlas.cli.server.dashboard_files import sample_directory
 from atlas.core.imports.distribution import installed_extras
 from atlas.core.settings import Settings, at
 from atlas.embedding.cross_encoder import CrossEncoderReranker
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.importers.sample import is_new, load_sample
+from atlas.memory.effects.difference import ADDED, CHANGED, RATE, REMOVED, RecordDifference, compare
 from atlas.memory.kinds.kind import FURTHER
 from atlas.memory.open import open_storage, reembed_store
 from atlas.memory.system import MemorySystem
@@ -54,6 +59,12 @@ def add_commands(commands: Any) -> None:
     command = add_command(commands, "copy", _copy)
     command.add_argument("source", metavar="FROM", help="directory of a store, or address of one in PostgreSQL")
     command.add_argument("target", metavar="TO", help="the same of a store that is not there yet, or is empty")
+    command = add_command(commands, "diff", _diff)
+    state = "directory of a store, address of one in PostgreSQL, or a backup"
+    command.add_argument("before", metavar="A", help=state)
+    command.add_argument("after", metavar="B", help="the same")
+    command.add_argument("--all", action="store_true", help="print every record, not only the first ones of each kind")
+    add_json_option(command)
     command = add_command(commands, "doctor", _doctor)
     command.add_argument("--fix", action="store_true", help="repair what differs")
     add_json_option(command)
@@ -172,6 +183,50 @@ def _copy(options: argparse.Namespace, settings: Settings) -> int:
         n_rows = copy_store(source, target, on_progress)
     print(f"Copied {counted(n_rows, 'row')}. What arrived is what was copied, byte for byte.")
     return 0
+
+
+SIGNS = {ADDED: "+", REMOVED: "-", CHANGED: "~", RATE: "%"}
+"""Signs of differences in a list."""
+
+
+def _diff(options: argparse.Namespace, settings: Settings) -> int:
+    with _state(options.before, settings) as before, _state(options.after, settings) as after:
+        found = [*compare(before, after)]
+    if options.json:
+        print_json(map(asdict, found))
+        return 0
+    for (memory, change), group in groupby(sorted(found, key=_group), _group):
+        differences = list(group)
+        moved = f"{counted(len(differences), 'rate')} moved"
+        print(f"{memory}: {moved if change == RATE else f'{len(differences):,} {change}'}")
+        for each in differences if options.all else differences[:SHOWN]:
+            details = ", ".join(each.fields) or " → ".join(rate or "no use" for rate in (each.before, each.after))
+            about = f"  ({details})" if change in (CHANGED, RATE) else ""
+            print(f"  {SIGNS[change]} {each.id[:8]}  {safe(each.title)[:80]}{about}")
+        if not options.all and len(differences) > SHOWN:
+            print(f"  {SIGNS[change]} … and {len(differences) - SHOWN:,} more (--all prints them)")
+    if not found:
+        print("No differences.")
+    return 0
+
+
+def _group(difference: RecordDifference) -> tuple[str, str]:
+    return difference.memory, difference.change
+
+
+@contextmanager
+def _state(place: str, settings: Settings) -> Iterator[MemorySystem]:
+    """Open a store, or a backup in a scratch store, for reading."""
+    if not Path(place).is_file():
+        with opened(at(settings, place), read_only=True) as memory:
+            yield memory
+        return
+    with tempfile.TemporaryDirectory(prefix="atlas-diff-") as scratch:
+        own = at(settings, str(Path(scratch) / "store"))
+        with open_storage(settings=own) as storage:
+            restore(storage, Path(place))
+        with opened(own, read_only=True) as memory:
+            yield memory
 
 
 def _doctor(options: argparse.Namespace, settings: Settings) -> int:

@@ -1,0 +1,96 @@
+"""Comparison of two states of a memory, such as a store and its backup: its records, and their success rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from atlas.core.operations import Usage
+from atlas.memory.base.memory import Memory
+from atlas.memory.kinds.table import searchable_kinds
+from atlas.memory.system import MemorySystem
+
+BATCH = 500
+"""Records that are read at once."""
+
+ADDED, REMOVED, CHANGED, RATE = "added", "removed", "changed", "rate"
+
+_STATISTICS = frozenset({"usage_count", "n_succeeded", "success_rate"})
+"""Fields of records that follow from their uses."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordDifference:
+    """A record that one of two states lacks, or that differs between them."""
+
+    memory: str
+    """Name of its memory."""
+
+    id: str
+    title: str
+    """Untrusted text."""
+
+    change: str
+    """`added`, `removed`, `changed`, or `rate` if its success rate moved."""
+
+    fields: tuple[str, ...] = ()
+    """Names of the changed fields, among them `marks`."""
+
+    before: str = ""
+    """The earlier success rate as `1 of 3`, or empty if there is none, or it did not move."""
+
+    after: str = ""
+    """The later success rate."""
+
+
+def compare(before: MemorySystem, after: MemorySystem) -> Iterator[RecordDifference]:
+    """Yield what differs between two states of a memory. Each memory's added records come first."""
+    for name, kind in searchable_kinds().items():
+        yield from _compare_memory(name, kind.records(before), kind.records(after))
+
+
+def _compare_memory(name: str, before: Memory[Any], after: Memory[Any]) -> Iterator[RecordDifference]:
+    ids, later_ids = before.ids(), after.ids()
+    earlier, later = set(ids), set(later_ids)
+    yield from _listed(name, after, [each for each in later_ids if each not in earlier], ADDED)
+    yield from _listed(name, before, [each for each in ids if each not in later], REMOVED)
+    common = [each for each in ids if each in later]
+    for batch in (common[start : start + BATCH] for start in range(0, len(common), BATCH)):
+        yield from _compare_records(name, before, after, batch)
+
+
+def _listed(name: str, records: Memory[Any], ids: Sequence[str], change: str) -> Iterator[RecordDifference]:
+    titles = records.titles(ids)
+    for record_id in ids:
+        yield RecordDifference(memory=name, id=record_id, title=titles.get(record_id, ""), change=change)
+
+
+def _compare_records(
+    name: str, before: Memory[Any], after: Memory[Any], ids: Sequence[str]
+) -> Iterator[RecordDifference]:
+    records, later_records = ({record.id: record for record in side.get_many(ids)} for side in (before, after))
+    marks, later_marks = before.marks(ids), after.marks(ids)
+    usage, later_usage, titles = before.usage(ids), after.usage(ids), after.titles(ids)
+    for record_id in ids:
+        changed = _changed_fields(records.get(record_id), later_records.get(record_id))
+        if marks[record_id] != later_marks[record_id]:
+            changed = (*changed, "marks")
+        title = titles.get(record_id, "")
+        if changed:
+            yield RecordDifference(memory=name, id=record_id, title=title, change=CHANGED, fields=changed)
+        rates = _rate(usage[record_id]), _rate(later_usage[record_id])
+        if rates[0] != rates[1]:
+            yield RecordDifference(memory=name, id=record_id, title=title, change=RATE, before=rates[0], after=rates[1])
+
+
+def _changed_fields(before: Any, after: Any) -> tuple[str, ...]:
+    """Return the names of the fields that differ. A damaged record, which cannot be read, is None."""
+    if before is None or after is None:
+        return () if before is after else ("record",)
+    names = [field.name for field in fields(before) if field.name not in _STATISTICS]
+    return tuple(name for name in names if getattr(before, name) != getattr(after, name))
+
+
+def _rate(usage: Usage) -> str:
+    return f"{usage.n_successes:,} of {usage.n_uses:,}" if usage.n_uses else ""
