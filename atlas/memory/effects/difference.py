@@ -9,7 +9,6 @@ from typing import Any
 from atlas.core.operations import Usage
 from atlas.memory.base.memory import Memory
 from atlas.memory.kinds.table import searchable_kinds
-from atlas.memory.system import MemorySystem
 
 BATCH = 500
 """Records that are read at once."""
@@ -44,8 +43,8 @@ class RecordDifference:
     """The later success rate."""
 
 
-def compare(before: MemorySystem, after: MemorySystem) -> Iterator[RecordDifference]:
-    """Yield what differs between two states of a memory. Each memory's added records come first."""
+def compare(before: Any, after: Any) -> Iterator[RecordDifference]:
+    """Yield what differs between two memory systems. Each memory's added records come first."""
     for name, kind in searchable_kinds().items():
         yield from _compare_memory(name, kind.records(before), kind.records(after))
 

@@ -15,8 +15,7 @@ from atlas.protocols.infra import Clock
 from atlas.storage.marks.codec import MARK_NAMES, check_marks, decode_marks, encode_marks
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection, Database, Texts
-from atlas.storage.sql.history.operations import read_authors
-from atlas.storage.sql.records import MARKS, BeforeImage, LedgerWriter, writing
+from atlas.storage.sql.records import MARKS, BeforeImage, LedgerWriter, read_authors, writing
 
 TABLES = """
 -- What people say of records. `position` orders the tags of a record.

@@ -407,6 +407,17 @@ def read_ids_by_hash(connection: Connection, collection: str, hashes: Sequence[s
     return dict(rows.fetchall())
 
 
+def read_authors(connection: Connection, collection: str, ids: Sequence[str]) -> dict[str, str]:
+    """Return the actors who stored records, by id. Restoring a record is not storing it."""
+    rows = connection.execute(
+        "SELECT c.record_id, o.actor FROM changes c JOIN operations o ON o.id = c.operation "
+        "WHERE c.collection = ? AND c.aspect = ? AND c.before IS NULL AND o.kind NOT IN ('restore', 'undo') "
+        "AND c.record_id IN (SELECT value FROM json_each(?)) ORDER BY c.seq",
+        (collection, RECORD, Texts(ids)),
+    )
+    return dict(rows.fetchall())
+
+
 def read_collections(connection: Connection) -> list[str]:
     """Return the collections that have or had records."""
     rows = connection.execute("SELECT DISTINCT collection FROM records ORDER BY collection").fetchall()

@@ -116,17 +116,6 @@ def check_records_unchanged(
         raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it again")
 
 
-def read_authors(connection: Connection, collection: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return the actors who stored records, by id. Restoring a record is not storing it."""
-    rows = connection.execute(
-        "SELECT c.record_id, o.actor FROM changes c JOIN operations o ON o.id = c.operation "
-        "WHERE c.collection = ? AND c.aspect = ? AND c.before IS NULL AND o.kind NOT IN ('restore', 'undo') "
-        "AND c.record_id IN (SELECT value FROM json_each(?)) ORDER BY c.seq",
-        (collection, RECORD, Texts(ids)),
-    )
-    return dict(rows.fetchall())
-
-
 def _operation(row: tuple[Any, ...]) -> Operation:
     operation_id, kind, actor, created_at, reason, undoes, undone_by, *counts = row
     return Operation(
