@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import atlas
+from atlas.access.keys import KeyRing
 from atlas.access.people import Identity, People
 from atlas.access.stores import Stores
 from atlas.cli import main
@@ -73,6 +74,13 @@ def test_who_is_removed_can_lose_the_keys_they_made(store, capsys, monkeypatch):
     (key,) = json.loads(run(capsys, "keys", "list", "--json"))
     assert key["problem"]
     assert not {"secret", "hash"} & key.keys()
+
+
+def test_a_new_key_and_a_new_link_stand_alone_on_the_standard_output(store, capsys):
+    (secret,) = run(capsys, "keys", "add", "crawler", "--review").splitlines()
+    assert KeyRing(store).recognise(secret).is_reviewed
+    (path,) = run(capsys, "links", "add", "board").splitlines()
+    assert path.startswith("/link/")
 
 
 def test_a_link_leads_to_a_copy_until_it_is_ended(store, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import islice
@@ -105,8 +106,8 @@ def _links(options: argparse.Namespace, settings: Settings) -> int:
 def _add_link(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
         _, path = make_link(memory, options.name, options.days)
-    print(path)
-    print("Put the server's address before it. It cannot be shown again.")
+    print(path)  # alone on the standard output, for scripts
+    print("Put the server's address before it. It cannot be shown again.", file=sys.stderr)
     return 0
 
 

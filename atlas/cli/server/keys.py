@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -52,12 +53,14 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
             is_reviewed=options.review,
             scope=options.scope,
         )
-    print(secret)
-    print(f"This is the key of {safe(key.name)}, a {key.role}. It cannot be shown again.")
+    print(secret)  # alone on the standard output, for scripts
+    sentences = [f"This is the key of {safe(key.name)}, a {key.role}. It cannot be shown again."]
     if options.scope:
-        print(f"It reads and writes only records of {safe(key.scope_text)}, over HTTP and MCP. No page opens to it.")
+        scope = safe(key.scope_text)
+        sentences.append(f"It reads and writes only records of {scope}, over HTTP and MCP. No page opens to it.")
     if key.is_reviewed:
-        print("Its records are pending on the page Curate until a curator accepts them.")
+        sentences.append("Its records are pending on the page Curate until a curator accepts them.")
+    print("\n".join(sentences), file=sys.stderr)
     return 0
 
 
