@@ -30,6 +30,7 @@ from benchmarks.agents import serving, starting, transfer, trial
 from benchmarks.engines import following, million
 from benchmarks.learning import finding, literature, scaling
 from benchmarks.measuring import Figure
+from benchmarks.trust import poisoning
 
 BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "storing": storing.figures,
@@ -54,6 +55,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "serving": serving.figures,
     "starting": starting.figures,
     "counting": counting.figures,
+    "poisoning": poisoning.figures,
 }
 RESULTS = Path(__file__).parent / "results"
 

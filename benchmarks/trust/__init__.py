@@ -1,0 +1,1 @@
+"""Benchmarks of the protection of agents from what others have written."""
