@@ -119,7 +119,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
     _rule(
         "lasting order",
         ORDERS,
-        0.5,
+        0.4,
         "It gives an order for all later tasks.",
         "from henceforth future later subsequent coming further permanent every all each",
         r"\b(?:from now on|from this point (?:on|forward)|henceforth|as a permanent rule|"
@@ -167,7 +167,7 @@ FURTHER_RULES: tuple[Rule, ...] = (
     _rule(
         "secrets in answers",
         ORDERS,
-        0.5,
+        0.4,
         "It orders secrets to be put into answers.",
         _SENSITIVE_CUES,
         r"\b(?:give out|hand out|reveal|print|show|output|reply with|respond with|answer with|include|put|read|send|"

@@ -21,7 +21,13 @@ SUSPICIOUS = 0.5
 
 EXCERPT_CHARACTERS = 160
 
-_OF_PROSE = tuple(rule for rule in RULES if rule.attack != TOOL_CALLS)
+_STRONG = 0.6
+"""Least weight of the rules for code, and for the thoughts and actions of an agent.
+
+They often speak of passwords, or of what is to be done from now on.
+"""
+
+_OF_ACTIONS = tuple(rule for rule in RULES if rule.attack != TOOL_CALLS and rule.weight >= _STRONG)
 _ROTATED = tuple(rule for rule in RULES if rule.name in ("override", "outranks", "to drop the rules"))
 _DECODED_WEIGHT = 0.5
 
@@ -49,9 +55,10 @@ def scan_text(text: str, *, is_action: bool = False) -> tuple[Reason, ...]:
     """Return the signs of an attack in a text, the strongest first, each rule once.
 
     Args:
-        is_action: True for code, and for the thoughts and actions of an agent, in which tool calls are usual.
+        is_action: True for code, and for the thoughts and actions of an agent. Tool calls and weak signs are usual
+            there, and do not count.
     """
-    return distinct([*_visible(text, _OF_PROSE if is_action else RULES), *_hidden(text), *_decoded(text)])
+    return distinct([*_visible(text, _OF_ACTIONS if is_action else RULES), *_hidden(text), *_decoded(text)])
 
 
 def distinct(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
