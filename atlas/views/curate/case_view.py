@@ -136,12 +136,14 @@ def _signs(case: Case) -> tuple[tuple[str, Text], ...]:
 
 def case_reason(memory: MemorySystem, case: Case) -> str:
     """Return why a case is in its queue."""
-    if case.finding is not None:
-        return f"Score {case.finding.score:.2f}. {reason_of(case.finding)}"
+    signs = f"Score {case.finding.score:.2f}. {reason_of(case.finding)}" if case.finding is not None else ""
     if case.quarantine is not None:
         return case.quarantine.reason
     if case.waiting is not None:
-        return f"The key {case.waiting.writer} wrote it under review. Only that key finds it until it is accepted."
+        waits = f"The key {case.waiting.writer} wrote it under review. Only that key finds it until it is accepted."
+        return f"{waits} {signs}".rstrip()
+    if signs:
+        return signs
     if case.is_group:
         return _group_reason(memory, case)
     (record_id,) = case.ids

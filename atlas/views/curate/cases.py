@@ -61,7 +61,7 @@ class Case:
     domain: DomainLine | None = None
     waiting: WaitingRow | None = None
     finding: Finding | None = None
-    """The signs of an attack, of a suspicious record."""
+    """The signs of an attack, of a suspicious record, or of a pending one that has any."""
 
     quarantine: QuarantinedRecord | None = None
     is_repeated: bool = False
@@ -132,7 +132,7 @@ def find_cases(
     singles, hidden = queue_ids(memory, found, inside), memory.quarantined()
     hidden_ids = {record.id for record in hidden}
     by_queue: dict[str, Iterable[Case]] = {
-        REVIEW: _waiting(memory),
+        REVIEW: _waiting(memory, findings),
         SUSPICIOUS: _suspicious(memory, findings),
         QUARANTINE: _quarantined(memory, hidden),
         FAILING: [*_failing_strategies(memory), *_failing_domains(memory, found)],
@@ -180,11 +180,13 @@ def _single(memory: MemorySystem, queue: str, ids: Iterable[str]) -> Iterator[Ca
     return (Case(queue=queue, noun=EXPERIENCE.noun, collection=collection, ids=(record_id,)) for record_id in ids)
 
 
-def _waiting(memory: MemorySystem) -> Iterator[Case]:
-    """Yield the pending records, oldest first."""
+def _waiting(memory: MemorySystem, findings: Sequence[Finding]) -> Iterator[Case]:
+    """Yield the pending records with their signs of an attack, oldest first."""
+    found = {finding.id: finding for finding in findings}
     collections = {kind.noun: kind.records(memory).collection_name for kind in KINDS.values()}
     for row in reversed(waiting(memory).rows):
-        yield Case(queue=REVIEW, noun=row.noun, collection=collections[row.noun], ids=(row.id,), waiting=row)
+        yield Case(queue=REVIEW, noun=row.noun, collection=collections[row.noun], ids=(row.id,), waiting=row,
+                   finding=found.get(row.id))  # fmt: skip
 
 
 def _suspicious(memory: MemorySystem, findings: Sequence[Finding]) -> Iterator[Case]:

@@ -49,7 +49,7 @@ def decisions_on(cases: Sequence[Case]) -> tuple[Decision, ...]:
     if first.quarantine is not None:
         found.append(Decision(name="release", label=f"Release{many}", key="q", help_text="Agents find it again."))
     else:
-        if first.finding is not None:
+        if first.finding is not None and first.waiting is None:
             found.append(
                 Decision(
                     name="quarantine",

@@ -51,7 +51,7 @@ def test_a_copy_shows_what_was_there_and_nothing_of_what_came_after(memory):
     assert frozen_at(memory.storage.path) is None
 
 
-def test_a_copy_holds_nothing_of_what_was_deleted_or_waits_for_review(memory):
+def test_a_copy_holds_nothing_of_what_was_deleted_waits_for_review_or_is_in_quarantine(memory):
     gone = memory.store(attempt("the SECRETDELETED crates"))["experience"]
     memory.experience.edit(gone, feedback="SECRETFEEDBACK")
     memory.experience.delete([gone])
@@ -64,9 +64,12 @@ def test_a_copy_holds_nothing_of_what_was_deleted_or_waits_for_review(memory):
         memory.journal.add("observation", "SECRETHELD in the log of the valve", generation=1)
     memory.journal.add("observation", "the valve was mended at night by two others", generation=1)
     memory.journal.delete([noted])
+    planted = memory.store(attempt("the SECRETPLANTED crates"))["experience"]
+    memory.quarantine([planted], reason="it gives orders")
     make_link(memory, "board", 7)
     with open_copy(memory) as copy:
-        assert holding(copy.storage.path, b"SECRETDELETED", b"SECRETFEEDBACK", b"SECRETNOTED", b"SECRETHELD") == {}
+        assert holding(copy.storage.path, b"SECRETPLANTED", b"SECRETDELETED") == {}
+        assert holding(copy.storage.path, b"SECRETFEEDBACK", b"SECRETNOTED", b"SECRETHELD") == {}
         assert holding(memory.storage.path, b"SECRETHELD", b"SECRETNOTED"), "the store itself keeps them"
         assert (copy.experience.count_trash(), copy.journal.count_trash()) == (0, 0)
         assert copy.experience.column("marks.held_for") == {}
@@ -77,7 +80,7 @@ def test_a_copy_holds_nothing_of_what_was_deleted_or_waits_for_review(memory):
         assert (latest.kind, latest.reason) == ("purge", LEFT_OUT)
         assert all("SECRET" not in repr(copy.changes(one.id)) for one in others)
     assert (memory.experience.count_trash(), memory.journal.count_trash()) == (1, 1)
-    assert memory.history(1)[0].kind == "delete", "the copy alone was purged"
+    assert memory.history(1)[0].kind == "quarantine", "the copy alone was purged"
 
 
 def test_of_a_store_without_such_nothing_is_left_out(memory):
