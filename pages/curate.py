@@ -60,6 +60,7 @@ def ask(titles: dict[str, str]) -> str:
         key=key,
         on_change=lambda: set_parameter(QUEUE, st.session_state[key]),
         label_visibility="collapsed",
+        wrap=True,
     )
     return current
 

@@ -101,7 +101,7 @@ def loaders(app: AppTest) -> dict[str, str]:
 
 def added(n: int, domain: str) -> str:
     """The label of the button that adds functions."""
-    return f"Add {n} ready-made functions for {domain}"
+    return f"Add {n} functions for {domain}"
 
 
 def test_primitives_are_offered_loaded_run_and_taken_back(dashboard: Dashboard, tmp_path):
@@ -148,7 +148,7 @@ def test_a_primitive_that_came_newer_is_offered_brought_in_and_taken_back(dashbo
     make_library(tmp_path, shipped(concept(id="arc_rotate_90", name="rotate_90", code=code, source="primitive")))
     app = dashboard(tmp_path, "concepts")
     (offer,) = (button for button in app.button if str(button.key).startswith("concepts_update_"))
-    assert offer.label == "Update 1 ready-made function for ARC grid puzzles"
+    assert offer.label == "Update 1 function for ARC grid puzzles"
     offer.click().run()
     assert "Updated 1 ready-made function" in said(app)
     assert names(tmp_path) == {"rotate_90"}

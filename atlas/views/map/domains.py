@@ -12,7 +12,7 @@ from atlas.core.statistics import SuccessRate
 from atlas.maps.map import Domain, MemoryMap
 from atlas.views.map.colours import Categories
 from atlas.views.map.points import Points
-from atlas.views.shared.rates import rate_line, rate_sentence, rate_text
+from atlas.views.shared.rates import rate_sentence, rate_text
 from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, percent, shortened
 
 TASK_CHARACTERS = 80
@@ -62,7 +62,7 @@ class DomainRow:
         return {
             "name": self.name,
             "n": self.n,
-            "succeeded": rate_line(self.rate),
+            "succeeded": f"{rate_text(self.rate)} of {self.rate.n_known:,}" if self.rate.n_known else "–",
         }
 
 

@@ -31,12 +31,12 @@ def draw_loaders(memory: MemorySystem) -> None:
         for number, (name, missing, newer) in enumerate(_offered(store_state(memory), _memory=memory)):
             domain = loader_title(name)
             if missing:
-                st.button(f"Add {counted(missing, 'ready-made function')} for {domain}",
+                st.button(f"Add {counted(missing, 'function')} for {domain}",
                           key=f"concepts_load_{number}", icon=":material/download:", disabled=disabled, on_click=load,
                           args=(memory, name, load_primitives),
                           help=f"Tested functions with examples, for agents to start with. {hint}")  # fmt: skip
             if newer:
-                st.button(f"Update {counted(newer, 'ready-made function')} for {domain}",
+                st.button(f"Update {counted(newer, 'function')} for {domain}",
                           key=f"concepts_update_{number}", icon=":material/upgrade:", disabled=disabled, on_click=load,
                           args=(memory, name, update_primitives),
                           help=f"This installation has newer versions than the store. {hint}")  # fmt: skip

@@ -36,7 +36,7 @@ ABOUT = (
     " should find the others. The outcomes of the hits are then used to predict the outcome of that attempt."
 )
 COMPARED = {
-    "search": st.column_config.TextColumn("Search", width=260),
+    "search": st.column_config.TextColumn("Search", width=170),
     "first": st.column_config.ProgressColumn("First hit is right", format="%.0f of 100", min_value=0, max_value=100),
 }
 INTERVALS = (

@@ -32,13 +32,11 @@ from pages.components.map.suggesting import draw_suggesting
 from pages.components.shared.memory_map import MIN_SIZE, live_map
 from pages.components.shared.undo_toast import announce_problem
 
-NAME_PIXELS, MAX_DOMAINS = 150, 12
+NAME_PIXELS, MAX_DOMAINS = 180, 12
 COLUMNS = {
     "name": st.column_config.TextColumn("Domain", width=NAME_PIXELS),
     "succeeded": st.column_config.TextColumn(
-        "Succeeded",
-        width=155,
-        help="Of the n attempts whose outcome is known, with the 95 % interval (Wilson)",
+        "Succeeded", width=85, help="Of the attempts whose outcome is known. A click shows the 95 % interval"
     ),
 }
 TYPICAL = {
@@ -49,15 +47,13 @@ TYPICAL = {
 
 def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
     """Draw the domains with their success rates, and details of the chosen one."""
-    st.markdown(f"**Domains, lowest success first** · {domains_caption(sheet.map)}")
+    st.markdown("**Domains, lowest success first**", help=DOMAIN_ORDER)
     if not sheet.domains:
         st.caption(no_domains_sentence(sheet.map))
     else:
-        st.caption(DOMAIN_ORDER)
         domain = sheet.domain(st.session_state.get(OPEN_DOMAIN))
-        if domain is None:
-            st.caption("Click a domain, here, in the legend or on the map, to see what is typical of it.")
-        else:
+        st.caption(f"{domains_caption(sheet.map)}. Click one to see what is typical of it.")
+        if domain is not None:
             _draw_domain(memory, sheet, domain)
         _draw_table(sheet)
         draw_suggesting(memory, sheet)
