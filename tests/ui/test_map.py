@@ -56,11 +56,12 @@ def test_a_store_is_drawn_with_its_domains_worst_first(dashboard: Dashboard, tmp
     assert layer(app, "map_points")["n"] == 60
     table = app.dataframe[0].value
     assert len(table) >= 2
-    assert table["succeeded"].iloc[0].startswith("0 %")
+    assert table["succeeded"].iloc[0].startswith("0 % of ")
     assert sum(entry["n"] for entry in layer(app, "map_colours")["entries"]) == 60
     assert len(layer(app, "map_colours")["labels"]) == len(table)
     assert_no_problem(app)
-    assert any("by the upper end of the 95 % interval" in caption.value for caption in app.caption)
+    [heading] = [each for each in app.markdown if each.value == "**Domains, lowest success first**"]
+    assert "by the upper end of the 95 % interval" in heading.help
 
 
 def test_a_read_only_store_is_drawn_and_nothing_is_written_into_it(dashboard: Dashboard, tmp_path):
