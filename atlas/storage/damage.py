@@ -23,7 +23,7 @@ class UnreadableRow(StoreError):
     """A row that ATLAS cannot have written. An engine converts it to `StoreDamaged`, which names the file."""
 
 
-def damaged(path: Path | None, what: str) -> StoreDamaged:
+def damage_error(path: Path | None, what: str) -> StoreDamaged:
     """Return the error for an unreadable ledger, with the remedy.
 
     Args:
@@ -36,7 +36,7 @@ def damaged(path: Path | None, what: str) -> StoreDamaged:
     )
 
 
-def decoded(decode: Callable[[Any], T], row: Mapping[str, Any], name: str) -> T:
+def decode_field(decode: Callable[[Any], T], row: Mapping[str, Any], name: str) -> T:
     """Return a field of a record, decoded by a function.
 
     Raises:
@@ -45,20 +45,20 @@ def decoded(decode: Callable[[Any], T], row: Mapping[str, Any], name: str) -> T:
     try:
         return decode(row[name])
     except UNREADABLE as error:
-        raise damaged(None, f"the {name} of a record cannot be read: {error}") from error
+        raise damage_error(None, f"the {name} of a record cannot be read: {error}") from error
 
 
 def stored_instant(row: Mapping[str, Any], name: str = "created_at") -> datetime:
     """Return a time of a record, or raise `StoreDamaged`."""
-    return decoded(datetime.fromisoformat, row, name)
+    return decode_field(datetime.fromisoformat, row, name)
 
 
-def decoded_content(decode: Callable[[dict[str, Any]], T], metadata: Mapping[str, Any]) -> T:
+def decode_content(decode: Callable[[dict[str, Any]], T], metadata: Mapping[str, Any]) -> T:
     """Return a record decoded from its JSON by a function, or raise `StoreDamaged`."""
-    return decoded(lambda text: decode(json.loads(text)), metadata, "content")
+    return decode_field(lambda text: decode(json.loads(text)), metadata, "content")
 
 
-def parsed(text: Any, *names: str) -> dict[str, Any]:
+def parse_row(text: Any, *names: str) -> dict[str, Any]:
     """Return the JSON object of a row, checked for these keys.
 
     SQLite detects damage to its page structure, but has no checksums, so a flipped bit inside a text goes unnoticed.

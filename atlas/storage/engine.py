@@ -212,7 +212,7 @@ class Copies(Protocol):
     def contents(self, copy: Path) -> CopyContents:
         """Return the number of records in a copy, and its model."""
 
-    def revived(self, copy: Path) -> tuple[str, ...]:
+    def find_purged(self, copy: Path) -> tuple[str, ...]:
         """Return the ids of purged records that a copy still contains, live or in its history."""
 
     def restore(self, copy: Path) -> None:

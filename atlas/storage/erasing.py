@@ -14,7 +14,7 @@ from atlas.core.errors import PlanOutdated, StoreUnavailable
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.frozen import PREFIX
-from atlas.storage.history import Left
+from atlas.storage.history import UnfinishedPurge
 from atlas.storage.marks.files import BEGUN, MarksFiles
 from atlas.storage.sqlite.copies import ledger_id_at
 
@@ -83,7 +83,7 @@ def _finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Cal
     in_use = False
     if any(map(_is_unclean, left.values())):  # otherwise the files are clean already
         in_use = _clean(path, ledger, drop_index, left.values())
-        ledger.purges.note_unfinished(dict.fromkeys(left, Left(has_copies=in_use)))
+        ledger.purges.note_unfinished(dict.fromkeys(left, UnfinishedPurge(has_copies=in_use)))
     if not ledger.purges.empty_journal():
         return READ_ELSEWHERE
     if in_use:
@@ -92,11 +92,13 @@ def _finish(path: Path, ledger: LedgerEngine, files: MarksFiles, drop_index: Cal
     return ""
 
 
-def _is_unclean(left: Left) -> bool:
+def _is_unclean(left: UnfinishedPurge) -> bool:
     return bool(left.collections) or left.has_copies
 
 
-def _clean(path: Path, ledger: LedgerEngine, drop_index: Callable[[str], None], left: Iterable[Left]) -> bool:
+def _clean(
+    path: Path, ledger: LedgerEngine, drop_index: Callable[[str], None], left: Iterable[UnfinishedPurge]
+) -> bool:
     """Remove the files that may contain purged records, then rewrite the ledger. Return whether a copy is in use."""
     collections = sorted({name for rest in left for name in rest.collections})
     for name in collections:

@@ -21,7 +21,7 @@ from atlas.infra.actor import actor_name, within_actor_scope
 from atlas.protocols.infra import Where
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.late_interaction import LateInteraction
-from atlas.storage.records import HELD_FOR, WAITING, Context, Matches, Scope, Seqs, as_metadata
+from atlas.storage.records import REVIEW_KEY, WAITING, Context, Matches, Scope, Seqs, as_metadata
 from atlas.storage.vectors.in_memory import Neighbours
 from atlas.storage.vectors.vector_search import Nearest
 
@@ -191,7 +191,7 @@ def union(ours: Seqs, added: Seqs) -> Seqs:
 def _of_others(matching: Callable[[Where], Seqs]) -> Seqs:
     """Return the records that wait for review, except the current actor's own."""
     waiting, reader = matching(WAITING), actor_name("")
-    return np.setdiff1d(waiting, matching({HELD_FOR: reader})) if len(waiting) and reader else waiting
+    return np.setdiff1d(waiting, matching({REVIEW_KEY: reader})) if len(waiting) and reader else waiting
 
 
 def _result(collection: SearchableCollection, found: Neighbours) -> QueryResult:

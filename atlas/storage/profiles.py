@@ -52,7 +52,7 @@ BUILT_IN = Profile(name=DEFAULT, weights=RankingWeights())
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class ProfileChange:
     """How the profiles stood before a change. `ProfileBook.put_back` takes that change back."""
 
     rows: Mapping[str, str | None]
@@ -104,7 +104,7 @@ class ProfileBook:
         """Return the weights that searches of this store use now."""
         return self.in_use().weights
 
-    def save(self, name: str, weights: RankingWeights) -> Earlier:
+    def save(self, name: str, weights: RankingWeights) -> ProfileChange:
         """Keep weights under a name, in place of present ones.
 
         Raises:
@@ -122,7 +122,7 @@ class ProfileBook:
             )
         return self._write({_PREFIX + name: json.dumps(asdict(weights))})
 
-    def delete(self, name: str) -> Earlier:
+    def delete(self, name: str) -> ProfileChange:
         """Delete a profile. If it was the active one, the built-in one becomes active.
 
         Raises:
@@ -136,7 +136,7 @@ class ProfileBook:
         is_used = self._find(name).name == self.in_use().name
         return self._write({_PREFIX + name: None} | ({_IN_USE: None} if is_used else {}))
 
-    def use(self, name: str) -> Earlier:
+    def use(self, name: str) -> ProfileChange:
         """Set the profile that searches of this store use, in other processes too.
 
         Raises:
@@ -147,7 +147,7 @@ class ProfileBook:
         chosen = self.named(name)
         return self._write({_IN_USE: None if chosen.name == DEFAULT else chosen.name})
 
-    def put_back(self, earlier: Earlier) -> Earlier:
+    def put_back(self, earlier: ProfileChange) -> ProfileChange:
         """Undo a change, and return the change that redoes it.
 
         Raises:
@@ -162,14 +162,16 @@ class ProfileBook:
             raise NotFound(f"there is no profile {name!r}; see: atlas profiles")
         return found
 
-    def _write(self, rows: Mapping[str, str | None], *, expected: Mapping[str, str | None] | None = None) -> Earlier:
+    def _write(
+        self, rows: Mapping[str, str | None], *, expected: Mapping[str, str | None] | None = None
+    ) -> ProfileChange:
         """Write rows, unless others than those expected are there."""
         try:
             # Cached results are keyed by the revision, so it has to change.
             before = self._notes.write(rows, expected=expected, moves=True)
         except PlanOutdated as error:
             raise PlanOutdated("the profile was changed again since; the profile is unchanged. Reload it") from error
-        return Earlier(rows=before, written=dict(rows))
+        return ProfileChange(rows=before, written=dict(rows))
 
 
 def problem_in_use(profile: Profile) -> str:

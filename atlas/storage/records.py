@@ -24,7 +24,7 @@ Seqs = npt.NDArray[np.int64]
 """Numbers of records, of shape (n,)."""
 
 
-BEGUN = "copy_begun"
+COPY_NOTE = "copy_begun"
 """Name of the ledger's note while it is filled with a copy: id and state of the source."""
 
 PROJECTION = "late_interaction"
@@ -134,10 +134,10 @@ class Version:
     operation_id: str
 
 
-HELD_FOR = "marks.held_for"
+REVIEW_KEY = "marks.held_for"
 """Filter key of the writer whose records wait for review."""
 
-WAITING: Where = {HELD_FOR: {"$gt": ""}}
+WAITING: Where = {REVIEW_KEY: {"$gt": ""}}
 """The filter of records that wait for review."""
 
 
@@ -257,7 +257,7 @@ class Check:
     into the damage."""
 
 
-APART = ("content", "search_text", "content_hash")
+SEPARATE_COLUMNS = ("content", "search_text", "content_hash")
 """Metadata in separate columns of the ledger: the whole record, additional searchable text, its hash."""
 
 
@@ -283,11 +283,11 @@ def as_records(
     return [
         Record(
             id=record_id,
-            metadata={name: value for name, value in metadata.items() if name not in APART},
+            metadata={name: value for name, value in metadata.items() if name not in SEPARATE_COLUMNS},
             document=document,
             vectors=_as_windows(embedding, dimension),
             tokens=embedding.tokens if isinstance(embedding, EncodedText) else None,
-            **{name: metadata[name] for name in APART if name in metadata},
+            **{name: metadata[name] for name in SEPARATE_COLUMNS if name in metadata},
         )
         for record_id, embedding, metadata, document in zip(ids, embeddings, metadatas, documents, strict=True)
     ]
@@ -308,7 +308,7 @@ def as_row(record: Record) -> dict[str, Any]:
 
 def as_metadata(record: Record) -> dict[str, Any]:
     """Return a record's metadata with the values of separate columns, if they were read."""
-    apart = {name: getattr(record, name) for name in APART}
+    apart = {name: getattr(record, name) for name in SEPARATE_COLUMNS}
     return {**record.metadata, **{name: value for name, value in apart.items() if value}}
 
 

@@ -35,7 +35,7 @@ from atlas.infra.permissions import tighten
 from atlas.protocols.infra import Clock
 from atlas.storage import erasing
 from atlas.storage.collection_parts import CollectionParts
-from atlas.storage.damage import damaged
+from atlas.storage.damage import damage_error
 from atlas.storage.engine import LedgerEngine
 from atlas.storage.erasing import LEDGER as LEDGER
 from atlas.storage.frozen import frozen_at
@@ -47,7 +47,7 @@ from atlas.storage.place.audit import AuditLog
 from atlas.storage.place.label import LABEL as LABEL
 from atlas.storage.place.label import address_of, remember
 from atlas.storage.profiles import ProfileBook
-from atlas.storage.records import BEGUN, mismatch
+from atlas.storage.records import COPY_NOTE, mismatch
 from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.sqlite.ledger import open_sqlite
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
@@ -120,7 +120,7 @@ class Store:
             SchemaTooNew: A newer version of ATLAS wrote it.
         """
         store = cls._open(path, settings or Settings(), clock, read_only=read_only, create=create)
-        if not begun and store.ledger.notes.read(BEGUN):
+        if not begun and store.ledger.notes.read(COPY_NOTE):
             store.ledger.close()
             raise StoreUnavailable(
                 f"a copy of another store was begun at {store.place} and is incomplete; to resume: atlas copy FROM "
@@ -494,7 +494,7 @@ def _check_not_lost(path: Path) -> None:
     """Raise `StoreDamaged` for a label without a ledger: that was lost, and the store is not new."""
     ledger = path / LEDGER
     if (path / LABEL).exists() and (not ledger.exists() or ledger.stat().st_size == 0):
-        raise damaged(ledger, "it is missing or empty, though the store was in use")
+        raise damage_error(ledger, "it is missing or empty, though the store was in use")
 
 
 def _check_there(path: Path) -> None:

@@ -22,7 +22,7 @@ from atlas.learning.terms.names import bound_names
 from atlas.learning.terms.parsing import InvalidPython, parse
 from atlas.memory.base.merging import lineage
 from atlas.memory.base.records import Entry, filterable
-from atlas.storage.damage import decoded_content
+from atlas.storage.damage import decode_content
 
 SOURCES = ("primitive", "learned", "composed", "imported")
 
@@ -196,7 +196,7 @@ def merged_hashes(concept: CodeConcept) -> list[str]:
 
 def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
     """Return the concept of a row, with its usage."""
-    concept = decoded_content(decode_concept, row["metadata"])
+    concept = decode_content(decode_concept, row["metadata"])
     rate = usage.n_successes / usage.n_uses if usage.n_uses else 0.0
     return replace(concept, usage_count=usage.n_uses, success_rate=rate)
 

@@ -31,7 +31,7 @@ from atlas.protocols.strategies import (
     Reranker,
 )
 from atlas.storage.collection import Collection
-from atlas.storage.damage import decoded_content
+from atlas.storage.damage import decode_content
 
 if TYPE_CHECKING:  # curation and export are imported late, because a search does not need them
     from atlas.core.exchange import ExportedExperience
@@ -80,7 +80,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         self._refine_strategy = refine_strategy
 
     def _read(self, rows: Sequence[Row]) -> list[Experience]:
-        return [decoded_content(decode_experience, row["metadata"]) for row in rows]
+        return [decode_content(decode_experience, row["metadata"]) for row in rows]
 
     # Storing
 

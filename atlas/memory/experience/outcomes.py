@@ -11,7 +11,7 @@ from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Outcome
 from atlas.memory.experience import extraction
 from atlas.storage.collection import Collection
-from atlas.storage.damage import decoded_content
+from atlas.storage.damage import decode_content
 from atlas.storage.records import NO_MOMENT, Moment
 
 
@@ -102,7 +102,7 @@ def apply_outcomes(store: Collection, plan: OutcomePlan) -> int:
 
 def _metadata(metadata: Mapping[str, Any], success: bool | None) -> dict[str, Any]:
     """Return the metadata of an experience with another outcome."""
-    experience = decoded_content(decode_experience, metadata)
+    experience = decode_content(decode_experience, metadata)
     changed = replace(experience, outcome=replace(experience.outcome, success=success))
     summary = extraction.summarise(extraction.to_trajectory(changed), changed.feedback)
     # Keep the hash of the original attempt, so that importing it again finds the record.

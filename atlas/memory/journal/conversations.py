@@ -19,7 +19,7 @@ from atlas.memory.base.records import Entry, columns, filterable, listed, retrie
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, text_of, title_of
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.collection import Collection
-from atlas.storage.damage import decoded_content, stored_instant
+from atlas.storage.damage import decode_content, stored_instant
 from atlas.storage.records import Context
 
 __all__ = ["COLLECTION", "MAIN", "Conversations", "Turn"]
@@ -179,7 +179,7 @@ class Conversations(Memory[Turn]):
 
 
 def _content(row: Row) -> str:
-    return decoded_content(lambda content: _spoken(content["user_text"], content["response"]), row["metadata"])
+    return decode_content(lambda content: _spoken(content["user_text"], content["response"]), row["metadata"])
 
 
 def _spoken(user_text: str, response: str) -> str:
@@ -211,4 +211,4 @@ def _to_entry(turn: Turn) -> Entry:
 def _from_row(row: Row) -> Turn:
     metadata = row["metadata"]
     said_at = stored_instant(metadata, SAID_AT if SAID_AT in metadata else "created_at")
-    return decoded_content(lambda content: Turn(id=row["id"], created_at=said_at, **content), metadata)
+    return decode_content(lambda content: Turn(id=row["id"], created_at=said_at, **content), metadata)

@@ -20,7 +20,7 @@ from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, renewed,
 from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_own, written_at
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import stored_instant
-from atlas.storage.records import HELD_FOR, WAITING, Context, Moment
+from atlas.storage.records import REVIEW_KEY, WAITING, Context, Moment
 
 NOUN = "journal entry"
 
@@ -78,7 +78,7 @@ class EntryLog(Log):
     def hidden(self) -> set[str]:
         """Return the ids of entries hidden from agents: buried, or written by others and waiting for review."""
         buried, waiting = self.store.ids({"marks.buried": True}), set(self.store.ids(WAITING))
-        visible = self.store.ids({HELD_FOR: actor_name("")}) if waiting else ()
+        visible = self.store.ids({REVIEW_KEY: actor_name("")}) if waiting else ()
         return {*buried, *waiting.difference(visible)}
 
     def check_there(self, ids: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from atlas.core.types import JournalEntry, Link
 from atlas.memory.base.records import Entry, filterable
 from atlas.memory.journal.importance import SCORE, score_of
 from atlas.memory.journal.neighbours import text_of, title_of
-from atlas.storage.damage import decoded_content
+from atlas.storage.damage import decode_content
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
@@ -117,7 +117,7 @@ def with_own(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str
 
 def from_row(row: Mapping[str, Any]) -> JournalEntry:
     """Return the entry of a row."""
-    return decoded_content(decode_entry, row["metadata"])
+    return decode_content(decode_entry, row["metadata"])
 
 
 def changed_row(row: Mapping[str, Any], entry: JournalEntry) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from atlas.memory.base.merging import joined, lineage
 from atlas.memory.base.records import Entry, filterable
 from atlas.memory.base.success_rates import replay
 from atlas.protocols.strategies import SuccessRateUpdater
-from atlas.storage.damage import decoded_content
+from atlas.storage.damage import decode_content
 from atlas.storage.plain.usage import statistics
 
 TITLE_CHARACTERS = 200
@@ -95,7 +95,7 @@ def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUp
 
     If the store keeps no attempts, the rate comes from the metadata.
     """
-    strategy = decoded_content(decode_strategy, row["metadata"])
+    strategy = decode_content(decode_strategy, row["metadata"])
     points = replay(updater, uses)
     if not points:
         return replace(strategy, **statistics(row["metadata"]))

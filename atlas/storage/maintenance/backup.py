@@ -173,7 +173,9 @@ def look_into(store: Store, source: Path) -> BackupContents:
         copy = Path(scratch) / LEDGER
         _unpack(store, source, copy)
         contents = store.ledger.copies.contents(copy)
-        return BackupContents(counts=contents.counts, model=contents.model, revived=store.ledger.copies.revived(copy))
+        return BackupContents(
+            counts=contents.counts, model=contents.model, revived=store.ledger.copies.find_purged(copy)
+        )
 
 
 def restore(store: Store, source: Path) -> BackupReport:
@@ -192,7 +194,7 @@ def restore(store: Store, source: Path) -> BackupReport:
     with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch, in_use(Path(scratch)):
         copy = Path(scratch) / LEDGER
         names = _unpack(store, source, copy)
-        backups, revived = store.ledger.notes.read(_MADE), store.ledger.copies.revived(copy)
+        backups, revived = store.ledger.notes.read(_MADE), store.ledger.copies.find_purged(copy)
         indexes = store.ledger.notes.read(INDEX)
         store.ledger.copies.restore(copy)
     _note(store.ledger, _restored_backup(source) | backups)

@@ -13,7 +13,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.tables import TableRow, Tabular
 from atlas.infra.actor import actor_name
 from atlas.storage.erasing import copies, strangers
-from atlas.storage.history import Left, Quote, Removal, Reword
+from atlas.storage.history import Quote, Removal, Reword, UnfinishedPurge
 from atlas.storage.maintenance.backup import Backup, read_backups
 from atlas.storage.place.audit import PURGED
 from atlas.storage.records import Moment
@@ -82,7 +82,7 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
     if isinstance(ids, str) or not ids:
         raise InvalidInput(f"a purge should be given a list of at least one id, but got {ids!r}")
     with store.reading():
-        found = store.ledger.purges.sight(ids, collection)
+        found = store.ledger.purges.find_traces(ids, collection)
         return PurgePlan(
             records=found.records,
             quotes=found.quotes,
@@ -104,7 +104,7 @@ def apply_purge(store: Store, plan: PurgePlan, *, reason: str = "", reword: Rewo
     """
     draft = store.ledger.draft("purge", actor=actor_name(store.settings.actor), reason=reason)
     keys = [(record.collection, record.id) for record in plan.records]
-    left = Left(collections=sorted({collection for collection, _ in keys}))
+    left = UnfinishedPurge(collections=sorted({collection for collection, _ in keys}))
     store.ledger.purges.purge(keys, draft, left, unchanged_since=plan.moment, reword=reword)
     store.audit.note(PURGED, who=draft.actor, about=f"{len(keys):,} records, {draft.id}")
     return PurgeResult(operation_id=draft.id, n_records=len(keys), problem=store.finish_purges())

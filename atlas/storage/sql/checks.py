@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from atlas.storage.damage import UnreadableRow, parsed
+from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.records import Check
 from atlas.storage.sql.connection import Connection, Database
 from atlas.storage.sql.filters import KEY
@@ -78,7 +78,7 @@ def _check_rows(database: Database) -> str:
 def _unreadable(connection: Connection, query: str) -> Iterator[str]:
     for owner, text in connection.execute(query):
         try:
-            parsed((text or b"").decode())
+            parse_row((text or b"").decode())
         except (UnreadableRow, UnicodeDecodeError) as error:
             yield f"that of {(owner or b'').decode(errors='replace')!r} ({error})"
 
@@ -146,6 +146,6 @@ def _wrong_attributes(connection: Connection) -> Iterator[tuple[int, str, set[tu
             "JOIN attribute_keys k ON k.key = a.key WHERE a.seq = ?",
             (seq,),
         ).fetchall()
-        expected = set(attribute_values(parsed(metadata)))
+        expected = set(attribute_values(parse_row(metadata)))
         if set(stored) != expected:
             yield seq, collection, expected

@@ -12,7 +12,7 @@ import numpy as np
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.infra.actor import actor_scope, in_scope
 from atlas.protocols.infra import Where
-from atlas.storage.damage import UnreadableRow, parsed
+from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.records import Seqs
 from atlas.storage.sql.connection import Connection, Database, Dialect, Numbers, Sql, Texts
 from atlas.storage.sql.filters import (
@@ -137,7 +137,7 @@ class SqlColumns:
         return [(record_id, str(title), beginning) for record_id, title, beginning in rows]
 
 
-def check_alone(connection: Connection, collection: str, key: str, ids: Sequence[str]) -> None:
+def check_unique(connection: Connection, collection: str, key: str, ids: Sequence[str]) -> None:
     """Raise `PlanOutdated` if another live record has the value that one of these has of a metadata key.
 
     Records outside of the scope of the current actor do not count.
@@ -152,7 +152,9 @@ def check_alone(connection: Connection, collection: str, key: str, ids: Sequence
         f"WHERE own.collection = ? AND own.id IN (SELECT value FROM json_each(?)) AND mine.key = {KEY}",
         (collection, Texts(ids), collection, key),
     )
-    found = [(record_id, value) for record_id, value, metadata in rows.fetchall() if in_scope(scope, parsed(metadata))]
+    found = [
+        (record_id, value) for record_id, value, metadata in rows.fetchall() if in_scope(scope, parse_row(metadata))
+    ]
     if found:
         raise PlanOutdated(
             f"{found[0][0]!r} has the {key} {found[0][1]!r} by now; no record was changed. Read it and choose again"

@@ -239,6 +239,6 @@ class Dialect(Protocol):
         """Return record numbers and values of the rows of `attributes AS a` that match a condition."""
 
 
-def bounded(n_rows: int | None) -> int:
+def clamp_rows(n_rows: int | None) -> int:
     """Return a number of rows within the range of the database's integers, or None for all rows."""
     return 2**63 - 1 if n_rows is None or n_rows < 0 else min(n_rows, 2**63 - 1)

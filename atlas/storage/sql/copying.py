@@ -10,7 +10,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.storage.engine import DOMAIN_NAMES, DOMAINS_NAMED, Progress
-from atlas.storage.records import BEGUN
+from atlas.storage.records import COPY_NOTE
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.marks import TEXTS
 from atlas.storage.sql.meta import read_ledger_id, read_revision, read_texts, read_tip, renew_ledger_id, write_texts
@@ -76,12 +76,12 @@ def begin_copy(source: Connection, target: Connection) -> None:
     Raises:
         InvalidInput: The target contains data that is not from a copy.
     """
-    state, begun = _state(source), read_texts(target, BEGUN).get("")
+    state, begun = _state(source), read_texts(target, COPY_NOTE).get("")
     if begun is None and target.execute("SELECT 1 FROM operations UNION ALL SELECT 1 FROM records LIMIT 1").fetchone():
         raise InvalidInput("the target store is not empty; give the address of a new one")
     if begun not in (None, state):
         empty(target)
-    write_texts(target, BEGUN, {"": state})
+    write_texts(target, COPY_NOTE, {"": state})
 
 
 def _state(source: Connection) -> str:
@@ -105,7 +105,7 @@ def end_copy(source: Connection, target: Connection) -> str:
         if _digest(source, table, columns) != _digest(target, table, columns):
             empty(target)
             return table
-    target.execute("DELETE FROM meta WHERE name = ?", (BEGUN,))
+    target.execute("DELETE FROM meta WHERE name = ?", (COPY_NOTE,))
     renew_ledger_id(target)
     return ""
 

@@ -16,7 +16,7 @@ from atlas.core.operations import NO_MARKS, Usage
 from atlas.core.types import new_id
 from atlas.infra.actor import Role, check_kind, check_store, is_under_review, may
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import UnreadableRow, parsed
+from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.engine import Copies, Progress, SharedState
 from atlas.storage.following_index import FollowingIndex
 from atlas.storage.records import (
@@ -33,8 +33,8 @@ from atlas.storage.records import (
 )
 from atlas.storage.sql import meta
 from atlas.storage.sql.checks import ForeignObjects, checks_of, foreign_problem
-from atlas.storage.sql.columns import SqlColumns, check_alone
-from atlas.storage.sql.connection import Connection, Database, Numbers, Sql, Texts, bounded
+from atlas.storage.sql.columns import SqlColumns, check_unique
+from atlas.storage.sql.connection import Connection, Database, Numbers, Sql, Texts, clamp_rows
 from atlas.storage.sql.copying import begin_copy, copy_ledger, end_copy
 from atlas.storage.sql.filters import KEY, read_matching, where_sql
 from atlas.storage.sql.history.history import SqlHistory
@@ -47,7 +47,7 @@ from atlas.storage.sql.records import (
     LIGHT_COLUMNS,
     RECORD_COLUMNS,
     LedgerWriter,
-    numbered,
+    order_by_seq,
     read_collections,
     read_ids_by_hash,
     read_record,
@@ -197,7 +197,7 @@ class SqlLedger:
     def _order(self, collection: str, key: str, *, descending: bool, limit: int, offset: int) -> list[Record]:
         with self.database.read() as connection:
             seqs = ordered_page(connection, collection, key, descending=descending, limit=limit, offset=offset)
-            return numbered(self.at(seqs), seqs)
+            return order_by_seq(self.at(seqs), seqs)
 
     def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
         """Return the number of live records that pass a filter."""
@@ -257,7 +257,7 @@ class SqlLedger:
                 (Numbers(seqs),),
             ).fetchall()
             # At once, in half the time of one by one.
-            metadatas = parsed(f'{{"rows":[{",".join(str(metadata) for *_, metadata in rows)}]}}')["rows"]
+            metadatas = parse_row(f'{{"rows":[{",".join(str(metadata) for *_, metadata in rows)}]}}')["rows"]
             if len(metadatas) != len(rows) or not all(isinstance(metadata, dict) for metadata in metadatas):
                 raise UnreadableRow("a row should contain a JSON object")
             return {
@@ -299,7 +299,7 @@ class SqlLedger:
             rows = connection.execute(
                 "SELECT seq, id, revision, n_windows FROM records WHERE collection = ? AND revision > ? "
                 "ORDER BY revision LIMIT ?",
-                (collection, since, bounded(limit)),
+                (collection, since, clamp_rows(limit)),
             ).fetchall()
             vectors = self.vectors.of_records([row[0] for row in rows])
         return [
@@ -312,7 +312,7 @@ class SqlLedger:
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT id FROM records WHERE collection = ? AND revision > ? ORDER BY revision LIMIT ?",
-                (collection, since, bounded(limit)),
+                (collection, since, clamp_rows(limit)),
             ).fetchall()
         return [row[0] for row in rows]
 
@@ -407,7 +407,7 @@ class SqlLedger:
                 writer.put("added", collection, record)
                 added.append(record.id)
             if alone_in:
-                check_alone(writer.connection, collection, alone_in, added)
+                check_unique(writer.connection, collection, alone_in, added)
             if restored:
                 _restore(
                     writer, collection, {record_id: restored[record_id] for record_id in added if record_id in restored}
@@ -444,7 +444,7 @@ class SqlLedger:
             if unchanged_since is not None:
                 check_records_unchanged(writer.connection, collection, ids, unchanged_since)
             for record in records:
-                writer.check_there(collection, [record.id])
+                writer.check_exists(collection, [record.id])
                 writer.put("changed", collection, record)
             for record_id in dropped:
                 if writer.exists(collection, record_id):

@@ -98,7 +98,7 @@ class SqlMarks:
                 writer.connection, collection, {record_id: change(marks) for record_id, marks in before.items()}
             )
             check_marks(wanted)
-            writer.check_there(collection, wanted)
+            writer.check_exists(collection, wanted)
             check_own(writer.connection, operation, collection, wanted)
             writer.check_expected(collection, wanted)
             changed = {record_id: marks for record_id, marks in wanted.items() if marks != before[record_id]}
@@ -181,7 +181,7 @@ def mark(
 
 def put_marks(writer: LedgerWriter, collection: str, marks: Mapping[str, Marks]) -> None:
     """Set the marks of records. Raise `NotFound` if one does not exist."""
-    writer.check_there(collection, marks)
+    writer.check_exists(collection, marks)
     before = read_marks(writer.connection, collection, list(marks))
     for record_id, value in marks.items():
         mark(writer, collection, record_id, before.get(record_id, NO_MARKS), value)

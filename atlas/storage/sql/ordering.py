@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from atlas.storage.sql.connection import Connection, Dialect, Sql, bounded
+from atlas.storage.sql.connection import Connection, Dialect, Sql, clamp_rows
 from atlas.storage.sql.filters import KEY, where_sql
 from atlas.storage.sql.records import LIGHT_COLUMNS
 
@@ -18,7 +18,7 @@ def ordered_page(
     rows = connection.execute(
         f"SELECT a.seq FROM attributes a WHERE a.key = {KEY} AND {_lowest(dialect)} "
         f"ORDER BY {dialect.order('a', 'DESC' if descending else 'ASC')}, a.seq LIMIT ? OFFSET ?",
-        (collection, key, bounded(limit), bounded(offset)),
+        (collection, key, clamp_rows(limit), clamp_rows(offset)),
     ).fetchall()
     return [row[0] for row in rows]
 
@@ -43,7 +43,7 @@ def sorted_sql(
         order, joined = f"a.seq IS NULL, {dialect.order('a', direction)}, r.seq", (collection, order_by)
     return Sql(
         f"SELECT r.seq, {LIGHT_COLUMNS} FROM records r {join} WHERE {condition.text} ORDER BY {order} LIMIT ? OFFSET ?",
-        (*joined, *condition.parameters, bounded(limit), bounded(offset)),
+        (*joined, *condition.parameters, clamp_rows(limit), clamp_rows(offset)),
     )
 
 

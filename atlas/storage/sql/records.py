@@ -21,7 +21,7 @@ from atlas.core.json_values import to_text
 from atlas.core.types import Vectors
 from atlas.infra.actor import actor_name
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import UnreadableRow, parsed
+from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.records import OperationDraft, Record, mismatch
 from atlas.storage.sql.connection import Connection, Database, Texts
 from atlas.storage.sql.filters import bindable
@@ -74,7 +74,7 @@ class LedgerWriter:
             if bound is not None and record.vectors is not None and (model, record.vectors.shape[1]) != bound:
                 raise mismatch(bound, (model, record.vectors.shape[1]))
 
-    def check_there(self, collection: str, ids: Iterable[str]) -> None:
+    def check_exists(self, collection: str, ids: Iterable[str]) -> None:
         """Raise `NotFound` unless all records exist."""
         for record_id in ids:
             if not self.exists(collection, record_id):
@@ -333,7 +333,7 @@ def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) 
     try:
         return Record(
             id=record_id,
-            metadata=parsed(image["metadata"]),
+            metadata=parse_row(image["metadata"]),
             document=image["document"],
             search_text=image["search_text"],
             content=image["content"],
@@ -354,7 +354,7 @@ def read_record(row: tuple[Any, ...], vectors: Vectors | None = None) -> Record:
     _, record_id, metadata, document, search_text, content, content_hash, stored_at = row
     return Record(
         id=record_id,
-        metadata=parsed(metadata),
+        metadata=parse_row(metadata),
         document=document,
         search_text=search_text,
         content=content,
@@ -364,7 +364,7 @@ def read_record(row: tuple[Any, ...], vectors: Vectors | None = None) -> Record:
     )
 
 
-def numbered(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]:
+def order_by_seq(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]:
     """Return the records that an index names, in its order."""
     if missing := set(seqs) - records.keys():
         raise UnreadableRow(f"an index names the record number {min(missing)}, which does not exist")

@@ -10,7 +10,7 @@ import numpy as np
 
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import EncodedText
-from atlas.storage.damage import parsed
+from atlas.storage.damage import parse_row
 from atlas.storage.records import PROJECTION, Seqs
 from atlas.storage.sql import meta
 from atlas.storage.sql.connection import Connection, Database, Numbers, Texts
@@ -136,7 +136,7 @@ def _texts(connection: Connection) -> Iterator[str]:
     for (document,) in connection.execute("SELECT document FROM records WHERE deleted = 0"):
         yield document
     for (before,) in connection.execute(f"SELECT before FROM changes WHERE {_IS_IMAGE}"):
-        yield parsed(before, "document")["document"]
+        yield parse_row(before, "document")["document"]
 
 
 def _replace_tokens(connection: Connection, texts: Mapping[str, EncodedText], projection: str) -> None:
@@ -165,7 +165,7 @@ def _replace_records(connection: Connection, vectors: Mapping[str, EncodedText])
 
 def _replace_images(connection: Connection, vectors: Mapping[str, EncodedText]) -> None:
     for seq, before in connection.execute(f"SELECT seq, before FROM changes WHERE {_IS_IMAGE}").fetchall():
-        image = parsed(before, "document")
+        image = parse_row(before, "document")
         replace_image(connection, seq, image, vectors[image["document"]].vectors)
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from atlas.core.errors import InvalidInput, StoreError
 from atlas.core.operations import Marks
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import UnreadableRow, damaged
-from atlas.storage.history import Left, Reword
+from atlas.storage.damage import UnreadableRow, damage_error
+from atlas.storage.history import Reword, UnfinishedPurge
 from atlas.storage.marks.files import marks_file
 from atlas.storage.records import CopyContents, OperationDraft
 from atlas.storage.sql.checks import foreign_problem
@@ -57,9 +57,9 @@ class SqliteCopies:
                 foreign = foreign_objects(connection)
                 count = int(connection.execute("SELECT count(*) FROM records WHERE deleted = 0").fetchone()[0])
             except sqlite3.DatabaseError as error:
-                raise damaged(self._database.path, str(error)) from error
+                raise damage_error(self._database.path, str(error)) from error
         if found != "ok":
-            raise damaged(self._database.path, found)
+            raise damage_error(self._database.path, found)
         if foreign:
             raise InvalidInput(f"{foreign_problem(foreign)}. Nothing was copied")
         return count
@@ -77,7 +77,7 @@ class SqliteCopies:
             with database.read() as connection:
                 hidden, moment = _hidden(connection), read_moment(connection)
             if hidden:
-                purges.purge(hidden, operation, Left(), unchanged_since=moment, reword=reword)
+                purges.purge(hidden, operation, UnfinishedPurge(), unchanged_since=moment, reword=reword)
                 purges.note_finished([operation.id])
                 purges.rewrite(sorted({collection for collection, _ in hidden}))
         finally:
@@ -123,9 +123,9 @@ class SqliteCopies:
                 raise InvalidInput(f"the backup cannot be used ({error}); the store is unchanged") from error
         return CopyContents(counts=counts, model=bound[0] if bound else "")
 
-    def revived(self, copy: Path) -> tuple[str, ...]:
+    def find_purged(self, copy: Path) -> tuple[str, ...]:
         """Return the ids of purged records that a copy still contains, live or in its history."""
-        return revived(self._database, copy)
+        return find_purged(self._database, copy)
 
     def restore(self, copy: Path) -> None:
         """Replace the ledger by a copy, in one transaction.
@@ -142,7 +142,7 @@ def _connect(path: Path) -> SqliteConnection:
     return sqlite3.connect(path, factory=SqliteConnection)
 
 
-def revived(database: Database, copy: Path) -> tuple[str, ...]:
+def find_purged(database: Database, copy: Path) -> tuple[str, ...]:
     """Return the ids of records that were purged from a ledger, but are still in a copy."""
     with database.read() as connection:
         purged = [name.partition(":") for name in read_texts(connection, PURGED)]

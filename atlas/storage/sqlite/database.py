@@ -13,7 +13,7 @@ from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreError, StoreUnav
 from atlas.infra.actor import Role, check_role
 from atlas.infra.directories import store_removed
 from atlas.infra.permissions import create_private
-from atlas.storage.damage import UnreadableRow, damaged
+from atlas.storage.damage import UnreadableRow, damage_error
 from atlas.storage.sql.connection import Dialect
 from atlas.storage.sql.connection_pool import ConnectionPool
 from atlas.storage.sqlite.dialect import SqliteDialect
@@ -111,7 +111,7 @@ class LedgerFile:
         if self._is_suspect or is_short:
             found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if found != "ok" or not status.st_size:
-                raise damaged(self.path, f"it ends before its last page: {found}")
+                raise damage_error(self.path, f"it ends before its last page: {found}")
         self.was_opened, self._identity, self._n_bytes = True, (status.st_dev, status.st_ino), status.st_size
         self._is_suspect = False
 
@@ -121,7 +121,7 @@ class LedgerFile:
 
     def _missing(self) -> StoreError:
         if self.path.parent.is_dir():
-            return damaged(self.path, "it is missing or empty, though the store was in use")
+            return damage_error(self.path, "it is missing or empty, though the store was in use")
         return store_removed(self.path.parent, self.path)
 
 
@@ -332,7 +332,7 @@ class SqliteDatabase:
         except (sqlite3.DatabaseError, UnreadableRow) as error:
             raise self._explain(error) from error
         except UnicodeDecodeError as error:  # a name in the schema, or the text of an error that quotes one
-            raise damaged(self.path, str(error)) from error
+            raise damage_error(self.path, str(error)) from error
         except UnicodeEncodeError as error:
             raise InvalidInput(f"{error.object[:40]!r} holds a lone surrogate; it is not valid text") from error
 
@@ -342,7 +342,7 @@ class SqliteDatabase:
             return problem
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in _DAMAGED or isinstance(error, UnreadableRow) or _REFUSED.search(str(error)):
-            return damaged(self.path, str(error))
+            return damage_error(self.path, str(error))
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreUnavailable(
                 f"another process kept {self.path} locked for over {self._busy_timeout_seconds:g} s; "

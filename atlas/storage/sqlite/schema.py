@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from atlas.core.errors import ReadOnlyStore, SchemaTooNew
-from atlas.storage.damage import damaged
+from atlas.storage.damage import damage_error
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.marks import TABLES as MARK_TABLES
 from atlas.storage.sql.meta import begin
@@ -145,7 +145,7 @@ def _check_version(connection: Connection, path: Path) -> int:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     n_tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if n_tables and application != APPLICATION_ID:
-        raise damaged(path, "it is a SQLite file of another program")
+        raise damage_error(path, "it is a SQLite file of another program")
     if version > SCHEMA_VERSION:
         raise SchemaTooNew(
             f"{path} has schema {version}, but this version of ATLAS supports schemas up to {SCHEMA_VERSION}. "

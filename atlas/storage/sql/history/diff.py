@@ -9,9 +9,9 @@ from itertools import chain
 from typing import Any
 
 from atlas.core.operations import NO_MARKS, RecordChange
-from atlas.storage.damage import UnreadableRow, parsed
+from atlas.storage.damage import UnreadableRow, parse_row
 from atlas.storage.marks.codec import MARK_NAMES, encode_marks
-from atlas.storage.sql.connection import Connection, Database, bounded
+from atlas.storage.sql.connection import Connection, Database, clamp_rows
 from atlas.storage.sql.history.operations import read_operation
 from atlas.storage.sql.marks import read_marks
 from atlas.storage.sql.meta import purged_by
@@ -35,7 +35,7 @@ def read_changes(database: Database, operation_id: str, limit: int, offset: int)
         rows = connection.execute(
             "SELECT seq, aspect, collection, record_id, before FROM changes WHERE operation = ? ORDER BY seq "
             "LIMIT ? OFFSET ?",
-            (operation.id, bounded(limit), bounded(offset)),
+            (operation.id, clamp_rows(limit), clamp_rows(offset)),
         ).fetchall()
         return [_change(connection, *row) for row in rows]
 
@@ -106,11 +106,11 @@ def _live(connection: Connection, collection: str, record_id: str) -> Mapping[st
 
 
 def _decode_state(text: str | None, aspect: str) -> Mapping[str, Any] | None:
-    return None if text is None else parsed(text, *(("metadata", "content") if aspect == RECORD else ()))
+    return None if text is None else parse_row(text, *(("metadata", "content") if aspect == RECORD else ()))
 
 
 def _title(image: Mapping[str, Any] | None) -> str:
-    return str(parsed(image["metadata"]).get("title", "")) if image else ""
+    return str(parse_row(image["metadata"]).get("title", "")) if image else ""
 
 
 def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
@@ -125,9 +125,9 @@ def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
 def _content(image: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a record if it is a JSON object. Else its metadata and texts."""
     with suppress(UnreadableRow):
-        whole = parsed(image["content"])
+        whole = parse_row(image["content"])
         return {name: value for name, value in whole.items() if name not in DERIVED}
-    return {**parsed(image["metadata"]), "document": image.get("document"), "content": image.get("content")}
+    return {**parse_row(image["metadata"]), "document": image.get("document"), "content": image.get("content")}
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

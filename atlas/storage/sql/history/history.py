@@ -92,7 +92,7 @@ class SqlHistory:
     ) -> int:
         """Accept records that wait for review, count their uses, and return their number."""
         with writing(self._database, self._clock, operation) as writer:
-            writer.check_there(collection, ids)
+            writer.check_exists(collection, ids)
             if unchanged_since is not None:
                 operations.check_records_unchanged(writer.connection, collection, ids, unchanged_since)
             return accept(writer, collection, ids)
@@ -124,7 +124,7 @@ class SqlHistory:
         with writing(self._database, self._clock, operation) as writer:
             operations.check_records_unchanged(writer.connection, collection, ids, unchanged_since, with_marks=True)
             writer.check_vectors(records, model)
-            writer.check_there(collection, ids)
+            writer.check_exists(collection, ids)
             for item, record in zip(merges, records, strict=True):
                 writer.put("changed", collection, record)
                 for record_id in item.removed:

@@ -10,7 +10,7 @@ from atlas.core.errors import NotFound, PlanOutdated
 from atlas.core.operations import Operation, Operations
 from atlas.storage.damage import instant
 from atlas.storage.records import Moment
-from atlas.storage.sql.connection import Connection, Texts, bounded
+from atlas.storage.sql.connection import Connection, Texts, clamp_rows
 from atlas.storage.sql.meta import read_moment
 from atlas.storage.sql.records import COUNTS, MARKS, RECORD
 
@@ -39,7 +39,7 @@ def read_operations(connection: Connection, wanted: Operations, limit: int, offs
     condition, values = _condition(wanted)
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM operations WHERE {condition} ORDER BY seq DESC LIMIT ? OFFSET ?",
-        (*values, bounded(limit), bounded(offset)),
+        (*values, clamp_rows(limit), clamp_rows(offset)),
     ).fetchall()
     return [_operation(row) for row in rows]
 

@@ -15,14 +15,14 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import NO_MARKS
 from atlas.embedding.chunking import EncodedText
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import parsed
-from atlas.storage.history import Image, Left, PurgeTraces, Removal, Reword
+from atlas.storage.damage import parse_row
+from atlas.storage.history import Image, PurgeTraces, Removal, Reword, UnfinishedPurge
 from atlas.storage.marks.codec import encode_marks
 from atlas.storage.marks.judgements import JUDGED, read_judgement
 from atlas.storage.records import Moment, OperationDraft
 from atlas.storage.sql.connection import Connection, Database, Texts
 from atlas.storage.sql.history.operations import check_records_unchanged
-from atlas.storage.sql.history.quotes import QuotedTexts, quoted_texts, quotes
+from atlas.storage.sql.history.quotes import QuotableTexts, collect_quotable, find_quotes
 from atlas.storage.sql.marks import forget_lost, read_marks, write_marks
 from atlas.storage.sql.meta import (
     GONE,
@@ -51,7 +51,7 @@ class SqlPurges:
         self._database = database
         self._clock = clock
 
-    def sight(self, ids: Sequence[str], collection: str) -> PurgeTraces:
+    def find_traces(self, ids: Sequence[str], collection: str) -> PurgeTraces:
         """Return the traces of records in the ledger.
 
         Args:
@@ -65,11 +65,11 @@ class SqlPurges:
         with self._database.read() as connection:
             keys = dict.fromkeys(key for beginning in ids for key in _found(connection, beginning, collection))
             images = {key: list(_images(connection, *key)) for key in keys}
-            what = quoted_texts(list(chain.from_iterable(images.values())), [record_id for _, record_id in keys])
+            what = collect_quotable(list(chain.from_iterable(images.values())), [record_id for _, record_id in keys])
             marked = ((name, i, {"marks": encode_marks(m)}) for name, i, m in _marks(connection))
             return PurgeTraces(
                 records=tuple(_removals_of(connection, *key, images[key]) for key in keys),
-                quotes=tuple(quotes(connection, what, set(keys), marked)),
+                quotes=tuple(find_quotes(connection, what, set(keys), marked)),
                 n_reasons=len(_quoting_reasons(connection, what)),
                 n_judged=len(_judged(connection, keys, what)),
                 moment=read_moment(connection),
@@ -79,7 +79,7 @@ class SqlPurges:
         self,
         keys: Sequence[tuple[str, str]],
         operation: OperationDraft,
-        left: Left,
+        left: UnfinishedPurge,
         *,
         unchanged_since: Moment,
         reword: Reword | None = None,
@@ -107,13 +107,13 @@ class SqlPurges:
             connection.dialect.forget_results(connection)  # after that, because later results are refused
             note_unfinished(connection, {operation.id: left})
 
-    def unfinished(self) -> dict[str, Left]:
+    def unfinished(self) -> dict[str, UnfinishedPurge]:
         """Return the unfinished purges, by operation."""
         with self._database.read() as connection:
             texts = read_texts(connection, _UNFINISHED)
         return {operation_id: _left(json.loads(text)) for operation_id, text in texts.items()}
 
-    def note_unfinished(self, left: Mapping[str, Left]) -> None:
+    def note_unfinished(self, left: Mapping[str, UnfinishedPurge]) -> None:
         """Note the unfinished parts of purges, by operation."""
         with self._database.write() as connection:
             note_unfinished(connection, left)
@@ -151,12 +151,12 @@ def _erase(writer: LedgerWriter, collection: str, record_id: str) -> None:
     note_purged(connection, collection, record_id, writer.operation.id)
 
 
-def _left(encoded: Mapping[str, Any]) -> Left:
+def _left(encoded: Mapping[str, Any]) -> UnfinishedPurge:
     """Decode the unfinished steps of a purge. Older versions lack `has_copies`."""
-    return Left(collections=encoded.get("collections", ()), has_copies=encoded.get("has_copies", True))
+    return UnfinishedPurge(collections=encoded.get("collections", ()), has_copies=encoded.get("has_copies", True))
 
 
-def note_unfinished(connection: Connection, left: Mapping[str, Left]) -> None:
+def note_unfinished(connection: Connection, left: Mapping[str, UnfinishedPurge]) -> None:
     """Note the unfinished parts of purges, as part of a transaction."""
     write_texts(
         connection, _UNFINISHED, {operation_id: json.dumps(asdict(rest)) for operation_id, rest in left.items()}
@@ -183,7 +183,7 @@ def _images_of(connection: Connection, collection: str = "") -> Iterator[tuple[i
         "SELECT seq, before FROM changes WHERE ? IN ('', collection) AND aspect = ? AND before <> ?",
         (collection, RECORD, GONE),
     ):
-        yield seq, parsed(before)
+        yield seq, parse_row(before)
 
 
 def _found(connection: Connection, beginning: str, collection: str) -> list[tuple[str, str]]:
@@ -217,7 +217,7 @@ def _images(connection: Connection, collection: str, record_id: str) -> Iterator
         "seq DESC",
         (collection, record_id, GONE, RECORD),
     ):
-        yield parsed(before)
+        yield parse_row(before)
     yield {"marks": encode_marks(read_marks(connection, collection, [record_id]).get(record_id, NO_MARKS))}
 
 
@@ -231,7 +231,7 @@ def _removals_of(connection: Connection, collection: str, record_id: str, images
     is_live = connection.execute(
         "SELECT deleted = 0 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
     ).fetchone()[0]
-    titles = (parsed(image["metadata"]).get("title", "") for image in images if "metadata" in image)
+    titles = (parse_row(image["metadata"]).get("title", "") for image in images if "metadata" in image)
     return Removal(
         collection=collection,
         id=record_id,
@@ -241,12 +241,12 @@ def _removals_of(connection: Connection, collection: str, record_id: str, images
     )
 
 
-def _quoting_reasons(connection: Connection, what: QuotedTexts) -> list[str]:
+def _quoting_reasons(connection: Connection, what: QuotableTexts) -> list[str]:
     rows = connection.execute("SELECT id, reason FROM operations WHERE reason <> ''").fetchall()
     return [operation_id for operation_id, reason in rows if what.shared([reason])]
 
 
-def _judged(connection: Connection, keys: Collection[tuple[str, str]], what: QuotedTexts) -> list[str]:
+def _judged(connection: Connection, keys: Collection[tuple[str, str]], what: QuotableTexts) -> list[str]:
     """Return the names of the judgements of some records, of queries that quote one, and of unreadable ones."""
     every = {name: read_judgement(name, text) for name, text in read_texts(connection, JUDGED).items()}
     return [
@@ -261,7 +261,7 @@ def _forget_traces(
 ) -> None:
     """Remove derived traces of purged records from other rows: hashes, names, ids of tasks."""
     every = list(chain.from_iterable(images.values()))
-    what = quoted_texts(every, [])
+    what = collect_quotable(every, [])
     for operation_id in _quoting_reasons(connection, what):
         connection.execute("UPDATE operations SET reason = ? WHERE id = ?", (REASON_GONE, operation_id))
     judged = _judged(connection, images, what)
@@ -270,7 +270,7 @@ def _forget_traces(
         connection.execute(
             "UPDATE events SET task_id = '' WHERE collection = ? AND record_id = ?", (collection, record_id)
         )
-    metadata = [parsed(image["metadata"]) for image in every if "metadata" in image]
+    metadata = [parse_row(image["metadata"]) for image in every if "metadata" in image]
     tasks = {str(fields.get("task_id", "")) for fields in metadata} - {""}
     hashes = {image.get("content_hash", "") for image in every} - {""}
     _forget_hashes(connection, hashes)
@@ -300,7 +300,7 @@ def _forget_in_history(connection: Connection, hashes: Iterable[str], tasks: set
     """Remove the hashes of purged records from earlier states of others. Return the `tasks` that the history names."""
     emptied, named = [], set()
     for seq, image in _images_of(connection):
-        metadata = parsed(image["metadata"])
+        metadata = parse_row(image["metadata"])
         named |= {str(metadata.get("task_id", ""))} & tasks
         if not set(metadata.get("merged_hashes") or ()).isdisjoint(hashes):
             image |= {name: _without(image[name], hashes) for name in ("metadata", "content")}

@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
-from atlas.storage.damage import parsed
+from atlas.storage.damage import parse_row
 from atlas.storage.history import Quote
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.meta import GONE
@@ -35,7 +35,7 @@ NOW, DELETED, EARLIER, MARKED = "", "in the trash", "in an earlier version", "in
 
 
 @dataclass(frozen=True, slots=True)
-class QuotedTexts:
+class QuotableTexts:
     """The texts to search for."""
 
     passages: frozenset[str]
@@ -59,13 +59,13 @@ class QuotedTexts:
         return found | self.passages.intersection(chain.from_iterable(map(passages_of, every)))
 
 
-def quoted_texts(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> QuotedTexts:
+def collect_quotable(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> QuotableTexts:
     """Return the passages to search for, from all versions of records and marks."""
     texts = list(dict.fromkeys(chain.from_iterable(map(texts_of, images))))
-    trajectories = {parsed(image["metadata"]).get("trajectory_id", "") for image in images if "metadata" in image}
+    trajectories = {parse_row(image["metadata"]).get("trajectory_id", "") for image in images if "metadata" in image}
     named = sorted({*ids, *map(str, trajectories)} - {""})
     words = frozenset(chain.from_iterable(map(words_of, texts)))
-    return QuotedTexts(
+    return QuotableTexts(
         passages=frozenset(chain.from_iterable(map(passages_of, texts))),
         words=words,
         longest=tuple(sorted(words, key=len, reverse=True)[:MAX_WITHIN]),
@@ -73,8 +73,8 @@ def quoted_texts(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> Quoted
     )
 
 
-def quotes(
-    connection: Connection, what: QuotedTexts, without: set[Key], marks: Iterable[tuple[str, str, dict[str, Any]]]
+def find_quotes(
+    connection: Connection, what: QuotableTexts, without: set[Key], marks: Iterable[tuple[str, str, dict[str, Any]]]
 ) -> list[Quote]:
     """Return the records with shared passages, each once, rare passages first.
 
@@ -164,8 +164,8 @@ def _images(connection: Connection) -> Iterator[tuple[str, str, str, dict[str, A
         (GONE,),
     ):
         where = MARKED if aspect != "record" else EARLIER if is_live else DELETED
-        yield collection, record_id, where, parsed(before)
+        yield collection, record_id, where, parse_row(before)
 
 
 def _title(image: dict[str, Any]) -> str:
-    return str(parsed(image["metadata"]).get("title", "")) if "metadata" in image else ""
+    return str(parse_row(image["metadata"]).get("title", "")) if "metadata" in image else ""

@@ -8,9 +8,9 @@ from typing import Any
 from atlas.core.errors import NotFound
 from atlas.core.operations import TrashedRecord
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import UnreadableRow, instant, parsed
+from atlas.storage.damage import UnreadableRow, instant, parse_row
 from atlas.storage.records import OperationDraft
-from atlas.storage.sql.connection import Connection, Database, bounded
+from atlas.storage.sql.connection import Connection, Database, clamp_rows
 from atlas.storage.sql.meta import IS_PURGED, PURGED, purged_by
 from atlas.storage.sql.records import RECORD, record_from_image, writing
 
@@ -28,7 +28,7 @@ def read_trash(database: Database, collection: str, limit: int, offset: int) -> 
     with database.read() as connection:
         rows = connection.execute(
             f"SELECT r.seq {_DEAD} ORDER BY r.revision DESC LIMIT ? OFFSET ?",
-            (collection, bounded(limit), bounded(offset)),
+            (collection, clamp_rows(limit), clamp_rows(offset)),
         ).fetchall()
         return [_trashed(_last_change(connection, seq)) for (seq,) in rows]
 
@@ -65,7 +65,7 @@ def restore(database: Database, clock: Clock, collection: str, ids: Sequence[str
             if writer.exists(collection, record_id):
                 continue
             before, vectors, state = _grave(writer.connection, collection, record_id)
-            record = record_from_image(record_id, parsed(before), vectors)
+            record = record_from_image(record_id, parse_row(before), vectors)
             writer.put("added", collection, record, state=state)
             n_restored += 1
     return n_restored
@@ -99,7 +99,7 @@ def _last_change(connection: Connection, seq: int) -> tuple[Any, ...]:
 
 def _trashed(row: tuple[Any, ...]) -> TrashedRecord:
     record_id, before, created_at, operation_id, kind, actor, reason = row
-    metadata = parsed(parsed(before, "metadata")["metadata"])
+    metadata = parse_row(parse_row(before, "metadata")["metadata"])
     return TrashedRecord(
         id=record_id,
         title=str(metadata.get("title", "")),

@@ -11,7 +11,7 @@ from atlas.core.operations import NO_MARKS, UNDO, Operation, Operations, UndoneM
 from atlas.core.types import new_id
 from atlas.infra.actor import is_under_review
 from atlas.protocols.infra import Clock
-from atlas.storage.damage import parsed
+from atlas.storage.damage import parse_row
 from atlas.storage.marks.codec import decode_marks
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection, Database
@@ -297,7 +297,7 @@ def _read_changes(connection: Connection, operation_id: str) -> Iterator[_Change
             record_id=record_id,
             state_before=state_before,
             state_after=state_after,
-            before=parsed(before) if before is not None else None,
+            before=parse_row(before) if before is not None else None,
             vectors=vectors or b"",
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from atlas.storage.damage import instant, parsed
+from atlas.storage.damage import instant, parse_row
 from atlas.storage.records import Version
 from atlas.storage.sql.connection import Connection, Database
 from atlas.storage.sql.meta import purged_by
@@ -35,14 +35,14 @@ def read_versions(database: Database, collection: str, record_id: str) -> list[V
 
 
 def _versions(rows: Sequence[tuple[Any, ...]], now: str | None) -> list[Version]:
-    images = [parsed(before, "content")["content"] if before else None for before, *_ in rows]
+    images = [parse_row(before, "content")["content"] if before else None for before, *_ in rows]
     after = [now, *images]
     versions = []
     for (_, number, counts, at, actor, operation_id), before, later in zip(rows, images, after, strict=False):
         if counts and before is not None and later is not None and before != later:
             version = Version(
                 number=number,
-                content=parsed(before),
+                content=parse_row(before),
                 replaced_at=instant(at),
                 actor=actor,
                 operation_id=operation_id,
