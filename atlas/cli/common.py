@@ -221,7 +221,7 @@ def full_ids(
 def _full_id(memory: MemorySystem, records: Memory[Any], beginning: str, deleted: bool) -> str:
     if not beginning:
         raise InvalidInput(f"expected the id of a {records.noun}, or a prefix of one, got an empty string")
-    ids = memory.storage.ledger.ids_beginning(records.collection_name, beginning, deleted=deleted)
+    ids = memory.storage.ledger.ids_with_prefix(records.collection_name, beginning, deleted=deleted)
     if len(ids) != 1:
         noun = f"deleted {records.noun}" if deleted else records.noun
         raise NotFound(f"{'no' if not ids else 'more than one'} {noun} has an id that begins with {beginning!r}")

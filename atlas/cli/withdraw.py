@@ -46,7 +46,7 @@ def _full_id(memory: MemorySystem, beginning: str) -> str:
         NotFound: No record, or more than one, has it.
     """
     memories = [kind.records(memory) for kind in known_kinds().values()]
-    ids = [i for each in memories for i in memory.storage.ledger.ids_beginning(each.collection_name, beginning)]
+    ids = [i for each in memories for i in memory.storage.ledger.ids_with_prefix(each.collection_name, beginning)]
     if beginning in ids:
         return beginning
     if len(ids) != 1:

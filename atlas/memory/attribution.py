@@ -214,7 +214,7 @@ class UseCounter:
         """Return the id with this prefix, or the prefix itself if it matches no id or several."""
         if isinstance(memory, PluggedMemory) or len(record_id) != SHORT_ID:
             return record_id
-        found = memory.collection.ids_beginning(record_id)
+        found = memory.collection.ids_with_prefix(record_id)
         return found[0] if len(found) == 1 else record_id
 
 

@@ -249,7 +249,7 @@ class Collection(ABC):
         """Return the ids of the records that pass a filter, in the order of insertion."""
         return [row["id"] for row in self.scan(where)]
 
-    def ids_beginning(self, beginning: str) -> list[str]:
+    def ids_with_prefix(self, beginning: str) -> list[str]:
         """Return at most two ids with a prefix."""
         return [record_id for record_id in self.ids() if record_id.startswith(beginning)][:2]
 

@@ -23,14 +23,14 @@ class UnreadableRow(StoreError):
     """A row that ATLAS cannot have written. An engine converts it to `StoreDamaged`, which names the file."""
 
 
-def damage_error(path: Path | None, what: str) -> StoreDamaged:
+def damage_error(path: Path | None, problem: str) -> StoreDamaged:
     """Return the error for an unreadable ledger, with the remedy.
 
     Args:
         path: None if only the ledger's rows are known.
     """
     return StoreDamaged(
-        f"the ledger {f'{path} ' if path else ''}is damaged ({what[:_MAX_FAULT]}). Nothing was changed. Copy the "
+        f"the ledger {f'{path} ' if path else ''}is damaged ({problem[:_MAX_FAULT]}). Nothing was changed. Copy the "
         "whole directory somewhere safe first. Then restore a backup into a new directory (atlas --store NEW restore "
         f"FILE), or salvage what is readable with: sqlite3 {path or 'atlas.sqlite'} .recover"
     )
@@ -64,15 +64,15 @@ def parse_row(text: Any, *names: str) -> dict[str, Any]:
     SQLite detects damage to its page structure, but has no checksums, so a flipped bit inside a text goes unnoticed.
 
     Raises:
-        UnreadableRow: It is not a JSON object, or lacks a name. A `Database`'s connection turns it into `StoreDamaged`.
+        UnreadableRow: It is not a JSON object, or lacks a key. A `Database` converts the error to `StoreDamaged`.
     """
     try:
-        parsed_row = json.loads(text)
+        row = json.loads(text)
     except UNREADABLE as error:
         raise UnreadableRow(f"a row contains invalid JSON: {error}") from error
-    if not isinstance(parsed_row, dict) or not parsed_row.keys() >= {*names}:
-        raise UnreadableRow(f"a row should contain a JSON object of {', '.join(names) or 'names and values'}")
-    return parsed_row
+    if not isinstance(row, dict) or not row.keys() >= {*names}:
+        raise UnreadableRow(f"a row contains no JSON object of {', '.join(names) or 'names and values'}")
+    return row
 
 
 def instant(text: Any) -> datetime:

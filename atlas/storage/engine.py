@@ -385,7 +385,7 @@ class LedgerEngine(Protocol):
     def count(self, collection: str, where: Where | None = None) -> int:
         """Return the number of live records that pass a filter."""
 
-    def ids_beginning(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
+    def ids_with_prefix(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
         """Return at most two ids with a prefix, of live records or of deleted ones that can be restored."""
 
     def count_by(self, collection: str, key: str, where: Where | None = None) -> dict[Any, int]:
@@ -400,7 +400,7 @@ class LedgerEngine(Protocol):
     def at(self, seqs: Sequence[int]) -> dict[int, Record]:
         """Return the live records of these numbers, by number, without vectors and content."""
 
-    def described(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
+    def describe(self, seqs: Sequence[int]) -> dict[int, RecordDescription]:
         """Return the id and metadata of the live records of these numbers, by number."""
 
     def revision(self) -> int:

@@ -208,7 +208,7 @@ def _result(collection: SearchableCollection, found: Neighbours) -> QueryResult:
 def _candidates(
     collection: SearchableCollection, near: Mapping[int, float], worded: Matches, around: Mapping[int, float]
 ) -> Candidates:
-    described = collection.ledger.described(list(near))
+    described = collection.ledger.describe(list(near))
     live = [seq for seq in near if seq in described]
     return Candidates(
         ids=[described[seq].id for seq in live],

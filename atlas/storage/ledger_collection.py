@@ -318,11 +318,11 @@ class LedgerCollection(Collection):
         visible = set(self._visible([*known.values()]))
         return {content_hash: record_id for content_hash, record_id in known.items() if record_id in visible}
 
-    def ids_beginning(self, beginning: str) -> list[str]:
+    def ids_with_prefix(self, beginning: str) -> list[str]:
         """Return at most two ids with a prefix."""
         if actor_scope():
             return [each for each in self.ids({"id": {"$gte": beginning}}) if each.startswith(beginning)][:2]
-        return self._ledger.ids_beginning(self._name, beginning)
+        return self._ledger.ids_with_prefix(self._name, beginning)
 
     def changed_ids(self, since: int, *, limit: int = -1) -> list[str]:
         """Return the ids of records added, changed or deleted after a revision, oldest change first.

@@ -106,7 +106,7 @@ class SessionSink:
     @staticmethod
     def _is_deleted(experience_id: str, memory: MemorySystem) -> bool:
         collection = memory.experience.collection_name
-        return bool(memory.storage.ledger.ids_beginning(collection, experience_id, deleted=True))
+        return bool(memory.storage.ledger.ids_with_prefix(collection, experience_id, deleted=True))
 
 
 def _goes_on(before: Experience, attempt: Experience) -> bool:

@@ -42,7 +42,7 @@ def place_of(memory: MemorySystem, beginning: str, name: str = "") -> Place:
     places = [
         Place(each, records, record_id)
         for each, records in memories.items()
-        for record_id in records.collection.ids_beginning(beginning.strip())
+        for record_id in records.collection.ids_with_prefix(beginning.strip())
     ]
     if len(places) != 1:
         raise NotFound(

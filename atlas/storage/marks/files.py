@@ -251,7 +251,7 @@ class MarksFiles:
         """Return the entry of each record in a file, by the record's number."""
         ledger = self._ledger
         where = TOUCHED if ledger.has_more_than(collection, MAX_ROWS) else None
-        records = ledger.described(ledger.matching(collection, where).tolist())
+        records = ledger.describe(ledger.matching(collection, where).tolist())
         marks = ledger.marks.read(collection)
         uses, successes = (ledger.columns.column(collection, f"usage.{name}") for name in ("n_uses", "n_successes"))
         return {

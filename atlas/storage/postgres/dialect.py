@@ -9,7 +9,7 @@ from atlas.core.filters import Compare, Scalar
 from atlas.storage.postgres import postings
 from atlas.storage.postgres.types import numeric
 from atlas.storage.sql.connection import Connection, Sql, Texts, Words
-from atlas.storage.sql.filters import OPERATORS, bindable
+from atlas.storage.sql.filters import OPERATORS, to_bindable
 
 INDEXED_CHARACTERS = 500
 """Number of characters of a string in an index. The rest is in a separate column, as index pages are small."""
@@ -61,8 +61,8 @@ class PostgresDialect:
     def test(self, compare: Compare) -> Sql:
         """Return the condition that a value passes a comparison."""
         if compare.operator == "$in":
-            return _in_list([bindable(value) for value in compare.value])
-        value = bindable(compare.value)
+            return _in_list([to_bindable(value) for value in compare.value])
+        value = to_bindable(compare.value)
         operator = OPERATORS[compare.operator]
         if not isinstance(value, str):
             return Sql(f"number {operator} ?", (numeric(value),))

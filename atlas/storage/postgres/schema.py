@@ -10,7 +10,7 @@ from atlas.core.errors import ReadOnlyStore, SchemaTooNew, StoreUnavailable
 from atlas.storage.postgres.database import PostgresConnection, PostgresDatabase
 from atlas.storage.postgres.postings import TABLES as POSTINGS
 from atlas.storage.sql.marks import TABLES as MARKS
-from atlas.storage.sql.meta import begin
+from atlas.storage.sql.meta import initialize
 from atlas.storage.sql.tables import SCHEMA
 from atlas.storage.sql.token_vectors import TABLE as TOKENS
 
@@ -165,5 +165,5 @@ def _create(connection: PostgresConnection, database: PostgresDatabase) -> None:
             "0.8 or newer), or give another server. Nothing was made"
         ) from error
     connection.raw.execute(SCRIPT)
-    begin(connection)
+    initialize(connection)
     connection.execute("INSERT INTO meta VALUES ('schema_version', ?)", (str(VERSION),))

@@ -15,10 +15,10 @@ from atlas.protocols.infra import Clock
 from atlas.storage.marks.codec import MARK_NAMES, check_marks, decode_marks, encode_marks
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection, Database, Texts
-from atlas.storage.sql.records import MARKS, BeforeImage, LedgerWriter, writing
+from atlas.storage.sql.records import MARKS, BeforeImage, LedgerWriter, open_writer
 
 TABLES = """
--- What people say of records. `position` orders the tags of a record.
+-- Marks of people on records. `position` orders the tags of a record.
 CREATE TABLE marks (
     collection TEXT    NOT NULL,
     record_id  TEXT    NOT NULL,
@@ -29,7 +29,7 @@ CREATE TABLE marks (
 ) WITHOUT ROWID;
 CREATE INDEX marks_by_value ON marks (collection, name, value);
 
--- Records whose last mark went with its file, before the ledger kept marks; they have the one before it.
+-- Records whose last mark was lost with its file, before the ledger had marks; they have the mark before it.
 CREATE TABLE lost_marks (
     collection TEXT NOT NULL,
     record_id  TEXT NOT NULL,
@@ -57,7 +57,7 @@ class SqlMarks:
         self._clock = clock
 
     def read(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
-        """Return the marks of the records that have any, of a whole collection or among some ids."""
+        """Return the marks of the given records, or of all records of a collection, without unmarked records."""
         with self._database.read() as connection:
             return read_marks(connection, collection, ids)
 
@@ -82,28 +82,28 @@ class SqlMarks:
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
         """Set the marks of records, or raise `NotFound` if one does not exist."""
         check_marks(marks)
-        with writing(self._database, self._clock, operation) as writer:
+        with open_writer(self._database, self._clock, operation) as writer:
             check_own(writer.connection, operation, collection, marks)
-            writer.check_expected(collection, marks)
+            writer.check_not_changed(collection, marks)
             put_marks(writer, collection, _with_current_review(writer.connection, collection, marks))
 
     def change(
         self, collection: str, ids: Sequence[str], change: Callable[[Marks], Marks], operation: OperationDraft
     ) -> int:
         """Apply a function to the marks of records, and return the number of changed records."""
-        with writing(self._database, self._clock, operation) as writer:
+        with open_writer(self._database, self._clock, operation) as writer:
             marks_before = read_marks(writer.connection, collection, ids)
             before = {record_id: marks_before.get(record_id, NO_MARKS) for record_id in ids}
-            wanted = _with_current_review(
+            marks_after = _with_current_review(
                 writer.connection, collection, {record_id: change(marks) for record_id, marks in before.items()}
             )
-            check_marks(wanted)
-            writer.check_exists(collection, wanted)
-            check_own(writer.connection, operation, collection, wanted)
-            writer.check_expected(collection, wanted)
-            changed = {record_id: marks for record_id, marks in wanted.items() if marks != before[record_id]}
+            check_marks(marks_after)
+            writer.check_exists(collection, marks_after)
+            check_own(writer.connection, operation, collection, marks_after)
+            writer.check_not_changed(collection, marks_after)
+            changed = {record_id: marks for record_id, marks in marks_after.items() if marks != before[record_id]}
             put_marks(writer, collection, changed)
-            forget_lost(writer.connection, collection, wanted)
+            forget_lost(writer.connection, collection, marks_after)
         return len(changed)
 
     def strays(self) -> list[tuple[str, str]]:
@@ -113,7 +113,7 @@ class SqlMarks:
 
     def drop_strays(self, operation: OperationDraft) -> None:
         """Remove the marks of ids that were never in the ledger."""
-        with writing(self._database, self._clock, operation) as writer:
+        with open_writer(self._database, self._clock, operation) as writer:
             for collection, record_id in writer.connection.execute(_STRAYS).fetchall():
                 marks = read_marks(writer.connection, collection, [record_id])
                 mark(writer, collection, record_id, marks.get(record_id, NO_MARKS), NO_MARKS)
@@ -137,13 +137,15 @@ class SqlMarks:
 
 
 def read_marks(connection: Connection, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
-    """Return the marks of those of the records, or of a collection's, that have any."""
-    among = "" if ids is None else "AND record_id IN (SELECT value FROM json_each(?))"
+    """Return the marks of the given records, or of all records of a collection, without unmarked records."""
+    condition = "" if ids is None else "AND record_id IN (SELECT value FROM json_each(?))"
     rows = connection.execute(
-        f"SELECT record_id, name, value FROM marks WHERE collection = ? {among} ORDER BY record_id, name, position",
+        f"SELECT record_id, name, value FROM marks WHERE collection = ? {condition} ORDER BY record_id, name, position",
         (collection,) if ids is None else (collection, Texts(ids)),
     )
-    return {record_id: _marks(rows_of_record) for record_id, rows_of_record in groupby(rows.fetchall(), itemgetter(0))}
+    return {
+        record_id: _decode_rows(rows_of_record) for record_id, rows_of_record in groupby(rows.fetchall(), itemgetter(0))
+    }
 
 
 def write_marks(connection: Connection, collection: str, marks: Mapping[str, Marks]) -> None:
@@ -153,7 +155,7 @@ def write_marks(connection: Connection, collection: str, marks: Mapping[str, Mar
     )
     connection.executemany(
         "INSERT INTO marks VALUES (?, ?, ?, ?, ?)",
-        [(collection, record_id, *row) for record_id, values in marks.items() for row in _rows(values)],
+        [(collection, record_id, *row) for record_id, values in marks.items() for row in _encode_rows(values)],
     )
 
 
@@ -173,7 +175,7 @@ def mark(
         state: The earlier state that an undo brings back.
     """
     image = BeforeImage(to_text(encode_marks(before)))
-    writer.keep("marked", MARKS, collection, record_id, image, state_after=state)
+    writer.add_change("marked", MARKS, collection, record_id, image, state_after=state)
     write_marks(writer.connection, collection, {record_id: after})
     writer.next_revision()
     forget_lost(writer.connection, collection, [record_id])
@@ -191,9 +193,9 @@ def check_own(connection: Connection, operation: OperationDraft, collection: str
     """Raise `NotAllowed` if a writer under review would change records other than their own waiting ones."""
     if not operation.is_reviewed:
         return
-    wanted = list(ids)
-    before = read_marks(connection, collection, wanted)
-    for record_id in wanted:
+    checked_ids = list(ids)
+    before = read_marks(connection, collection, checked_ids)
+    for record_id in checked_ids:
         if before.get(record_id, NO_MARKS).held_for != operation.actor:
             raise NotAllowed(
                 f"{operation.actor} writes under review and may only change its own pending records, and "
@@ -201,12 +203,12 @@ def check_own(connection: Connection, operation: OperationDraft, collection: str
             )
 
 
-def _with_current_review(connection: Connection, collection: str, wanted: Mapping[str, Marks]) -> dict[str, Marks]:
+def _with_current_review(connection: Connection, collection: str, marks_by_id: Mapping[str, Marks]) -> dict[str, Marks]:
     """Return marks with the present `held_for` of each record, which only accepting changes."""
-    before = read_marks(connection, collection, list(wanted))
+    before = read_marks(connection, collection, list(marks_by_id))
     return {
         record_id: replace(marks, held_for=before.get(record_id, NO_MARKS).held_for)
-        for record_id, marks in wanted.items()
+        for record_id, marks in marks_by_id.items()
     }
 
 
@@ -214,17 +216,19 @@ def check_table(connection: Connection) -> None:
     """Raise `InvalidInput` unless the table of marks contains only marks."""
     for record_id, value, is_mark in connection.execute(f"SELECT record_id, value, {_IS_MARK} FROM marks"):
         if not is_mark:
-            raise InvalidInput(f"the marks of {record_id!r} should be {', '.join(MARK_NAMES)}, but are not")
+            raise InvalidInput(
+                f"expected only {', '.join(MARK_NAMES)} as marks of {record_id!r}, got others; correct the file"
+            )
         check_json({record_id: value}, "marks")
 
 
-def _rows(marks: Marks) -> Iterator[tuple[str, int, Any]]:
+def _encode_rows(marks: Marks) -> Iterator[tuple[str, int, Any]]:
     for name, value in encode_marks(marks).items():
         for position, item in enumerate(value if isinstance(value, list) else [value]):
             yield name, position, item
 
 
-def _marks(rows: Iterable[tuple[str, str, Any]]) -> Marks:
+def _decode_rows(rows: Iterable[tuple[str, str, Any]]) -> Marks:
     encoded: dict[str, Any] = {}
     for _, name, value in rows:
         if name == "tags":

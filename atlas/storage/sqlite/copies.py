@@ -21,10 +21,10 @@ from atlas.storage.sql.marks import check_table
 from atlas.storage.sql.meta import (
     IS_PURGED,
     PURGED,
-    purged_by,
     read_ledger_id,
     read_model,
     read_moment,
+    read_purge_id,
     read_texts,
     renew_ledger_id,
 )
@@ -150,7 +150,7 @@ def find_purged(database: Database, copy: Path) -> tuple[str, ...]:
         ids = (
             record_id
             for collection, _, record_id in purged
-            if purged_by(copied, collection, record_id) is None
+            if read_purge_id(copied, collection, record_id) is None
             and copied.execute(
                 "SELECT 1 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
             ).fetchone()

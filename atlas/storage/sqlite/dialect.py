@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.core.filters import Compare, Scalar
 from atlas.storage.sql.connection import Connection, Sql, Words
-from atlas.storage.sql.filters import OPERATORS, bindable
+from atlas.storage.sql.filters import OPERATORS, to_bindable
 from atlas.storage.sqlite.words import fts_tables
 
 
@@ -41,8 +41,8 @@ class SqliteDialect:
     def test(self, compare: Compare) -> Sql:
         """Return the condition that a value passes a comparison."""
         if compare.operator == "$in":
-            return _any_of([bindable(value) for value in compare.value])
-        value = bindable(compare.value)
+            return _any_of([to_bindable(value) for value in compare.value])
+        value = to_bindable(compare.value)
         # SQLite orders strings above numbers, but only values of one type should be comparable.
         bound = " AND typeof(value) = 'text'" if isinstance(value, str) else " AND typeof(value) <> 'text'"
         return Sql(f"value {OPERATORS[compare.operator]} ?{bound if compare.operator != '$eq' else ''}", (value,))

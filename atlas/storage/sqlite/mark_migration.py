@@ -24,7 +24,7 @@ from atlas.storage.marks.reading import read_marks_file
 from atlas.storage.records import OperationDraft
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.marks import forget_lost, mark, read_marks, write_marks
-from atlas.storage.sql.meta import purged_among
+from atlas.storage.sql.meta import read_purged_ids
 from atlas.storage.sql.records import MARKS, LedgerWriter, read_collections
 
 logger = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ def take_in_files(connection: Connection, read_file: OldFiles) -> None:
 def _take_in(connection: Connection, collection: str, in_file: Mapping[str, Marks]) -> None:
     rows = connection.execute("SELECT record_id FROM pending_marks WHERE collection = ?", (collection,)).fetchall()
     in_ledger = read_marks(connection, collection)
-    left_alone = {record_id for (record_id,) in rows} | purged_among(connection, collection, list(in_file))
+    left_alone = {record_id for (record_id,) in rows} | read_purged_ids(connection, collection, list(in_file))
     reason = f"{marks_file(collection)} was changed"
     operation = OperationDraft(id=new_id(), kind="mark", actor=BY_HAND, reason=reason)
     writer = LedgerWriter(connection, operation, datetime.now(UTC))

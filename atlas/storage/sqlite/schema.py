@@ -11,7 +11,7 @@ from atlas.core.errors import ReadOnlyStore, SchemaTooNew
 from atlas.storage.damage import damage_error
 from atlas.storage.sql.connection import Connection
 from atlas.storage.sql.marks import TABLES as MARK_TABLES
-from atlas.storage.sql.meta import begin
+from atlas.storage.sql.meta import initialize
 from atlas.storage.sql.tables import SCHEMA
 from atlas.storage.sql.token_vectors import TABLE as TOKEN_TABLE
 from atlas.storage.sqlite.database import SqliteDatabase
@@ -110,7 +110,7 @@ def prepare_schema(database: SqliteDatabase) -> None:
     with database.write() as connection:
         if _check_version(connection, database.path) == 0:  # else another process has come first
             _run_script(connection, SCRIPT)
-            begin(connection)
+            initialize(connection)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 

@@ -21,7 +21,7 @@ def read_operation(connection: Connection, operation_id: str) -> Operation:
     """Return an operation by its id or a unique prefix.
 
     Raises:
-        NotFound: No operation, or several, begin so.
+        NotFound: No operation, or several operations, match.
     """
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM operations WHERE substr(id, 1, ?) = ? LIMIT 2", (len(operation_id), operation_id)
@@ -31,7 +31,7 @@ def read_operation(connection: Connection, operation_id: str) -> Operation:
             f"{'no' if not rows else 'more than one'} operation has an id that begins with {operation_id!r}; "
             "see: atlas history"
         )
-    return _operation(rows[0])
+    return _decode(rows[0])
 
 
 def read_operations(connection: Connection, wanted: Operations, limit: int, offset: int) -> list[Operation]:
@@ -41,7 +41,7 @@ def read_operations(connection: Connection, wanted: Operations, limit: int, offs
         f"SELECT {_COLUMNS} FROM operations WHERE {condition} ORDER BY seq DESC LIMIT ? OFFSET ?",
         (*values, clamp_rows(limit), clamp_rows(offset)),
     ).fetchall()
-    return [_operation(row) for row in rows]
+    return [_decode(row) for row in rows]
 
 
 def count_operations(connection: Connection, wanted: Operations) -> int:
@@ -63,7 +63,7 @@ def _condition(wanted: Operations) -> tuple[str, list[Any]]:
         "actor = ?": wanted.actor,
         "kind = ?": wanted.kind,
         "id IN (SELECT operation FROM changes WHERE collection IN (SELECT collection FROM records GROUP BY collection) "
-        "AND record_id = ?)": wanted.of,  # with the collections the index serves
+        "AND record_id = ?)": wanted.of,  # all collections, so that the index is used
         "created_at >= ?": wanted.since.astimezone(UTC).isoformat() if wanted.since else "",
     }
     conditions = {condition: value for condition, value in values.items() if value}
@@ -88,7 +88,7 @@ def _check_same_ledger(connection: Connection, moment: Moment) -> None:
 def check_unchanged(connection: Connection, collection: str, moment: Moment) -> None:
     """Raise `PlanOutdated` if a record that a collection had at a moment has changed since.
 
-    New records do not count: the records of the plan are still the same.
+    New records do not count, because they are not part of the plan.
     """
     _check_same_ledger(connection, moment)
     row = connection.execute(
@@ -105,7 +105,7 @@ def check_unchanged(connection: Connection, collection: str, moment: Moment) -> 
 def check_records_unchanged(
     connection: Connection, collection: str, ids: Sequence[str], moment: Moment, *, with_marks: bool = False
 ) -> None:
-    """Raise `PlanOutdated` if one of these records, or where that matters its marks, has changed since a moment."""
+    """Raise `PlanOutdated` if one of these records, or optionally its marks, has changed since a moment."""
     _check_same_ledger(connection, moment)
     row = connection.execute(
         "SELECT record_id FROM changes WHERE collection = ? AND aspect IN (?, ?) AND seq > ? "
@@ -117,7 +117,7 @@ def check_records_unchanged(
 
 
 def read_authors(connection: Connection, collection: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return the actors who stored records, by id. Restoring a record is not storing it."""
+    """Return the actors who stored records, by id. Restoring a record does not count."""
     rows = connection.execute(
         "SELECT c.record_id, o.actor FROM changes c JOIN operations o ON o.id = c.operation "
         "WHERE c.collection = ? AND c.aspect = ? AND c.before IS NULL AND o.kind NOT IN ('restore', 'undo') "
@@ -127,7 +127,7 @@ def read_authors(connection: Connection, collection: str, ids: Sequence[str]) ->
     return dict(rows.fetchall())
 
 
-def _operation(row: tuple[Any, ...]) -> Operation:
+def _decode(row: tuple[Any, ...]) -> Operation:
     operation_id, kind, actor, created_at, reason, undoes, undone_by, *counts = row
     return Operation(
         id=operation_id,
