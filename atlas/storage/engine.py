@@ -43,7 +43,14 @@ class KeywordSearch(Protocol):
     """Keyword search over the records of every collection."""
 
     def find(
-        self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
+        self,
+        collection: str,
+        text: str,
+        scope: Scope,
+        n: int,
+        extra_seqs: Sequence[int] = (),
+        *,
+        as_typed: bool = False,
     ) -> Matches:
         """Return the n best records by keywords, and the scores of some other records."""
 

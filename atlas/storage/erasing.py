@@ -16,7 +16,7 @@ from atlas.storage.engine import LedgerEngine
 from atlas.storage.frozen import PREFIX
 from atlas.storage.history import UnfinishedPurge
 from atlas.storage.marks.files import BEGUN, MarksFiles
-from atlas.storage.sqlite.copies import ledger_id_at
+from atlas.storage.sqlite.copies import read_ledger_id_at
 
 LEDGER = "atlas.sqlite"
 
@@ -192,7 +192,7 @@ def caching(directory: Path, ledger_id: str) -> Iterator[None]:
         yield
         return
     with _lock(directory.parent).locked():
-        if ledger_id_at(ledger) != ledger_id:
+        if read_ledger_id_at(ledger) != ledger_id:
             raise PlanOutdated(
                 "the store was restored, re-embedded or purged during the computation, so the result was discarded; "
                 "run it again"

@@ -96,7 +96,7 @@ def candidates(
     with collection.ledger.reading():
         scope = _scope(collection, where, with_buried)
         near = dict(_nearest(collection, vector, n, scope)) if vector is not None else {}
-        worded = collection.ledger.words.find(collection.name, text or "", scope, n, also=list(near))
+        worded = collection.ledger.words.find(collection.name, text or "", scope, n, extra_seqs=list(near))
         around = _around(collection, text, n, scope, worded, context) if context and text else {}
         worded = _with_words_of(collection, text or "", worded, [seq for seq in around if seq not in near])
         unmeasured = np.array([seq for seq in {**worded.values, **around} if seq not in near], np.int64)

@@ -214,7 +214,7 @@ class LedgerCollection(Collection):
 
     def sampled_texts(self, n: int) -> dict[str, str]:
         """Return the texts of some n records, by id, spread evenly over the order in which they were added."""
-        records = self._ledger.at(similarities.spread(self._ledger, self._name, n).tolist())
+        records = self._ledger.at(similarities.sample_seqs(self._ledger, self._name, n).tolist())
         return {record.id: record.document for record in records.values()}
 
     def derived(self) -> str | None:

@@ -36,7 +36,7 @@ from atlas.storage.marks.files import marks_file
 from atlas.storage.marks.reading import MAX_BYTES
 from atlas.storage.place.audit import BACKED_UP, RESTORED
 from atlas.storage.store import LABEL, LEDGER, Store
-from atlas.storage.vectors.remote.book import INDEX, carry_over
+from atlas.storage.vectors.remote.book import INDEX, restore_notes
 
 logger = logging.getLogger(__name__)
 
@@ -198,7 +198,7 @@ def restore(store: Store, source: Path) -> BackupReport:
         indexes = store.ledger.notes.read(INDEX)
         store.ledger.copies.restore(copy)
     _note(store.ledger, _restored_backup(source) | backups)
-    carry_over(store.ledger, indexes)
+    restore_notes(store.ledger, indexes)
     _replace_names(store, names)
     _relabel(store)
     store.audit.note(RESTORED, who=actor_name(store.settings.actor), about=str(source))

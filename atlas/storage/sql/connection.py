@@ -188,8 +188,8 @@ class Words(Protocol):
     ) -> list[tuple[int, float]]:
         """Return the BM25 scores of a scope's records that contain any of the terms."""
 
-    def count_holding(self, connection: Connection, table: str, terms: Sequence[Term], most: int, /) -> list[int]:
-        """Return the document frequency of each term, counting up to `most`."""
+    def count_holding(self, connection: Connection, table: str, terms: Sequence[Term], limit: int, /) -> list[int]:
+        """Return the document frequency of each term, counting up to `limit`."""
 
     def read_holding(self, connection: Connection, table: str, phrases: Sequence[Term], /) -> Seqs:
         """Return the records that contain all phrases."""

@@ -426,7 +426,7 @@ def test_a_file_of_version_5_is_taken_in_by_the_next_opening_where_one_is_cut_of
         raise OSError("the power is gone")
 
     with monkeypatch.context() as broken:
-        broken.setattr(mark_migration, "_take_in", fail)
+        broken.setattr(mark_migration, "_import_file", fail)
         with pytest.raises(OSError, match="the power is gone"):
             Store.open(old)
     with Store.open(old) as store:

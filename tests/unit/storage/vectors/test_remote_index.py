@@ -157,8 +157,8 @@ def test_a_service_that_is_slow_is_not_waited_for(open_store, pinecone):
 
 def test_a_service_that_has_failed_is_left_alone_for_a_while(open_store, pinecone, monkeypatch):
     opened = filled(open_store, pinecone.address)
-    monkeypatch.setattr(patience, "FIRST_REST_SECONDS", 60.0)
-    monkeypatch.setattr(patience, "LONGEST_REST_SECONDS", 60.0)
+    monkeypatch.setattr(patience, "MIN_REST_SECONDS", 60.0)
+    monkeypatch.setattr(patience, "MAX_REST_SECONDS", 60.0)
     pinecone.key = "another"
     pinecone.exchanges.clear()
     assert missed(opened, IDS[:5]) == []
