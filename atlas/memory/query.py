@@ -106,7 +106,7 @@ def searches_for(
             _check_unfiltered(memory, among.where)
             return None
         vector = vectors.get(id(memory.embedder))
-        search = memory._prepared(task.description, k, **asdict(among), domain=task.domain, vector=vector)
+        search = memory._prepare(task.description, k, **asdict(among), domain=task.domain, vector=vector)
         vectors[id(memory.embedder)] = search.vector if vector is None else vector
         return search
 
@@ -119,7 +119,7 @@ def ask(memory: AnyMemory, search: Any, task: Task, k: int, count_retrieval: boo
         raise search
     if isinstance(memory, PluggedMemory):
         return memory.retrieve(task, k)
-    return memory._searched(search, count_retrieval=count_retrieval)
+    return memory._search(search, count_retrieval=count_retrieval)
 
 
 def ask_all(
@@ -145,7 +145,7 @@ def ask_all(
         seen = found[name]
         if isinstance(seen, Exception):
             raise seen
-        return memory._answer(searches[name], seen, count_retrieval=count_retrieval)
+        return memory._finish(searches[name], seen, count_retrieval=count_retrieval)
 
     return {name: outcome(answer, name, memory) for name, memory in memories.items()}
 

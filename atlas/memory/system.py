@@ -22,7 +22,7 @@ from atlas.memory.attribution import (
     ScrubbedAttempt,
     TrajectoryAttribution,
     UseCounter,
-    stored_before,
+    find_stored,
 )
 from atlas.memory.base.strictness import StrictMemories
 from atlas.memory.context import (
@@ -434,7 +434,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         """
         with self.storage.one_at_a_time():
             attempt = ScrubbedAttempt.of(trajectory, self._storage)
-            if (before := stored_before(self.experience, self.storage, attempt.trajectory)) is None:
+            if (before := find_stored(self.experience, self.storage, attempt.trajectory)) is None:
                 return self._store(attempt, self._begun())
             return self._store(attempt, before.operation_id, known_id=before.record_id) | {"is_known": True}
 

@@ -128,7 +128,7 @@ def _text(value: Any) -> str:
 
 def _line(row: Mapping[str, Any], marks: Marks, usage: Usage, place: Place | None) -> dict[str, Any]:
     metadata = {RENAMED.get(name, name): value for name, value in row["metadata"].items() if name not in INTERNAL}
-    placed = {"domain": place.domain or None, "map_x": place.x, "map_y": place.y} if place else {}
+    place_values = {"domain": place.domain or None, "map_x": place.x, "map_y": place.y} if place else {}
     return {
         **metadata,
         "id": row["id"],
@@ -142,5 +142,5 @@ def _line(row: Mapping[str, Any], marks: Marks, usage: Usage, place: Place | Non
         "held_for": marks.held_for,
         "tags": ", ".join(marks.tags),
         "note": marks.note,
-        **placed,
+        **place_values,
     }

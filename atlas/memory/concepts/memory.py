@@ -24,7 +24,7 @@ from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import stored_at, to_restored
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.merging import check_groups
-from atlas.memory.base.records import columns, listed, retried
+from atlas.memory.base.records import check_ids, columns, retry
 from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
 from atlas.memory.concepts.calls import ConceptUses, naming, reached, read_concepts
@@ -116,7 +116,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
                 concept with the same code, id or name. Concepts added in a batch, as by an import, may share a name.
         """
         concept = self._new(checked(concept))
-        added = retried(lambda: self._writer.add_alone(concept))
+        added = retry(lambda: self._writer.add_alone(concept))
         if not added:
             raise InvalidInput(
                 f"the library already has a concept with the id {concept.id!r}; edit it, or use another id"
@@ -180,7 +180,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         """
         check_changes(changes, EDITABLE)
         texts = {name: self._without_secrets(changes[name]) for name in SCRUBBED_FIELDS[CodeConcept] if name in changes}
-        return retried(lambda: self._writer.edit(concept_id, changes | texts))
+        return retry(lambda: self._writer.edit(concept_id, changes | texts))
 
     aedit = twin(edit)
 
@@ -234,7 +234,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         def plan_and_apply() -> CodeConcept:
             return self.apply_merge(self.plan_merge([ids]))[0]
 
-        return retried(plan_and_apply)
+        return retry(plan_and_apply)
 
     amerge = twin(merge)
 
@@ -387,7 +387,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
     def dependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
         """Return the other concepts that call one of these concepts or were composed of one."""
-        among = set(listed(concept_ids))
+        among = set(check_ids(concept_ids))
         with self._store.reading():
             return self.get_many([found for found in naming(self._store, concept_ids) if found not in among])
 

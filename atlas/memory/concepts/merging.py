@@ -14,7 +14,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.filters import with_shared_scope
 from atlas.core.operations import Marks
 from atlas.core.types import CodeConcept
-from atlas.memory.base.merging import GroupsPlan, joined, lineage, merged_marks, merged_row
+from atlas.memory.base.merging import GroupsPlan, join_distinct, lineage, merge_marks, merge_row
 from atlas.memory.concepts.records import PYTHON, called_names, defined_names, merged_hashes, to_entry
 from atlas.storage.records import Merge, Moment
 
@@ -119,7 +119,7 @@ def merges_of(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def _merge(concept: CodeConcept, marks: Marks, removed: list[str], rows: Mapping[str, Mapping[str, Any]]) -> Merge:
-    return merged_row(rows.get(concept.id), concept.id, to_entry(concept).metadata, removed, marks)
+    return merge_row(rows.get(concept.id), concept.id, to_entry(concept).metadata, removed, marks)
 
 
 def _split_off_best(subjects: Sequence[ConceptSubject]) -> tuple[ConceptSubject, list[ConceptSubject]]:
@@ -145,15 +145,17 @@ def _group(
     merged = replace(
         survivor,
         examples=examples,
-        found_in=joined(survivor.found_in, *(concept.found_in for concept in duplicate_concepts)),
-        composed_of=joined(survivor.composed_of, *(concept.composed_of for concept in duplicate_concepts)),
+        found_in=join_distinct(survivor.found_in, *(concept.found_in for concept in duplicate_concepts)),
+        composed_of=join_distinct(survivor.composed_of, *(concept.composed_of for concept in duplicate_concepts)),
         metadata={
             **with_shared_scope(survivor.metadata, (concept.metadata for concept in (survivor, *duplicate_concepts))),
             "merged_from": [
-                *joined(lineage(survivor.metadata), *([c.id, *lineage(c.metadata)] for c in duplicate_concepts))
+                *join_distinct(lineage(survivor.metadata), *([c.id, *lineage(c.metadata)] for c in duplicate_concepts))
             ],
             "merged_hashes": [
-                *joined(merged_hashes(survivor), *([o.content_hash, *merged_hashes(o.concept)] for o in duplicates))
+                *join_distinct(
+                    merged_hashes(survivor), *([o.content_hash, *merged_hashes(o.concept)] for o in duplicates)
+                )
             ],
         },
     )
@@ -161,7 +163,7 @@ def _group(
         merged=_relink(merged, into, subjects),
         why_kept=_why(survivor, duplicate_concepts),
         removed=tuple(duplicate_concepts),
-        marks=merged_marks([best.marks, *(other.marks for other in duplicates)]),
+        marks=merge_marks([best.marks, *(other.marks for other in duplicates)]),
         n_examples_left=sum(len(set(concept.examples) - set(examples)) for concept in duplicate_concepts),
     )
 

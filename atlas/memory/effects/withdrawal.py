@@ -17,7 +17,7 @@ from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.operations import Use
 from atlas.core.tables import TableRow, Tabular
 from atlas.core.types import Experience
-from atlas.memory.base.records import listed
+from atlas.memory.base.records import check_ids
 from atlas.memory.experience.extraction import merged_attempts
 from atlas.memory.journal.records import promotions_of
 from atlas.memory.kinds.table import known_kinds
@@ -115,7 +115,7 @@ def plan_withdrawal(system: Any, ids: Sequence[str], keep: Sequence[str] = ()) -
         InvalidInput: There are no ids.
         NotFound: One of them does not exist.
     """
-    requested, kept = (tuple(dict.fromkeys(listed(each))) for each in (ids, keep))
+    requested, kept = (tuple(dict.fromkeys(check_ids(each))) for each in (ids, keep))
     if not requested:
         raise InvalidInput("expected the id of at least one record to withdraw, got none")
     newest = records = [record for record_id in requested for record in _records(system, record_id)]

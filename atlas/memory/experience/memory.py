@@ -19,7 +19,7 @@ from atlas.llm.budget import operation
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.memory import Memory, Row, Weights, not_found
 from atlas.memory.base.merging import check_groups
-from atlas.memory.base.records import Entry, columns, first_vectors, retried, unknown
+from atlas.memory.base.records import Entry, columns, drop_known, first_vectors, retry
 from atlas.memory.experience import extraction
 from atlas.memory.experience.refinement import PassthroughRefineStrategy
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
@@ -169,7 +169,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         """
         check_changes(changes, EDITABLE)
         changes = self._without_secrets(changes)
-        return retried(lambda: self._edit(experience_id, changes))
+        return retry(lambda: self._edit(experience_id, changes))
 
     aedit = twin(edit)
 
@@ -329,7 +329,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     def merge(self, ids: Sequence[str]) -> Experience:
         """Merge duplicate experiences into the best of them. See `plan_merge`. `undo` restores them."""
-        return retried(lambda: self.apply_merge(self.plan_merge([ids]))[0])
+        return retry(lambda: self.apply_merge(self.plan_merge([ids]))[0])
 
     amerge = twin(merge)
 
@@ -376,7 +376,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
         See `plan_prune` for the criteria. `undo` restores them.
         """
-        return retried(lambda: self.apply_prune(self.plan_prune(criteria)))
+        return retry(lambda: self.apply_prune(self.plan_prune(criteria)))
 
     aprune = twin(prune)
 
@@ -425,7 +425,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         if not skip_known:
             self._store.add(*self._columns(experiences))
             return [experience.id for experience in experiences]
-        new = unknown([_entry(experience) for experience in experiences], self._store)
+        new = drop_known([_entry(experience) for experience in experiences], self._store)
         return self._store.add_unknown(*columns(new, self._store, self.embedder, {})) if new else []
 
     def _columns(

@@ -15,7 +15,7 @@ from atlas.core.filters import with_shared_scope
 from atlas.core.operations import Marks
 from atlas.core.types import OUTCOMES as OUTCOMES
 from atlas.core.types import Experience
-from atlas.memory.base.merging import GroupsPlan, joined, lineage, merged_marks, merged_row
+from atlas.memory.base.merging import GroupsPlan, join_distinct, lineage, merge_marks, merge_row
 from atlas.memory.experience.extraction import ARM, SHARE, merged_attempts, to_metadata
 from atlas.storage.records import Merge, Moment
 
@@ -95,12 +95,12 @@ def merge_of(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
     # Keep the hash of the original attempt, so that importing it again finds the record.
     content_hash = {} if row is None else {"content_hash": row["metadata"]["content_hash"]}
     removed = tuple(attempt.id for attempt in group.removed)
-    return merged_row(row, group.kept_id, to_metadata(group.merged) | content_hash, removed, group.marks)
+    return merge_row(row, group.kept_id, to_metadata(group.merged) | content_hash, removed, group.marks)
 
 
 def _plan(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
     duplicates = [subject for subject in subjects if subject is not best]
-    merged_from = joined(lineage(best.experience.metadata), *(_ids(other.experience) for other in duplicates))
+    merged_from = join_distinct(lineage(best.experience.metadata), *(_ids(other.experience) for other in duplicates))
     attempts = _attempts([best, *duplicates])
     metadata = {
         **_shared(best, duplicates),
@@ -114,7 +114,7 @@ def _plan(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
         why_kept=_why(best, subjects),
         removed=tuple(_away(other) for other in duplicates),
         merged=replace(best.experience, metadata=metadata),
-        marks=merged_marks([best.marks, *(other.marks for other in duplicates)]),
+        marks=merge_marks([best.marks, *(other.marks for other in duplicates)]),
     )
 
 

@@ -15,7 +15,7 @@ from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.latest import newest, next_sort_key
 from atlas.memory.base.memory import Memory, Row, Weights
-from atlas.memory.base.records import Entry, columns, filterable, listed, retried
+from atlas.memory.base.records import Entry, check_ids, columns, filterable, retry
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, text_of, title_of
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.collection import Collection
@@ -122,7 +122,7 @@ class Conversations(Memory[Turn]):
         Raises `PlanOutdated` if concurrent changes outlasted the retries; the store was not changed.
         """
         distinct_ids = list(dict.fromkeys([ids] if isinstance(ids, str) else ids))
-        return retried(lambda: self._log.delete(distinct_ids))
+        return retry(lambda: self._log.delete(distinct_ids))
 
     def restore(self, ids: Sequence[str]) -> int:
         """Restore deleted turns as one operation, and return the number of restored ones.
@@ -131,7 +131,7 @@ class Conversations(Memory[Turn]):
 
         Raises `NotFound` if an id never had a turn; the store was not changed.
         """
-        return self._log.restore(listed(ids))
+        return self._log.restore(check_ids(ids))
 
     def window(self, conversation: str = MAIN) -> list[Turn]:
         """Return the recent turns, oldest first.

@@ -14,7 +14,7 @@ from atlas.core.types import JournalEntry, Link
 from atlas.infra.actor import actor_name
 from atlas.memory.base.latest import newest
 from atlas.memory.base.memory import Row, not_found
-from atlas.memory.base.records import columns, retried
+from atlas.memory.base.records import columns, retry
 from atlas.memory.base.versions import item_versions
 from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, renewed, title_of
 from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_own, written_at
@@ -135,7 +135,7 @@ class EntryLog(Log):
                 self.rewrite([changed_row(row, changed)], moment, kind)
             return changed
 
-        return retried(write)
+        return retry(write)
 
     def rewrite(
         self, rows: Sequence[Row], moment: Moment, kind: str, reason: str = "", *, gone: Sequence[str] = ()
@@ -184,7 +184,7 @@ class EntryLog(Log):
                 self.rewrite(changed, moment, "link")
 
         if links_by_id:
-            retried(add_links)
+            retry(add_links)
 
     def _new_links(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
         """Return the links that are new to an entry and to all of its earlier versions."""

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from atlas.core.errors import PlanOutdated
 from atlas.core.filters import is_scope_name, scope_of
-from atlas.memory.base.records import Entry, columns, retried
+from atlas.memory.base.records import Entry, columns, retry
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.collection import Collection
 from atlas.storage.records import Moment
@@ -95,7 +95,7 @@ class Log:
             entries = {row["id"]: Entry(row["id"], self.log_text.content_of(row), row["metadata"]) for row in rows}
             self.renew(moment, "edit", changed=entries)
 
-        retried(renew)
+        retry(renew)
 
     def settle(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
         """Renew new records if their predecessors were changed or deleted while they were embedded."""

@@ -20,7 +20,7 @@ from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import stored_at, to_restored
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.merging import check_groups
-from atlas.memory.base.records import retried
+from atlas.memory.base.records import retry
 from atlas.memory.base.success_rates import EMASuccessUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
 from atlas.memory.strategies.merging import StrategyMergePlan, merge_of, plan_strategy_merge
@@ -198,7 +198,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         """
         check_changes(changes, EDITABLE)
         changes = self._without_secrets(changes)
-        return retried(lambda: self._edit(strategy_id, changes))
+        return retry(lambda: self._edit(strategy_id, changes))
 
     aedit = twin(edit)
 
@@ -243,7 +243,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         def plan_and_apply() -> Strategy:
             return self.apply_merge(self.plan_merge([ids]))[0]
 
-        return retried(plan_and_apply)
+        return retry(plan_and_apply)
 
     amerge = twin(merge)
 
@@ -306,7 +306,7 @@ class ChromaStrategyBank(Memory[Strategy]):
 
     def unretire(self, strategy_ids: Sequence[str]) -> int:
         """Bring retired strategies back. Those retired for their outcomes are pinned, to prevent another retirement."""
-        return unretire(self._store, list(dict.fromkeys(strategy_ids)), self._withheld())
+        return unretire(self._store, list(dict.fromkeys(strategy_ids)), self._excluded_ids())
 
     aunretire = twin(unretire)
 
@@ -364,7 +364,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         uses = self._store.uses([row["id"] for row in rows])
         return [from_row(row, uses[row["id"]], self.success_updater) for row in rows]
 
-    def _withheld(self) -> set[str]:
+    def _excluded_ids(self) -> set[str]:
         return outworn(self._store, self.retirement)
 
     def _edit(self, strategy_id: str, changes: Mapping[str, Any]) -> Strategy:

@@ -14,7 +14,7 @@ from atlas.core.filters import scope_of, with_shared_scope
 from atlas.core.json_values import check_text, dump
 from atlas.core.operations import Use
 from atlas.core.types import Strategy
-from atlas.memory.base.merging import joined, lineage
+from atlas.memory.base.merging import join_distinct, lineage
 from atlas.memory.base.records import Entry, filterable
 from atlas.memory.base.success_rates import replay
 from atlas.protocols.strategies import SuccessRateUpdater
@@ -113,15 +113,17 @@ def merged(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
     """Return the kept strategy with the others' sources and parameters, and its own situation and suggestion."""
     named = {p["name"]: p for strategy in reversed([survivor, *duplicates]) for p in strategy.parameters}
     moved = [
-        *joined(lineage(survivor.metadata), *([strategy.id, *lineage(strategy.metadata)] for strategy in duplicates))
+        *join_distinct(
+            lineage(survivor.metadata), *([strategy.id, *lineage(strategy.metadata)] for strategy in duplicates)
+        )
     ]
     scopes = [strategy.metadata for strategy in (survivor, *duplicates)]
     return replace(
         survivor,
-        sources=joined(survivor.sources, *(strategy.sources for strategy in duplicates)),
+        sources=join_distinct(survivor.sources, *(strategy.sources for strategy in duplicates)),
         parameters=tuple(
             named[name]
-            for name in joined(p["name"] for strategy in (survivor, *duplicates) for p in strategy.parameters)
+            for name in join_distinct(p["name"] for strategy in (survivor, *duplicates) for p in strategy.parameters)
         ),
         metadata={**with_shared_scope(survivor.metadata, scopes), "merged_from": moved},
     )

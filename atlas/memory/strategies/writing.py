@@ -18,8 +18,8 @@ from atlas.infra.bridge import call
 from atlas.llm.budget import operation
 from atlas.llm.concurrency import concurrency_of, in_waves
 from atlas.memory.base.memory import Row, not_found
-from atlas.memory.base.merging import joined
-from atlas.memory.base.records import columns, retried
+from atlas.memory.base.merging import join_distinct
+from atlas.memory.base.records import columns, retry
 from atlas.memory.strategies.outcomes import RetirementRule, retired
 from atlas.memory.strategies.records import TextOf, checked, content_hash, is_warning, to_entry
 from atlas.protocols.infra import Clock, Progress, WholeEmbedder
@@ -271,7 +271,7 @@ class StrategyWriter:
                 yield strategy
                 continue
             try:
-                sources = joined(strategy.sources, [trajectory.id])
+                sources = join_distinct(strategy.sources, [trajectory.id])
                 metadata = {**strategy.metadata, **scope_of(trajectory.metadata)}
                 yield checked(replace(strategy, sources=sources, metadata=metadata), self.clock.now())
             except AtlasError as error:
@@ -327,7 +327,7 @@ class StrategyWriter:
         is_known = bool(self.store.get([strategy.id]))  # the model returned the id of an existing strategy
         near = strategy.id if is_known else self._near(arguments[1][0].vectors[0], strategy)
         if near:
-            combined = retried(lambda: self._with_sources(near, strategy))
+            combined = retry(lambda: self._with_sources(near, strategy))
             if combined.strategy is not None:
                 return combined.strategy
             if combined.why_not:
@@ -335,7 +335,7 @@ class StrategyWriter:
                 arguments = self.columns(strategy)
         if not self.store.add_unknown(*arguments):  # another process has just written the same strategy
             same = self.store.known_hashes([content_hash(strategy)])[content_hash(strategy)]
-            return retried(lambda: self._with_sources(same, strategy)).strategy or strategy
+            return retry(lambda: self._with_sources(same, strategy)).strategy or strategy
         return strategy
 
     def _combine(self, stored: Strategy, other: Strategy, unmerged: list[str]) -> CombinedStrategy:
@@ -357,7 +357,7 @@ class StrategyWriter:
                 f"{stored.title!r} and {other.title!r} stay two: {combined.why_not or 'no reason is given'}"
             )
             return combined
-        sources = joined(stored.sources, other.sources)
+        sources = join_distinct(stored.sources, other.sources)
         return CombinedStrategy(strategy=replace(combined.strategy, id=stored.id, sources=sources))
 
     def _with_sources(self, strategy_id: str, other: Strategy) -> CombinedStrategy:
@@ -395,7 +395,7 @@ def with_sources(strategy: Strategy, other: Strategy, *, why_variant: str = "") 
         reason = {REASON: why_variant} if why_variant else {}
         variant = {"suggestion": other.suggestion, "sources": list(other.sources), **reason}
         metadata["variants"] = [*_variants(strategy), variant]
-    return replace(strategy, sources=joined(strategy.sources, other.sources), metadata=metadata)
+    return replace(strategy, sources=join_distinct(strategy.sources, other.sources), metadata=metadata)
 
 
 def is_joinable(strategy: Strategy, other: Strategy) -> bool:

@@ -59,11 +59,11 @@ class Meeting:
 
     embedder = HashEmbedder()
 
-    def _prepared(self, query, k, **asked):
+    def _prepare(self, query, k, **asked):
         """As a journal is asked."""
         return Search(query=query, k=k, vector=None, **DEFAULTS)
 
-    def _searched(self, search, *, count_retrieval):
+    def _search(self, search, *, count_retrieval):
         return Retrieval(hits=run(self.search(search.query)), n_hidden=3, threshold=0.0)
 
 
@@ -72,7 +72,7 @@ class Broken:
 
     embedder = HashEmbedder()
 
-    def _prepared(self, query, k, **asked):
+    def _prepare(self, query, k, **asked):
         raise LLMUnavailable("no model")
 
     def read(self, task, k=5):
