@@ -132,7 +132,7 @@ def matches(tree: Filter, metadata: Mapping[str, Any]) -> bool:
 
 def _holds(value: Any, compare: Compare) -> bool:
     if compare.operator == "$in":
-        return any(_comparable(value, wanted) and value == wanted for wanted in compare.value)
+        return any(_comparable(value, option) and value == option for option in compare.value)
     if not _comparable(value, compare.value):
         return False
     return bool(_HOLDS[compare.operator](value, compare.value))
@@ -161,8 +161,8 @@ def filter_notes(
     keys = frozenset(read_keys())
     missing = [name for name in unknown if name not in keys]
     for name in missing:
-        if (meant := nearest_name(name, field_names | keys)) is not None:
-            raise InvalidInput(f"a filter uses the unknown field {name!r}; did you mean {meant!r}?")
+        if (suggestion := nearest_name(name, field_names | keys)) is not None:
+            raise InvalidInput(f"a filter uses the unknown field {name!r}; did you mean {suggestion!r}?")
     return tuple(f"No record has {name!r} yet, so nothing passes the filter on it." for name in missing)
 
 
@@ -174,7 +174,10 @@ def nearest_name(name: str, existing: Iterable[str]) -> str | None:
     """
     prefix, bare = _parts(name)
     by_bare = {
-        other: whole for whole in sorted(existing) for other_prefix, other in [_parts(whole)] if other_prefix == prefix
+        other: full_name
+        for full_name in sorted(existing)
+        for other_prefix, other in [_parts(full_name)]
+        if other_prefix == prefix
     }
     if bare in by_bare:
         return by_bare[bare]
@@ -250,8 +253,8 @@ def shared_scope(metadatas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     scopes = [scope_of(metadata) for metadata in metadatas]
     if not scopes:
         return {}
-    first, *others = scopes
-    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
+    first, *other_scopes = scopes
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in other_scopes)}
 
 
 def with_shared_scope(metadata: Mapping[str, Any], sources: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

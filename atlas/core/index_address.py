@@ -52,8 +52,8 @@ class IndexAddress:
         place = f"{host}:{self.port}" if self.port else host
         if self.service is Service.PINECONE:
             return f"pinecone://{place}"
-        named = {"tenant": (self.tenant, DEFAULT_TENANT), "database": (self.database, DEFAULT_DATABASE)}
-        query = urlencode({name: value for name, (value, usual) in named.items() if value != usual})
+        defaults_by_name = {"tenant": (self.tenant, DEFAULT_TENANT), "database": (self.database, DEFAULT_DATABASE)}
+        query = urlencode({name: value for name, (value, default) in defaults_by_name.items() if value != default})
         return f"chroma+http{'s' if self.is_secure else ''}://{place}{f'?{query}' if query else ''}"
 
 

@@ -82,10 +82,10 @@ def check_given(entry_type: Any, content: Any, metadata: Any, links: Any) -> Non
             _link(link)
 
 
-def check_names(names: Any, what: str, example: str) -> None:
+def check_names(names: Any, noun: str, example: str) -> None:
     """Raise `InvalidInput` unless these are names, and not a single string."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise InvalidInput(f"{what} should be several names such as [{example!r}], but is {names!r}"[:300])
+        raise InvalidInput(f"{noun} should be several names such as [{example!r}], but is {names!r}"[:300])
 
 
 def check_importance(importance: Any) -> None:

@@ -278,9 +278,9 @@ def _check_names(environ: Mapping[str, str], options: set[str]) -> None:
         if name.startswith("ATLAS_") and name not in names:
             from difflib import get_close_matches
 
-            near = get_close_matches(name, names, n=1)
-            meant = f"did you mean {near[0]}?" if near else f"the variables are: {', '.join(sorted(names))}"
-            raise InvalidInput(f"there is no variable {name}; {meant} To continue without it: unset {name}")
+            matches = get_close_matches(name, names, n=1)
+            hint = f"did you mean {matches[0]}?" if matches else f"the variables are: {', '.join(sorted(names))}"
+            raise InvalidInput(f"there is no variable {name}; {hint} To continue without it: unset {name}")
 
 
 def for_bulk(settings: Settings) -> Settings:

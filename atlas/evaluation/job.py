@@ -60,7 +60,7 @@ class EvaluationFile(ArtefactFile[OwnEvaluation]):
         if datetime.fromisoformat(evaluation.measured_at).tzinfo is None or not evaluation.report.tasks:
             raise ValueError("the file lacks the time of the measurement, or its tasks")
         for task in filter(attrgetter("rows"), evaluation.report.tasks):
-            compared = [by for row in task.rows for by in row.differences.values()]
+            compared = [differences for row in task.rows for differences in row.differences.values()]
             for by_metric in (task.chance, *(row.estimates for row in task.rows), *compared):
                 if not {*METRICS} <= {*by_metric}:
                     raise ValueError(f"a row lacks some of the metrics {', '.join(METRICS)}")
@@ -109,16 +109,16 @@ def evaluate_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) ->
     )
 
 
-def _watch(on_progress: OnProgress, what: str) -> Progress:
+def _watch(on_progress: OnProgress, label: str) -> Progress:
     """Return what reports the progress of a step as that of the whole measurement."""
-    begin, end = STEPS.get(what, LAST_STEP)
-    return lambda done, total: on_progress(round(begin + (end - begin) * done / (total or 1)), 100, what)
+    begin, end = STEPS.get(label, LAST_STEP)
+    return lambda done, total: on_progress(round(begin + (end - begin) * done / (total or 1)), 100, label)
 
 
 def usable_profiles(memory: MemorySystem) -> dict[str, dict[str, float]]:
     """Return the weights of each valid profile, by name."""
-    every = memory.storage.profiles.all()
-    return {profile.name: asdict(profile.weights) for profile in every if not profile.problem}
+    profiles = memory.storage.profiles.all()
+    return {profile.name: asdict(profile.weights) for profile in profiles if not profile.problem}
 
 
 class LiveEvaluation(LiveResult[OwnEvaluation]):

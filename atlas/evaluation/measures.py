@@ -250,8 +250,8 @@ def _judged(query: JudgedQuery, texts: Mapping[str, str], ranked: Sequence[str])
     )
 
 
-def _rows(tried: Sequence[_RetrieverRun], groups: Sequence[str], seed: int) -> tuple[RowResult, ...]:
-    values = {each.name: each.values for each in tried}
+def _rows(runs: Sequence[_RetrieverRun], groups: Sequence[str], seed: int) -> tuple[RowResult, ...]:
+    values = {each.name: each.values for each in runs}
     return tuple(
         RowResult(
             name=each.name,
@@ -260,7 +260,7 @@ def _rows(tried: Sequence[_RetrieverRun], groups: Sequence[str], seed: int) -> t
                 name: _by_metric(each.values - values[name], groups, seed) for name in each.against if name in values
             },
         )
-        for each in tried
+        for each in runs
     )
 
 

@@ -94,7 +94,7 @@ def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) 
         texts: The tasks of each group, without code.
         excluded: Words in lower case to ignore, such as names of people.
     """
-    groups = {number: _read(of, excluded) for number, of in texts.items()}
+    groups = {number: _read(domain_texts, excluded) for number, domain_texts in texts.items()}
     nouns = _Nouns.of(chain.from_iterable(texts.values()))
     total, n_total = Counter[Subject](), sum(group.n for group in groups.values())
     for group in groups.values():
@@ -102,9 +102,9 @@ def subject_names(texts: Mapping[int, Sequence[str]], excluded: Container[str]) 
     names = {}
     for number, group in groups.items():
         fewest = max(2, SHARED_BY * group.n) if group.n > 3 else 1
-        shared, any_phrase = (nouns.common(_scores(group, total, n_total, least)) for least in (fewest, 1))
-        found = chain(_names(group, shared, nouns), _names(group, any_phrase, nouns))
-        names[number] = tuple(dict.fromkeys(found))[:NAMES_KEPT]
+        shared, any_phrase = (nouns.common(_scores(group, total, n_total, min_count)) for min_count in (fewest, 1))
+        candidates = chain(_names(group, shared, nouns), _names(group, any_phrase, nouns))
+        names[number] = tuple(dict.fromkeys(candidates))[:NAMES_KEPT]
     return names
 
 
@@ -160,12 +160,12 @@ def _names(group: Group, scores: Mapping[Subject, float], nouns: _Nouns) -> Iter
         full = _completed(first, group, ranked)
         is_short, name = full.n_words == 1, nouns.spelled(full, group)
         if is_short or len(group.tasks[first]) < ENOUGH * group.n:
-            least = 0.0 if is_short else SECOND * scores[first]
-            for second in _beside(first, full, group, scores, ranked, least):
+            min_score = 0.0 if is_short else SECOND * scores[first]
+            for second in _beside(first, full, group, scores, ranked, min_score):
                 verb = "" if second.verb == full.verb else second.verb
-                both = f"{name} and {nouns.spelled(replace(second, verb=verb), group)}"
-                if len(both) <= CHARACTERS:
-                    yield both
+                combined_name = f"{name} and {nouns.spelled(replace(second, verb=verb), group)}"
+                if len(combined_name) <= CHARACTERS:
+                    yield combined_name
                     break
         if len(name) > CHARACTERS:
             continue
@@ -182,20 +182,20 @@ def _beside(
     group: Group,
     scores: Mapping[Subject, float],
     ranked: Sequence[Subject],
-    least: float,
+    min_score: float,
 ) -> list[Subject]:
     """Return phrases that most of the other tasks have, best first."""
-    covered, used = group.tasks[first], {*full.words, full.of, full.verb}
+    covered_tasks, used = group.tasks[first], {*full.words, full.of, full.verb}
     gains = {
         subject: scores[subject]
         / LONGER[subject.n_words]
-        * len(group.tasks[subject] - covered)
+        * len(group.tasks[subject] - covered_tasks)
         / len(group.tasks[subject])
         for subject in ranked[:40]
         if not used & {*subject.words, subject.of} - {""} and bool(subject.verb) == bool(full.verb)
     }
     return sorted(
-        (subject for subject, gain in gains.items() if gain > least), key=lambda subject: (-gains[subject], subject)
+        (subject for subject, gain in gains.items() if gain > min_score), key=lambda subject: (-gains[subject], subject)
     )
 
 

@@ -91,11 +91,11 @@ class Omission:
     @property
     def sentence(self) -> str:
         """The reason in words: `too long by 40 tokens`."""
-        over = f"too long by {self.n_tokens_over:,} {'token' if self.n_tokens_over == 1 else 'tokens'}"
+        excess = f"too long by {self.n_tokens_over:,} {'token' if self.n_tokens_over == 1 else 'tokens'}"
         return {
-            "too long": over,
+            "too long": excess,
             "repeats": f"says what [{shown_id(self.repeats)}] says",
-            "failing": f"mostly failed, and the warning is {over}",
+            "failing": f"mostly failed, and the warning is {excess}",
             "below the level": f"{self.n_records:,} below the level of {self.relevance:.2f}",
         }[self.reason]
 
@@ -106,8 +106,8 @@ def omission_line(omission: Omission) -> str:
         return f"{omission.memory}: {omission.sentence}"
     from atlas.llm.instructions import reads_like  # imported late, because opening a memory does not need it
 
-    named = "an id" if reads_like(omission.id) else shown_id(omission.id)  # the line is not quoted as untrusted text
-    return f"[{named}] {omission.memory}, relevance {omission.relevance:.2f}: {omission.sentence}"
+    phrase = "an id" if reads_like(omission.id) else shown_id(omission.id)  # the line is not quoted as untrusted text
+    return f"[{phrase}] {omission.memory}, relevance {omission.relevance:.2f}: {omission.sentence}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,10 +222,10 @@ def tools_of(task: Task) -> frozenset[str] | None:
 
     Each tool is a name, or a mapping with a `name` at the top level or under `function`, as in tool definitions.
     """
-    listed = task.context.get("tools")
-    if not isinstance(listed, list | tuple):
+    tools = task.context.get("tools")
+    if not isinstance(tools, list | tuple):
         return None
-    return frozenset(name for tool in listed if isinstance(name := _tool_name(tool), str))
+    return frozenset(name for tool in tools if isinstance(name := _tool_name(tool), str))
 
 
 def _tool_name(tool: object) -> object:
@@ -319,9 +319,9 @@ class _Draft:
 
     def _add(self, part: _Part) -> None:
         """Add a part in full or as its gist, or record that neither fits."""
-        left = self._budget - self._n_tokens(self._texts)
+        n_remaining = self._budget - self._n_tokens(self._texts)
         n_tokens = self._count("\n".join(part.full.lines) + "\n")
-        has_room = n_tokens <= FULL_SHARE * left and self._over(part, part.full) <= 0
+        has_room = n_tokens <= FULL_SHARE * n_remaining and self._over(part, part.full) <= 0
         form = part.full if has_room else part.gist
         if (n_tokens_over := self._over(part, form)) <= 0:
             self._texts[part] = form

@@ -153,7 +153,9 @@ class Promoter:
         """Return the last earlier task that is linked to an entry, or else the last task of its generation."""
         names = self._journal.types.counting_as(TASK)
         linked = [
-            near for near in graph.entries if near.entry_type in names and _was_written(near) <= _was_written(entry)
+            neighbour
+            for neighbour in graph.entries
+            if neighbour.entry_type in names and _was_written(neighbour) <= _was_written(entry)
         ]
         if linked:
             return max(linked, key=_was_written)

@@ -279,8 +279,8 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         return run.trajectory(error, self._agent_id)
 
 
-def _report(run: Run, problem: Exception, error: BaseException | None, what: str = "remembered") -> None:
-    message = f"it was not {what}: {_error_text(problem)}"
+def _report(run: Run, problem: Exception, error: BaseException | None, verb: str = "remembered") -> None:
+    message = f"it was not {verb}: {_error_text(problem)}"
     _note(run, message)
     if error is not None:
         error.add_note(f"ATLAS: {message}")

@@ -52,9 +52,9 @@ from atlas.memory.plugged import (
 )
 from atlas.memory.promoting import PromotingMemories
 from atlas.memory.query import (
-    Among,
     AnyMemory,
     Ids,
+    QueryFilters,
     Texts,
     ask,
     ask_all,
@@ -273,8 +273,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         Args:
             names: Names of the memories to include: `strategies`, `experience`, `concepts`, `journal`.
         """
-        chosen = {name: memory for name, memory in self._memories.items() if name in names}
-        memories: dict[str, Any] = {name: memory.ranked_with(weights) for name, memory in chosen.items()}
+        selected = {name: memory for name, memory in self._memories.items() if name in names}
+        memories: dict[str, Any] = {name: memory.ranked_with(weights) for name, memory in selected.items()}
         system = MemorySystemImpl(**memories, storage=self._storage)
         system._extracts_at_once = False
         return system
@@ -312,8 +312,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         if not limit_of_list(k):
             return MemoryQueryResult()
         memories = self._memories
-        among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        searches = await in_thread(searches_for, memories, task, k, among)
+        filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
+        searches = await in_thread(searches_for, memories, task, k, filters)
         asking = [in_thread(ask, memories[name], searches[name], task, k, count_retrieval) for name in searches]
         outcomes = await asyncio.gather(*asking, return_exceptions=True)
         return self._recorded_result(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)
@@ -332,8 +332,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         """Run `query` from sync code: the memories are queried sequentially, in one snapshot of the store."""
         if not limit_of_list(k):
             return MemoryQueryResult()
-        among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        outcomes = ask_all(self._memories, self._storage, task, k, among, count_retrieval)
+        filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
+        outcomes = ask_all(self._memories, self._storage, task, k, filters, count_retrieval)
         return self._recorded_result(task, outcomes, count_retrieval)
 
     def build_context(
@@ -367,8 +367,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             InvalidInput: k is below 1, the budget is negative, `holdout` is out of range, or `query` would raise it.
         """
         check_limit(k, "k")
-        among = Among(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
-        search = partial(by_words_alone, where=where) if by_words else partial(ask_all, among=among)
+        filters = QueryFilters(where=where, threshold=threshold, distinct=distinct, diversity=diversity)
+        search = partial(by_words_alone, where=where) if by_words else partial(ask_all, filters=filters)
         counter = counter_of(None) if by_words else self.token_counter
         coin = self._coin(task, holdout, attempt)
         if coin is not None and coin.is_held_out:
@@ -390,8 +390,8 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         from atlas.memory.experience.memory import COLLECTION
 
         store = self._storage.ledger.position(COLLECTION).ledger_id if self._storage is not None else ""
-        named = attempt or next_attempt(own_memory(self._memory("experience")), task)
-        return toss(share, store=store, task=task.id or task.description, attempt=named)
+        attempt_id = attempt or next_attempt(own_memory(self._memory("experience")), task)
+        return toss(share, store=store, task=task.id or task.description, attempt=attempt_id)
 
     @operation()
     def store(self, trajectory: Trajectory) -> dict[str, Any]:

@@ -166,15 +166,17 @@ class Entrance:
         """Return the response to an unauthenticated request."""
         if scope["type"] == "websocket":
             return WebSocketClose(1008, "no key")
-        vouched = forwarding.identity(scope)
+        identity = forwarding.identity(scope)
         if not _is_page(scope):
-            wanted = self._sessions.stores.secret_name
+            cookie_name = self._sessions.stores.secret_name
             # A JSON string, which Streamlit shows on pages that were open during a restart.
-            return JSONResponse(f"This needs {wanted}; load the page in the browser again, and enter it there.", 401)
-        if vouched is None:
+            return JSONResponse(
+                f"This needs {cookie_name}; load the page in the browser again, and enter it there.", 401
+            )
+        if identity is None:
             return RedirectResponse(ENTER, 303)
         request = Request(scope, receive)
-        return self._vouched(request, vouched, f"{request.url.path}?{request.url.query}".rstrip("?"))
+        return self._vouched(request, identity, f"{request.url.path}?{request.url.query}".rstrip("?"))
 
     def _form(self, request: Request, problem: str = "", status: int = 200) -> Response:
         if self._sessions.stores.token:
@@ -237,8 +239,8 @@ def _is_page(scope: Scope) -> bool:
 
 def _browser(scope: Scope, cookie: str) -> _Browser:
     """Return the credentials of a request's browser."""
-    vouched = forwarding.identity(scope)
-    return {"token": _token(scope, cookie), "vouched_id": vouched.id if vouched is not None else ""}
+    identity = forwarding.identity(scope)
+    return {"token": _token(scope, cookie), "vouched_id": identity.id if identity is not None else ""}
 
 
 def _token(scope: Scope, cookie: str) -> str:

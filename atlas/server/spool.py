@@ -202,9 +202,9 @@ def _refuse(path: Path, error: Exception) -> bool:
 
 def _attempt(trace: Trace) -> Trajectory:
     """Return a trace as an attempt, without secrets, with the ids of its spans."""
-    found = scrub_record(trace.attempt(), Counter())
-    assert isinstance(found, Trajectory)
-    return replace(found, metadata={**found.metadata, SPANS: sorted(span.id for span in trace.spans)})
+    scrubbed = scrub_record(trace.attempt(), Counter())
+    assert isinstance(scrubbed, Trajectory)
+    return replace(scrubbed, metadata={**scrubbed.metadata, SPANS: sorted(span.id for span in trace.spans)})
 
 
 def _store(memory: MemorySystem, attempt: Trajectory, trace: Trace) -> None:

@@ -278,10 +278,10 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             InvalidInput: There are fewer than two, or the library has no strategy.
         """
         self._composing()
-        wanted = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
-        if len(wanted) < 2:
-            raise InvalidInput(f"expected at least two concepts to compose, got {len(wanted)}; choose more")
-        return [self._whole_concept(concept_id) for concept_id in wanted]
+        selected_ids = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
+        if len(selected_ids) < 2:
+            raise InvalidInput(f"expected at least two concepts to compose, got {len(selected_ids)}; choose more")
+        return [self._whole_concept(concept_id) for concept_id in selected_ids]
 
     acomposable = twin(composable)
 
@@ -312,7 +312,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         with self._store.reading():
             marks, uses = self._store.marks(concept_ids), self._store.uses(concept_ids)
             usage, rows = self._store.usage(concept_ids), self._store.get(list(concept_ids))
-            found = self._read(rows)
+            concepts = self._read(rows)
         return [
             ExportedConcept(
                 concept=replace(concept, usage_count=0, success_rate=0.0),
@@ -321,7 +321,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
                 uses=tuple(replace(use, record_id=concept.id) for use in uses[concept.id]),
                 stored_at=stored_at(row),
             )
-            for row, concept in zip(rows, found, strict=True)
+            for row, concept in zip(rows, concepts, strict=True)
         ]
 
     aexport = twin(export)
@@ -387,9 +387,11 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
     def dependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
         """Return the other concepts that call one of these concepts or were composed of one."""
-        among = set(check_ids(concept_ids))
+        given_ids = set(check_ids(concept_ids))
         with self._store.reading():
-            return self.get_many([found for found in naming(self._store, concept_ids) if found not in among])
+            return self.get_many(
+                [concept_id for concept_id in naming(self._store, concept_ids) if concept_id not in given_ids]
+            )
 
     adependents = twin(dependents)
 

@@ -92,14 +92,14 @@ def plan_concept_merge(
         if concept_id not in subjects:
             raise InvalidInput(f"there is no concept {concept_id!r} to merge; it may have been deleted")
     parted = [_split_off_best([subjects[concept_id] for concept_id in ids]) for ids in groups]
-    into = {other.concept.id: best.concept for best, duplicates in parted for other in duplicates}
-    planned = tuple(_group(best, duplicates, into, subjects) for best, duplicates in parted)
+    survivors = {other.concept.id: best.concept for best, duplicates in parted for other in duplicates}
+    planned = tuple(_group(best, duplicates, survivors, subjects) for best, duplicates in parted)
     outside = [subject for subject in naming if subject.concept.id not in subjects]
-    linked = [replace(subject, concept=_relink(subject.concept, into, subjects)) for subject in outside]
+    linked = [replace(subject, concept=_relink(subject.concept, survivors, subjects)) for subject in outside]
     return ConceptMergePlan(
         groups=planned,
         linked=tuple(now for now, before in zip(linked, outside, strict=True) if now != before),
-        lacking=tuple(_lacking([*(best for best, _ in parted), *outside], into, subjects)),
+        lacking=tuple(_lacking([*(best for best, _ in parted), *outside], survivors, subjects)),
         n_total=n_total,
         moment=moment,
     )
@@ -135,7 +135,7 @@ def _age_key(concept: CodeConcept) -> float:
 def _group(
     best: ConceptSubject,
     duplicates: Sequence[ConceptSubject],
-    into: Mapping[str, CodeConcept],
+    survivors: Mapping[str, CodeConcept],
     subjects: Mapping[str, ConceptSubject],
 ) -> ConceptMergeGroup:
     survivor, duplicate_concepts = best.concept, [other.concept for other in duplicates]
@@ -160,7 +160,7 @@ def _group(
         },
     )
     return ConceptMergeGroup(
-        merged=_relink(merged, into, subjects),
+        merged=_relink(merged, survivors, subjects),
         why_kept=_why(survivor, duplicate_concepts),
         removed=tuple(duplicate_concepts),
         marks=merge_marks([best.marks, *(other.marks for other in duplicates)]),
@@ -168,21 +168,23 @@ def _group(
     )
 
 
-def _why(survivor: CodeConcept, gone: Sequence[CodeConcept]) -> str:
-    if all(survivor.usage_count > concept.usage_count for concept in gone):
+def _why(survivor: CodeConcept, duplicates: Sequence[CodeConcept]) -> str:
+    if all(survivor.usage_count > concept.usage_count for concept in duplicates):
         return "it was used most"
     return "it is the oldest" if not survivor.usage_count else "it is the oldest of the most used"
 
 
 def _relink(
-    concept: CodeConcept, into: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
+    concept: CodeConcept, survivors: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
 ) -> CodeConcept:
     """Return a concept in which the kept concepts replace references to removed concepts."""
     calls = [
-        into[called].id if called in into and not _lacks(concept, subjects[called].concept, into[called]) else called
+        survivors[called].id
+        if called in survivors and not _lacks(concept, subjects[called].concept, survivors[called])
+        else called
         for called in concept.calls
     ]
-    parts = [into[part].id if part in into else part for part in concept.composed_of]
+    parts = [survivors[part].id if part in survivors else part for part in concept.composed_of]
     return replace(concept, calls=_without(calls, concept.id), composed_of=_without(parts, concept.id))
 
 
@@ -190,20 +192,22 @@ def _without(ids: Iterable[str], left_out: str) -> tuple[str, ...]:
     return tuple(concept_id for concept_id in dict.fromkeys(ids) if concept_id != left_out)
 
 
-def _lacks(caller: CodeConcept, gone: CodeConcept, survivor: CodeConcept) -> set[str]:
+def _lacks(caller: CodeConcept, duplicate: CodeConcept, survivor: CodeConcept) -> set[str]:
     """Return the names by which a caller calls a removed concept, and which the kept concept does not define."""
     if caller.language != PYTHON:
-        return {gone.name} - {survivor.name}
-    return (called_names(caller) & defined_names(gone) or {gone.name}) - defined_names(survivor)
+        return {duplicate.name} - {survivor.name}
+    return (called_names(caller) & defined_names(duplicate) or {duplicate.name}) - defined_names(survivor)
 
 
 def _lacking(
-    callers: Sequence[ConceptSubject], into: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
+    callers: Sequence[ConceptSubject], survivors: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
 ) -> Iterable[LackingCaller]:
     for caller in (subject.concept for subject in callers):
-        called = [concept_id for concept_id in caller.calls if concept_id in into]
+        called = [concept_id for concept_id in caller.calls if concept_id in survivors]
         lacks = {
-            name for concept_id in called for name in _lacks(caller, subjects[concept_id].concept, into[concept_id])
+            name
+            for concept_id in called
+            for name in _lacks(caller, subjects[concept_id].concept, survivors[concept_id])
         }
         if lacks:
             yield LackingCaller(id=caller.id, name=caller.name, lacks=tuple(sorted(lacks)))

@@ -35,12 +35,12 @@ def updates(
         has_versions: Returns whether a concept of the library was ever edited.
     """
     brought = {concept.id: shipped(concept) for concept in loader.load().values()}
-    found = []
+    changes = []
     for concept in get_many(list(brought)):
         was_edited = SHIPPED not in concept.metadata and has_versions(concept)
         now = update_of(concept, brought[concept.id], was_edited=was_edited)
-        found += [] if now is None else [checked(now)]
-    return found
+        changes += [] if now is None else [checked(now)]
+    return changes
 
 
 def update_of(concept: CodeConcept, latest: CodeConcept, *, was_edited: bool) -> CodeConcept | None:

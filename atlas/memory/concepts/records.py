@@ -122,8 +122,8 @@ def defined_names(concept: CodeConcept) -> set[str]:
     """
     if concept.language != PYTHON:
         return {concept.name}
-    named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return {node.name for node in parse(concept.code).body if isinstance(node, named)} or {concept.name}
+    definition_types = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return {node.name for node in parse(concept.code).body if isinstance(node, definition_types)} or {concept.name}
 
 
 FIELDS = frozenset(

@@ -86,7 +86,7 @@ class ConceptWriter:
                 f"expected a Python identifier as the name, got {concept.name!r}; use the name of its function"
             )
         titles = self.store.column("title")
-        same = [found for found, name in titles.items() if name == concept.name and found != concept.id]
+        same = [concept_id for concept_id, name in titles.items() if name == concept.name and concept_id != concept.id]
         if same:
             raise InvalidInput(
                 f"concept {same[0]!r} is already named {concept.name!r}, so calls of the name would be ambiguous; "

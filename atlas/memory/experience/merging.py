@@ -127,11 +127,11 @@ def _worth(subject: MergeSubject) -> tuple[int, float, Any]:
 def _why(best: MergeSubject, subjects: Sequence[MergeSubject]) -> str:
     label = best.experience.outcome.label
     n_same = sum(subject.experience.outcome.label == label for subject in subjects)
-    how = {"succeeded": "it succeeded", "failed": "all failed", "unknown": "none is known to have succeeded"}[label]
+    reasons = {"succeeded": "it succeeded", "failed": "all failed", "unknown": "none is known to have succeeded"}[label]
     if n_same == 1:
-        return how
+        return reasons
     scores = {subject.experience.outcome.partial_score for subject in subjects}
-    return f"{how}; of {n_same} it is {'the best or newest' if len(scores) > 1 else 'the newest'}"
+    return f"{reasons}; of {n_same} it is {'the best or newest' if len(scores) > 1 else 'the newest'}"
 
 
 def _ids(experience: Experience) -> list[str]:

@@ -60,9 +60,9 @@ class OutcomePlan(Tabular):
 
 def plan_outcomes(store: Collection, ids: Sequence[str], success: bool | None) -> OutcomePlan:
     """Return a plan to set an outcome of experiences."""
-    chosen, label = list(dict.fromkeys(ids)), Outcome(success).label
+    selected_ids, label = list(dict.fromkeys(ids)), Outcome(success).label
     with store.reading():
-        moment, rows = store.moment(), store.peek(chosen)
+        moment, rows = store.moment(), store.peek(selected_ids)
     changes = [
         OutcomeChange(id=row["id"], title=row["metadata"].get("title", ""), before=row["metadata"]["outcome"])
         for row in rows
@@ -72,7 +72,7 @@ def plan_outcomes(store: Collection, ids: Sequence[str], success: bool | None) -
         success=success,
         changes=tuple(changes),
         n_same=len(rows) - len(changes),
-        n_gone=len(chosen) - len(rows),
+        n_gone=len(selected_ids) - len(rows),
         moment=moment,
     )
 

@@ -212,14 +212,14 @@ def plan_prune(
         among: Ids of the only records that may be removed. Without criteria, all of these are removed.
         keep: Ids of records that are not removed.
     """
-    chosen = None if among is None else set(among)
-    judged = [subject for subject in subjects if chosen is None or subject.id in chosen]
-    reasons = _all_reasons(judged, criteria, now, is_chosen=chosen is not None)
-    doomed = [subject for subject in judged if reasons[subject.id]]
-    saved = {subject.id: "you keep it" for subject in doomed if subject.id in keep}
-    saved |= {subject.id: "it is pinned" for subject in doomed if subject.pinned}
+    selected_ids = None if among is None else set(among)
+    judged = [subject for subject in subjects if selected_ids is None or subject.id in selected_ids]
+    reasons = _all_reasons(judged, criteria, now, is_chosen=selected_ids is not None)
+    removed = [subject for subject in judged if reasons[subject.id]]
+    saved = {subject.id: "you keep it" for subject in removed if subject.id in keep}
+    saved |= {subject.id: "it is pinned" for subject in removed if subject.pinned}
     if criteria.keep_diverse and vectors is not None:
-        saved |= _last_of_their_kind(subjects, vectors, {s.id for s in doomed if s.id not in saved})
+        saved |= _last_of_their_kind(subjects, vectors, {s.id for s in removed if s.id not in saved})
     decisions = [
         PruneDecision(
             id=s.id,
@@ -228,7 +228,7 @@ def plan_prune(
             saved_because=saved.get(s.id, ""),
             outcome=Outcome(s.success).label,
         )
-        for s in doomed
+        for s in removed
     ]
     return PrunePlan(
         criteria=criteria,
@@ -236,10 +236,10 @@ def plan_prune(
         saved=tuple(decision for decision in decisions if decision.saved_because),
         n_total=len(subjects) if n_total is None else n_total,
         n_judged=len(judged),
-        n_gone=0 if chosen is None else len(chosen) - len(judged),
+        n_gone=0 if selected_ids is None else len(selected_ids) - len(judged),
         missing=_missing(judged, criteria),
         moment=moment,
-        usage={s.id: s.usage for s in doomed if s.id not in saved},
+        usage={s.id: s.usage for s in removed if s.id not in saved},
     )
 
 
@@ -290,24 +290,26 @@ def _add_surplus(judged: Sequence[PruneSubject], reasons: dict[str, list[str]], 
         reasons[subject.id].append(f"over the {criteria.max_count} to keep")
 
 
-def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, doomed: set[str]) -> dict[str, str]:
+def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, removed_ids: set[str]) -> dict[str, str]:
     """Return the best record of each neighbourhood of which all records would be removed, best first."""
     saved: dict[str, str] = {}
     candidates = sorted(
-        (i for i, s in enumerate(subjects) if s.id in doomed), key=lambda i: _value(subjects[i]), reverse=True
+        (i for i, s in enumerate(subjects) if s.id in removed_ids), key=lambda i: _value(subjects[i]), reverse=True
     )
-    staying = np.flatnonzero([s.id not in doomed for s in subjects])
-    left = np.array(candidates, np.int64)[~_near_any(vectors[candidates], vectors[staying])]
-    while len(left):
-        block, is_covered = left[:BLOCK], np.zeros(len(left), bool)
-        is_near = vectors[block] @ vectors[left].T >= NEIGHBOUR_SIMILARITY
+    staying = np.flatnonzero([s.id not in removed_ids for s in subjects])
+    remaining = np.array(candidates, np.int64)[~_near_any(vectors[candidates], vectors[staying])]
+    while len(remaining):
+        block, is_covered = remaining[:BLOCK], np.zeros(len(remaining), bool)
+        is_near = vectors[block] @ vectors[remaining].T >= NEIGHBOUR_SIMILARITY
         for position, i in enumerate(block):
             if not is_covered[position]:
-                neighbours = [int(left[j]) for j in np.flatnonzero(is_near[position] & ~is_covered) if j != position]
+                neighbours = [
+                    int(remaining[j]) for j in np.flatnonzero(is_near[position] & ~is_covered) if j != position
+                ]
                 saved[subjects[i].id] = _for_whom(subjects, neighbours)
                 is_covered |= is_near[position]
                 is_covered[position] = True
-        left = left[~is_covered]
+        remaining = remaining[~is_covered]
     return saved
 
 

@@ -192,8 +192,8 @@ class EntryLog(Log):
         if not new:
             return []
         earlier = item_versions(self.store.versions(entry.id), decode_entry)
-        had = {link for version in earlier for link in version.item.links}
-        return [link for link in new if link not in had]
+        old_links = {link for version in earlier for link in version.item.links}
+        return [link for link in new if link not in old_links]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,10 +237,10 @@ def before_each(entries: Sequence[JournalEntry], stored: Sequence[Line]) -> dict
         for entry in entries
     }
     latest: dict[tuple[int, frozenset[tuple[str, Any]]], list[str]] = defaultdict(list)
-    found = {}
+    previous_ids = {}
     for line in sorted([*stored, *new.values()], key=lambda line: line.written_at):
         lines = latest[line.generation, line.scope]
         if line.id in new:
-            found[line.id] = tuple(lines[-N_NEIGHBOURS:])
+            previous_ids[line.id] = tuple(lines[-N_NEIGHBOURS:])
         lines.append(line.title)
-    return found
+    return previous_ids

@@ -79,12 +79,12 @@ class EntryTypes:
         for name, text in stored.items():
             if name.startswith(KEPT):
                 try:
-                    recalled = EntryType(**json.loads(text))
-                    _check(recalled)
+                    entry_type = EntryType(**json.loads(text))
+                    _check(entry_type)
                 except (InvalidInput, TypeError, ValueError) as error:
                     logger.warning("the entry type %r cannot be read, so register it again: %s", name, error)
                 else:
-                    self._types[recalled.name] = recalled
+                    self._types[entry_type.name] = entry_type
         return stored
 
     def __getitem__(self, name: str) -> EntryType:

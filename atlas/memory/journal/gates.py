@@ -140,14 +140,16 @@ class Gates:
     def _refusal(self, entry: JournalEntry, kind: EntryType, texts: Mapping[str, str], log: EntryLog) -> Refusal | None:
         """Return the reason to refuse an entry, or None."""
         is_on = {gate.name: gate.is_on and kind.is_gated for gate in self.states(texts)}
-        found = noise(entry.content) if is_on[NOISE] else None
-        if found is not None or not is_on[REPEATED]:
-            return found
+        refusal = noise(entry.content) if is_on[NOISE] else None
+        if refusal is not None or not is_on[REPEATED]:
+            return refusal
         with log.store.reading():
             scope = scope_of(entry.metadata)
             rows = log.store.scan(scope or None, order_by="created_at", descending=True, limit=N_LOOKED_AT)
             metadatas = {row["id"]: row["metadata"] for row in rows if scope_of(row["metadata"]) == scope}
-            same_type = [entry_id for entry_id, of in metadatas.items() if of["entry_type"] == entry.entry_type]
+            same_type = [
+                entry_id for entry_id, metadata in metadatas.items() if metadata["entry_type"] == entry.entry_type
+            ]
             return repeated(entry, log.get(same_type[:N_COMPARED]))
 
     def _state(self, name: str, keeps: bool | None, stored: str | None) -> Gate:

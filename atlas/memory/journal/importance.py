@@ -98,8 +98,8 @@ def with_feedback(importance: float, usage: Usage) -> float:
     if not usage.n_uses:
         return importance
     trust = usage.n_uses / (usage.n_uses + FEEDBACK_PRIOR)
-    helped = 2 * usage.n_successes / usage.n_uses - 1
-    return min(1.0, max(0.0, importance + FEEDBACK_WEIGHT * trust * helped))
+    balance = 2 * usage.n_successes / usage.n_uses - 1
+    return min(1.0, max(0.0, importance + FEEDBACK_WEIGHT * trust * balance))
 
 
 def noise(content: str) -> Refusal | None:
@@ -187,6 +187,6 @@ def _read(text: str, start: int) -> float | None:
     written = _WRITTEN.match(text, start)
     if written is None:
         return None
-    number, percent, whole = written.groups()
-    score = float(number) / (100.0 if percent else float(whole or 1) or math.nan)
+    number, percent, scale = written.groups()
+    score = float(number) / (100.0 if percent else float(scale or 1) or math.nan)
     return score if 0 <= score <= MAX_SCORE else None

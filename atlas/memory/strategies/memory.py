@@ -317,7 +317,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         with self._store.reading():
             marks, usage = self._store.marks(strategy_ids), self._store.usage(strategy_ids)
             uses, rows = self._store.uses(strategy_ids), self._store.get(list(strategy_ids))
-            found = self._read(rows)
+            strategies = self._read(rows)
         return [
             ExportedStrategy(
                 strategy=replace(strategy, usage_count=0, n_succeeded=0, success_rate=UNTRIED_RATE),
@@ -326,7 +326,7 @@ class ChromaStrategyBank(Memory[Strategy]):
                 uses=tuple(replace(use, record_id=strategy.id) for use in uses[strategy.id]),
                 stored_at=stored_at(row),
             )
-            for row, strategy in zip(rows, found, strict=True)
+            for row, strategy in zip(rows, strategies, strict=True)
         ]
 
     aexport = twin(export)
@@ -378,6 +378,6 @@ class ChromaStrategyBank(Memory[Strategy]):
         return changed
 
     def _known_already(self, strategy: Strategy) -> InvalidInput:
-        found = self._store.known_hashes([content_hash(strategy)])
-        same = found.get(content_hash(strategy), strategy.id)
+        ids_by_hash = self._store.known_hashes([content_hash(strategy)])
+        same = ids_by_hash.get(content_hash(strategy), strategy.id)
         return InvalidInput(f"strategy {same!r} already has this content; edit it, or delete it first")

@@ -111,8 +111,8 @@ def best_first(strategies: Sequence[Strategy]) -> list[Strategy]:
 
 def merged(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
     """Return the kept strategy with the others' sources and parameters, and its own situation and suggestion."""
-    named = {p["name"]: p for strategy in reversed([survivor, *duplicates]) for p in strategy.parameters}
-    moved = [
+    parameters_by_name = {p["name"]: p for strategy in reversed([survivor, *duplicates]) for p in strategy.parameters}
+    renamed_parameters = [
         *join_distinct(
             lineage(survivor.metadata), *([strategy.id, *lineage(strategy.metadata)] for strategy in duplicates)
         )
@@ -122,8 +122,8 @@ def merged(survivor: Strategy, duplicates: Sequence[Strategy]) -> Strategy:
         survivor,
         sources=join_distinct(survivor.sources, *(strategy.sources for strategy in duplicates)),
         parameters=tuple(
-            named[name]
+            parameters_by_name[name]
             for name in join_distinct(p["name"] for strategy in (survivor, *duplicates) for p in strategy.parameters)
         ),
-        metadata={**with_shared_scope(survivor.metadata, scopes), "merged_from": moved},
+        metadata={**with_shared_scope(survivor.metadata, scopes), "merged_from": renamed_parameters},
     )

@@ -32,12 +32,12 @@ def slim(schema: Any) -> Any:
         return [slim(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {name: part for name, part in schema.items() if not _is_spare(name, part)}
-    options = [part for part in kept.get("anyOf", ()) if part != {"type": "null"}]
+    parts = {name: part for name, part in schema.items() if not _is_spare(name, part)}
+    options = [part for part in parts.get("anyOf", ()) if part != {"type": "null"}]
     if len(options) == 1:
-        kept = {**options[0], **{name: part for name, part in kept.items() if name != "anyOf"}}
+        parts = {**options[0], **{name: part for name, part in parts.items() if name != "anyOf"}}
     return {
-        name: part if name in ("default", "enum") else slim(part) for name, part in kept.items() if part is not True
+        name: part if name in ("default", "enum") else slim(part) for name, part in parts.items() if part is not True
     }
 
 

@@ -69,8 +69,8 @@ def recall_by_words(
     scope: dict[str, str] | None = None,
 ) -> str:
     """Run `recall` with keywords only."""
-    asked, where = task_to_ask(task, domain=domain, tools=tools), scope_metadata(scope or {})
-    return f"{_block_text(memory.build_context(asked, budget_tokens, where=where, by_words=True))}\n\n{NOT_READY}"
+    query_task, where = task_to_ask(task, domain=domain, tools=tools), scope_metadata(scope or {})
+    return f"{_block_text(memory.build_context(query_task, budget_tokens, where=where, by_words=True))}\n\n{NOT_READY}"
 
 
 def search(
@@ -88,8 +88,8 @@ def search(
     if not query:
         raise InvalidInput("`search` takes a `query`, or the id of a record as `like`, but got neither")
     skipped = _skipped(cursor)
-    found = known_kinds()[among].records(memory).retrieve(query, k + skipped + 1, where=where)
-    return _page(found, among, skipped, k)
+    retrieval = known_kinds()[among].records(memory).retrieve(query, k + skipped + 1, where=where)
+    return _page(retrieval, among, skipped, k)
 
 
 def search_by_words(
@@ -105,8 +105,8 @@ def search_by_words(
     if like or not query:
         return search(memory, query, where, among, k, cursor, like)
     skipped = _skipped(cursor)
-    found = known_kinds()[among].records(memory).retrieve_words(query, k + skipped + 1, where=where)
-    return f"{_page(found, among, skipped, k)}\n{NOT_READY}"
+    retrieval = known_kinds()[among].records(memory).retrieve_words(query, k + skipped + 1, where=where)
+    return f"{_page(retrieval, among, skipped, k)}\n{NOT_READY}"
 
 
 def _similar(
@@ -147,13 +147,13 @@ def history(
     return "\n".join(map(_done, memory.history(limit, wanted=wanted))) or "Nothing was done yet."
 
 
-def _page(found: Retrieval[Any], among: str, skipped: int, k: int) -> str:
-    lines = [_line(hit, among) for hit in found.hits[skipped : skipped + k]]
-    if found.n_hidden:
-        lines.append(f"{found.n_hidden} hidden below {found.threshold:.2f}")
-    if len(found.hits) > skipped + k:
+def _page(retrieval: Retrieval[Any], among: str, skipped: int, k: int) -> str:
+    lines = [_line(hit, among) for hit in retrieval.hits[skipped : skipped + k]]
+    if retrieval.n_hidden:
+        lines.append(f"{retrieval.n_hidden} hidden below {retrieval.threshold:.2f}")
+    if len(retrieval.hits) > skipped + k:
         lines.append(f"next: cursor={skipped + k}")
-    return "\n".join([*(lines or ["Nothing has to do with this query."]), *found.notes])
+    return "\n".join([*(lines or ["Nothing has to do with this query."]), *retrieval.notes])
 
 
 def _block_text(block: ContextBlock) -> str:

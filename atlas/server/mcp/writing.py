@@ -45,8 +45,8 @@ def store_attempt(
     """Call after a task, whether it went well or not."""
     actor = actor_name(memory.storage.settings.actor)
     scoped = scope_metadata(scope or {})
-    named = "\n".join([actor, attempt_id, *([dump(scoped)] if scoped else [])])
-    trajectory_id = uuid5(_ATTEMPTS, named).hex if attempt_id else new_id()
+    key = "\n".join([actor, attempt_id, *([dump(scoped)] if scoped else [])])
+    trajectory_id = uuid5(_ATTEMPTS, key).hex if attempt_id else new_id()
     facts: dict[str, Any] = {**(metadata or {}), **scoped, **({"solution": solution} if solution else {})}
     if used is not None:
         facts["used"] = by_memory([place_of(memory, record_id) for record_id in used])
@@ -199,13 +199,13 @@ def forget(
     reason: Reason = "",
 ) -> str:
     """Call to delete records of yours that are wrong or not to be kept."""
-    chosen = by_memory([place_of(memory, record_id) for record_id in ids])
+    places = by_memory([place_of(memory, record_id) for record_id in ids])
     scoped, operation_id = {}, None
-    for name, record_ids in chosen.items():
+    for name, record_ids in places.items():
         scoped[name] = known_kinds()[name].records(memory).within("forget", reason, operation_id=operation_id)
         scoped[name].collection.check_own(record_ids)  # of all memories, before anything is deleted
         operation_id = scoped[name].operation_id
-    n_deleted = sum(scoped[name].forget(record_ids) for name, record_ids in chosen.items())
+    n_deleted = sum(scoped[name].forget(record_ids) for name, record_ids in places.items())
     return f"Forgot {n_deleted} {'record' if n_deleted == 1 else 'records'}.{_undo(operation_id)}"
 
 

@@ -90,8 +90,12 @@ def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[s
     n_unread = max(len(counted) - MAX_READ, 0)
     unique = _without_echoes(counted if not n_unread else [*counted[: MAX_READ // 2], *counted[-MAX_READ // 2 :]])
     if len(unique) > MAX_LINES:
-        half = MAX_LINES // 2
-        unique = [*unique[:half], f"… {len(unique) - 2 * half + n_unread} more steps …", *unique[-half:]]
+        n_each_side = MAX_LINES // 2
+        unique = [
+            *unique[:n_each_side],
+            f"… {len(unique) - 2 * n_each_side + n_unread} more steps …",
+            *unique[-n_each_side:],
+        ]
     return unique
 
 
@@ -159,8 +163,8 @@ def program_gist(code: str) -> str:
 
 def sentences(text: str) -> list[str]:
     """Return the sentences of a text, at least one, which may be empty."""
-    found = [" ".join(sentence.split()) for sentence in _SENTENCE.split(_MARKUP.sub("", text).strip())]
-    return [sentence for sentence in found if sentence] or [""]
+    candidates = [" ".join(sentence.split()) for sentence in _SENTENCE.split(_MARKUP.sub("", text).strip())]
+    return [sentence for sentence in candidates if sentence] or [""]
 
 
 def _line(step: Step, generalise: Callable[[str], str]) -> str:
@@ -239,9 +243,9 @@ def _alike(first: str, other: str) -> bool:
 
 def _without_echoes(lines: Sequence[str]) -> list[str]:
     """Return the lines without near-duplicates of earlier ones."""
-    spoken = [line for line in lines if line.startswith(("Say", "Ask"))]
-    distinct = set(_distinct(spoken))
-    return list(dict.fromkeys(line for line in lines if line in distinct or line not in spoken))
+    speech_lines = [line for line in lines if line.startswith(("Say", "Ask"))]
+    distinct = set(_distinct(speech_lines))
+    return list(dict.fromkeys(line for line in lines if line in distinct or line not in speech_lines))
 
 
 def _short(text: str, characters: int = LINE_CHARACTERS) -> str:

@@ -117,9 +117,9 @@ def _of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
     """Return the subject of the attempt in its latest reflection."""
     for pattern in (_ASKED, _PLAN, _STUCK):
         for thought in reversed(thoughts):
-            found = pattern.search(thought)
-            if found:
-                text = ": ".join(part for part in found.groups() if part)
+            match = pattern.search(thought)
+            if match:
+                text = ": ".join(part for part in match.groups() if part)
                 return generalise(text)[:SITUATION_CHARACTERS].removesuffix(".") + "."
     return ""
 
@@ -172,7 +172,7 @@ def _n_content_words(text: str, domain: str = "") -> int:
 def _title(situation: str) -> str:
     """Return the first sentence with a request, or else the first sentence, without introductory words."""
     parts = sentences(situation)
-    chosen = next((sentence for sentence in parts if _WANTED.match(sentence)), parts[0])
-    text = _WANTED.sub("", chosen).removesuffix(".")
+    sentence_chosen = next((sentence for sentence in parts if _WANTED.match(sentence)), parts[0])
+    text = _WANTED.sub("", sentence_chosen).removesuffix(".")
     title = text[:1].upper() + text[1:]
     return title if len(title) <= TITLE_CHARACTERS else f"{title[: TITLE_CHARACTERS - 1].rstrip()}…"
