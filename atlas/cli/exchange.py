@@ -180,7 +180,7 @@ def _print_report(report: ImportReport, done: str) -> None:
     for rejection in report.rejections:
         print(f"rejected: {rejection}", file=sys.stderr)
     is_mixed = report.added_attempts != report.added
-    of_what = f" ({_of_what(report)})" if is_mixed else ""
+    of_what = f" ({_describe_counts(report)})" if is_mixed else ""
     print(
         f"{report.read} read, {report.added} {done}{of_what}, {report.skipped} skipped as duplicates, "
         f"{report.rejected} rejected"
@@ -199,7 +199,7 @@ def _print_report(report: ImportReport, done: str) -> None:
         print(f"taken out of the texts: {kinds}")
 
 
-def _of_what(report: ImportReport) -> str:
+def _describe_counts(report: ImportReport) -> str:
     """Return for example `51 concepts`, or `3 experiences and 51 concepts`."""
     counts = {kind.noun: report.added_by.get(kind.noun, 0) for kind in known_kinds().values()}
     return in_words([counted(n, NOUNS.get(noun, noun)) for noun, n in counts.items() if n])

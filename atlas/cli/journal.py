@@ -82,7 +82,7 @@ def _add_reading(parts: Any) -> None:
     command = add_part(parts, "show", _show, "print an entry and the entries it is linked to")
     command.add_argument("id", help="its id, or the beginning of it")
     command.add_argument("--depth", type=limit, default=1, help="how many links away an entry may be (default: 1)")
-    command = add_part(parts, "rejected", _rejected, "list the entries that a gate refused and why, or accept one")
+    command = add_part(parts, "rejected", _list_rejected, "list the entries that a gate refused and why, or accept one")
     command.add_argument("-n", type=limit, default=20, help="number of entries (default: 20)")
     command.add_argument("--accept", metavar="ID", help="accept this one, by its id or the beginning of it")
 
@@ -214,10 +214,10 @@ def _show(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _rejected(options: argparse.Namespace, settings: Settings) -> int:
+def _list_rejected(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=not options.accept) as memory:
         if options.accept:
-            accepted = memory.journal.accept(_refused_id(memory, options.accept))
+            accepted = memory.journal.accept(_parse_refused_id(memory, options.accept))
             print(f"Written as {accepted[:8]}.")
             return 0
         refusals = memory.journal.rejected(options.n)
@@ -312,7 +312,7 @@ def _suggest(options: argparse.Namespace, settings: Settings) -> int:
             _print_suggestions(memory, memory.journal.suggest_links(options.n))
             return 0
         source, target = _id(memory, decided[0]), _id(memory, decided[1])
-        suggestion = _suggested(memory, source, target)
+        suggestion = _list_suggested(memory, source, target)
         scoped = memory.journal.within("link" if options.accept else "refuse a link")
         if options.accept:
             scoped.accept_link(suggestion)
@@ -459,7 +459,7 @@ def _draft_text(draft: SummaryDraft) -> str:
     return "\n".join(["", f"summary, by {by}:", *(f"  {line[:LINE_CHARACTERS]}" for line in lines)])
 
 
-def _suggested(memory: MemorySystem, source: str, target: str) -> LinkSuggestion:
+def _list_suggested(memory: MemorySystem, source: str, target: str) -> LinkSuggestion:
     for suggestion in memory.journal.suggest_links(10**6):
         if (suggestion.source_id, suggestion.target_id) == (source, target):
             return suggestion
@@ -470,7 +470,7 @@ def _id(memory: MemorySystem, beginning: str) -> str:
     return full_ids(memory, memory.journal, [beginning])[0]
 
 
-def _refused_id(memory: MemorySystem, beginning: str) -> str:
+def _parse_refused_id(memory: MemorySystem, beginning: str) -> str:
     refusals = memory.journal.rejected(memory.journal.rejected(0).n_total)
     found = [refusal.id for refusal in refusals.latest if refusal.id.startswith(beginning)]
     if len(found) != 1:

@@ -99,7 +99,7 @@ def encode_line(exported: Any, lines: Mapping[str, LineKind] | None = None) -> s
         InvalidInput: A field is not valid JSON, such as NaN or a lone surrogate; the message names it.
     """
     line: Json = {
-        **_encoded_content(exported, LINES if lines is None else lines),
+        **_encode_content(exported, LINES if lines is None else lines),
         "uses": [encode(use, ("record_id",)) for use in exported.uses],
         "marks": encode(exported.marks),
         "usage": encode(exported.usage),
@@ -111,7 +111,7 @@ def encode_line(exported: Any, lines: Mapping[str, LineKind] | None = None) -> s
     return json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _encoded_content(exported: Any, lines: Mapping[str, LineKind]) -> Json:
+def _encode_content(exported: Any, lines: Mapping[str, LineKind]) -> Json:
     for name, kind in lines.items():
         if kind.exported is not None and isinstance(exported, kind.exported):
             return {"kind": name, **kind.encode(exported)}
@@ -254,10 +254,10 @@ def _decode_vectors(value: Any) -> Vectors | None:
         raise InvalidInput("vectors should be rows of the same length, but their lengths differ")
     if not all(type(number) in (int, float) for row in value for number in row):
         raise InvalidInput("vectors should have numbers only")
-    return _checked(value)
+    return _check(value)
 
 
-def _checked(rows: list[list[float]]) -> Vectors:
+def _check(rows: list[list[float]]) -> Vectors:
     try:
         wide = np.asarray(rows, dtype=np.float64)
     except OverflowError as error:

@@ -199,7 +199,7 @@ def clustered_rate(
         return ClusteredRate(mean=mean, n_effective=min(float(n_groups), n_most))
     variance = n_groups / (n_groups - 1) * spread / weight_array.sum() ** 2
     independent = mean * (1 - mean) / (len(outcomes) - 1) * len(outcomes)
-    n_effective = independent / variance * _t_squared(len(outcomes) - 1) / _t_squared(n_groups - 1)
+    n_effective = independent / variance * _squared_t_quantile(len(outcomes) - 1) / _squared_t_quantile(n_groups - 1)
     return ClusteredRate(mean=mean, n_effective=float(min(n_effective, n_most)))
 
 
@@ -215,7 +215,7 @@ def difference_interval(first: ClusteredRate, second: ClusteredRate) -> tuple[fl
     return max(-1.0, difference - low), min(1.0, difference + high)
 
 
-def _t_squared(degrees: int) -> float:
+def _squared_t_quantile(degrees: int) -> float:
     """Return the square of Student's t that 95 % of its distribution do not exceed to either side."""
     x = beta_quantile(0.95, 0.5, degrees / 2)
     return degrees * x / (1 - x)

@@ -56,7 +56,7 @@ def foreign_to(corpus: JudgedCorpus, corpora: Sequence[JudgedCorpus], half: Half
     return by_source
 
 
-def shipped(half: Half) -> BySource:
+def load_shipped(half: Half) -> BySource:
     """Return the queries of a half that ATLAS ships, without those used for calibration.
 
     They cover so many subjects that few of them are relevant to a particular store.

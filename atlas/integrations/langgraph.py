@@ -80,11 +80,11 @@ class AtlasStore(base.BaseStore):
 
     def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
         where: Where = {"entry_type": ENTRY_TYPE, **self._scope(op.namespace_prefix)}
-        scored = self._scored(op, where) if op.query else [(entry, None) for entry in self._entries(where, op.filter)]
+        scored = self._score(op, where) if op.query else [(entry, None) for entry in self._entries(where, op.filter)]
         page = scored[op.offset : op.offset + op.limit]
         return [base.SearchItem(**_fields(entry), score=score) for entry, score in page]
 
-    def _scored(self, op: base.SearchOp, where: Where) -> list[tuple[JournalEntry, float | None]]:
+    def _score(self, op: base.SearchOp, where: Where) -> list[tuple[JournalEntry, float | None]]:
         """Return the entries nearest to a query, best first, each with its relevance."""
         among: Where = {**where, f"{METADATA}{IS_INDEXED}": True}
         if op.filter:

@@ -23,7 +23,7 @@ from atlas.llm.anthropic import AnthropicApi
 from atlas.llm.api import ApiError, Exchange, ModelApi, ModelReply
 from atlas.llm.budget import CHARACTERS_PER_TOKEN, Meter, TokenUsage, estimated_tokens, operation, priced
 from atlas.llm.openai import OpenAIApi
-from atlas.llm.structured_output import shortened
+from atlas.llm.structured_output import shorten
 
 logger = logging.getLogger(__name__)
 
@@ -170,7 +170,7 @@ class ModelClient:
 
     def _fitting(self, prompt: str, tokens: int) -> str:
         """Return the prompt with its data shortened to at most `tokens` tokens in total."""
-        fitting = shortened(prompt, tokens * CHARACTERS_PER_TOKEN)
+        fitting = shorten(prompt, tokens * CHARACTERS_PER_TOKEN)
         if estimated_tokens(fitting) > tokens + 1:
             raise LLMBudgetExceeded(
                 f"the prompt does not fit into the model's context of {self._settings.llm_context_tokens:,} tokens "

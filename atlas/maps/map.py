@@ -246,7 +246,7 @@ def extend(memory_map: MemoryMap, embedded: EmbeddedRecords, fitted: MemoryMap |
     if not len(kept_rows):
         return replace(make_map(embedded, engine="pca"), is_placed=np.ones(len(new), np.bool_))
     old, newcomers = embedded.vectors[old_rows], embedded.vectors[new]
-    places = _near(newcomers, old, memory_map, kept_rows)
+    places = _place_new(newcomers, old, memory_map, kept_rows)
     domains = {domain.number: domain for domain in memory_map.domains}
     if fitted is not None:
         places.put_back([embedded.ids[row] for row in new], fitted)
@@ -302,7 +302,7 @@ class _Places:
             target[rows] = source[fitted_rows]
 
 
-def _near(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept_rows: _Rows) -> _Places:
+def _place_new(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept_rows: _Rows) -> _Places:
     """Return new records, placed by their neighbours among the kept rows of a map, whose vectors are `old`."""
     labels, strengths = labels_nearby(newcomers, old, memory_map.labels[kept_rows], memory_map.strengths[kept_rows])
     coordinates = place(newcomers, old, memory_map.coordinates[kept_rows])

@@ -157,13 +157,13 @@ def _names(group: Group, scores: Mapping[Subject, float], nouns: _Nouns) -> Iter
     ranked = sorted(scores, key=lambda subject: (-scores[subject], subject))
     single = list[str]()
     for first in ranked[:NAMES_KEPT]:
-        full = _completed(first, group, ranked)
-        is_short, name = full.n_words == 1, nouns.spelled(full, group)
+        full = _complete(first, group, ranked)
+        is_short, name = full.n_words == 1, nouns.spell(full, group)
         if is_short or len(group.tasks[first]) < ENOUGH * group.n:
             min_score = 0.0 if is_short else SECOND * scores[first]
-            for second in _beside(first, full, group, scores, ranked, min_score):
+            for second in _find_second_phrases(first, full, group, scores, ranked, min_score):
                 verb = "" if second.verb == full.verb else second.verb
-                combined_name = f"{name} and {nouns.spelled(replace(second, verb=verb), group)}"
+                combined_name = f"{name} and {nouns.spell(replace(second, verb=verb), group)}"
                 if len(combined_name) <= CHARACTERS:
                     yield combined_name
                     break
@@ -176,7 +176,7 @@ def _names(group: Group, scores: Mapping[Subject, float], nouns: _Nouns) -> Iter
     yield from single
 
 
-def _beside(
+def _find_second_phrases(
     first: Subject,
     full: Subject,
     group: Group,
@@ -199,7 +199,7 @@ def _beside(
     )
 
 
-def _completed(subject: Subject, group: Group, ranked: Sequence[Subject]) -> Subject:
+def _complete(subject: Subject, group: Group, ranked: Sequence[Subject]) -> Subject:
     """Extend a phrase by the words and the verb that it mostly occurs with."""
     n = len(group.tasks[subject])
     longer = [
@@ -237,7 +237,7 @@ class _Nouns:
             countable.update(word.lower() for word in _COUNTED.findall(text))
         return cls(forms, countable)
 
-    def spelled(self, subject: Subject, group: Group) -> str:
+    def spell(self, subject: Subject, group: Group) -> str:
         """Return a phrase as it is written: `cancelling upcoming flights`."""
         spellings = group.spellings[replace(subject, verb="")]
         head = self._noun(max(spellings, key=lambda word: (spellings[word], word)))

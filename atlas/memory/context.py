@@ -321,9 +321,9 @@ class _Draft:
         """Add a part in full or as its gist, or record that neither fits."""
         n_remaining = self._budget - self._n_tokens(self._texts)
         n_tokens = self._count("\n".join(part.full.lines) + "\n")
-        has_room = n_tokens <= FULL_SHARE * n_remaining and self._over(part, part.full) <= 0
+        has_room = n_tokens <= FULL_SHARE * n_remaining and self._excess_tokens(part, part.full) <= 0
         form = part.full if has_room else part.gist
-        if (n_tokens_over := self._over(part, form)) <= 0:
+        if (n_tokens_over := self._excess_tokens(part, form)) <= 0:
             self._texts[part] = form
         else:
             self._omit(part, "failing" if part.full.is_warning else "too long", n_tokens_over=n_tokens_over)
@@ -331,7 +331,7 @@ class _Draft:
     def deepen(self) -> None:
         """Expand gists to full texts if they fit."""
         for part, text in self._texts.items():
-            if text is not part.full and self._over(part, part.full) <= 0:
+            if text is not part.full and self._excess_tokens(part, part.full) <= 0:
                 self._texts[part] = part.full
 
     def drop_last(self, n_tokens_over: int) -> None:
@@ -358,7 +358,7 @@ class _Draft:
             Omission(memory=part.memory, id=part.id, reason=reason, relevance=part.relevance, **details)
         )
 
-    def _over(self, part: _Part, text: RecordText) -> int:
+    def _excess_tokens(self, part: _Part, text: RecordText) -> int:
         """Return the tokens by which the block would exceed its budget with this text of a part."""
         return self._n_tokens({**self._texts, part: text}) - self._budget
 

@@ -148,7 +148,7 @@ class PluggedStrategies(PluggedMemory):
         return strategy
 
 
-def unwrapped(memory: M | PluggedMemory | None) -> M | Any | None:
+def unwrap(memory: M | PluggedMemory | None) -> M | Any | None:
     """Return a plugged-in memory without its adapter, and any other memory unchanged."""
     return memory.memory if isinstance(memory, PluggedMemory) else memory
 

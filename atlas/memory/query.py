@@ -137,7 +137,7 @@ def ask_all(
     searches: Mapping[str, Any] = searches_for(memories, task, k, filters)
     searchable = {name: memory for name, memory in memories.items() if not isinstance(memory, PluggedMemory)}
     with storage.reading() if storage is not None else nullcontext():
-        outcomes = {name: outcome(_found, memory, searches[name]) for name, memory in searchable.items()}
+        outcomes = {name: outcome(_search_one, memory, searches[name]) for name, memory in searchable.items()}
 
     def answer(name: str, memory: AnyMemory) -> Retrieval[Any]:
         if isinstance(memory, PluggedMemory):
@@ -189,7 +189,7 @@ def _check_unfiltered(memory: PluggedMemory, where: Where | None) -> None:
         raise InvalidInput(f"{type(memory.memory).__name__} cannot filter its records by {dict(where)!r}")
 
 
-def _found(memory: Memory[Any], search: Any) -> Any:
+def _search_one(memory: Memory[Any], search: Any) -> Any:
     if isinstance(search, Exception):
         raise search
     return memory._find(search)

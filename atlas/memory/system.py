@@ -48,7 +48,7 @@ from atlas.memory.plugged import (
     lacking,
     own_memory,
     own_or_plugged,
-    unwrapped,
+    unwrap,
 )
 from atlas.memory.promoting import PromotingMemories
 from atlas.memory.query import (
@@ -139,7 +139,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
     @property
     def experience_memory(self) -> ExperienceMemory | None:
         """The experience memory as it was passed, without an adapter."""
-        return unwrapped(self._memory("experience"))
+        return unwrap(self._memory("experience"))
 
     @property
     def experience(self) -> ChromaExperienceMemory:
@@ -148,13 +148,13 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         Raises:
             NotFound: The system has none, or a third-party one.
         """
-        memory: ChromaExperienceMemory = self._needed("experience", "experience memory")
+        memory: ChromaExperienceMemory = self._own_memory("experience", "experience memory")
         return memory
 
     @property
     def concept_library(self) -> ConceptLibrary | None:
         """The concept library as it was passed, without an adapter."""
-        return unwrapped(self._memory("concepts"))
+        return unwrap(self._memory("concepts"))
 
     @property
     def concepts(self) -> ChromaConceptLibrary:
@@ -163,13 +163,13 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         Raises:
             NotFound: The system has none, or a third-party one.
         """
-        library: ChromaConceptLibrary = self._needed("concepts", "concept library")
+        library: ChromaConceptLibrary = self._own_memory("concepts", "concept library")
         return library
 
     @property
     def strategy_bank(self) -> StrategyBank | None:
         """The strategy bank as it was passed, without an adapter."""
-        return unwrapped(self._memory("strategies"))
+        return unwrap(self._memory("strategies"))
 
     @property
     def strategies(self) -> ChromaStrategyBank:
@@ -178,7 +178,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         Raises:
             NotFound: The system has none, or a third-party one.
         """
-        bank: ChromaStrategyBank = self._needed("strategies", "strategy bank")
+        bank: ChromaStrategyBank = self._own_memory("strategies", "strategy bank")
         return bank
 
     @property
@@ -188,7 +188,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         Raises:
             NotFound: The system has none.
         """
-        journal: Journal = self._needed("journal", "journal")
+        journal: Journal = self._own_memory("journal", "journal")
         return journal
 
     @property
@@ -198,7 +198,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         Raises:
             NotFound: The system has none.
         """
-        conversations: Conversations = self._needed("conversations", "conversations")
+        conversations: Conversations = self._own_memory("conversations", "conversations")
         return conversations
 
     @property
@@ -252,7 +252,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             self._parts[name] = FURTHER[name].records(self)
         return self._parts[name]
 
-    def _needed(self, name: str, noun: str) -> Any:
+    def _own_memory(self, name: str, noun: str) -> Any:
         """Return one of ATLAS's own memories, or raise `NotFound`."""
         memory = own_memory(self._memory(name))
         if memory is None:
@@ -482,7 +482,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
             "used": counted.used,
             "errors": errors,
             "scrubbed": attempt.scrubbed,
-            "compression": self._started(trajectory),
+            "compression": self._start(trajectory),
         }
         return stored | ids | {name: part for name, part in parts.items() if part}
 
@@ -509,7 +509,7 @@ class MemorySystemImpl(JudgedMemories, MeteredMemories, PromotingMemories, Stric
         library = self._memory("concepts").within("store", operation_id=operation_id)
         return library.add_many(library.compress([trajectory])) or None
 
-    def _started(self, trajectory: Trajectory) -> str:
+    def _start(self, trajectory: Trajectory) -> str:
         is_success = trajectory.outcome.success is True
         return "started" if self._automatic is not None and is_success and self._automatic.after(trajectory) else ""
 

@@ -97,7 +97,7 @@ def candidates(
         scope = _scope(collection, where, with_buried)
         near = dict(_nearest(collection, vector, n, scope)) if vector is not None else {}
         worded = collection.ledger.words.find(collection.name, text or "", scope, n, extra_seqs=list(near))
-        around = _around(collection, text, n, scope, worded, context) if context and text else {}
+        around = _add_context(collection, text, n, scope, worded, context) if context and text else {}
         worded = _with_words_of(collection, text or "", worded, [seq for seq in around if seq not in near])
         unmeasured = np.array([seq for seq in {**worded.values, **around} if seq not in near], np.int64)
         if vector is None:
@@ -111,11 +111,11 @@ def candidates(
         return _candidates(collection, near, worded, around)
 
 
-def _around(
+def _add_context(
     collection: SearchableCollection, text: str, n: int, scope: Scope, worded: Matches, context: Context
 ) -> dict[int, float]:
     """Return the keyword scores that records of a scope get from later records of their log."""
-    values, inside = worded.values, _seen_by_actor(collection)
+    values, inside = worded.values, _visible_seqs(collection)
     if scope.passing is not None:  # the words of records that fail the filter count too
         lending = Scope(passing=inside, hidden=scope.hidden)
         values = collection.ledger.words.find(collection.name, text, lending, n).values
@@ -135,7 +135,7 @@ def _around(
     return {seq: added[seq] for seq in found.tolist()}
 
 
-def _seen_by_actor(collection: SearchableCollection) -> Seqs | None:
+def _visible_seqs(collection: SearchableCollection) -> Seqs | None:
     """Return the sorted numbers of all records in the scope of the current actor, or None if it sees every record."""
     own = within_actor_scope(None)
     return _scope(collection, own, True).passing if own else None
@@ -176,7 +176,7 @@ def _nearest(collection: SearchableCollection, vector: Vector, k: int, scope: Sc
 
 def _scope(collection: SearchableCollection, where: Where | None, with_buried: bool) -> Scope:
     matching = partial(collection.ledger.matching, collection.name)
-    hidden = _none() if with_buried else union(matching(BURIED), _of_others(matching))
+    hidden = _none() if with_buried else union(matching(BURIED), _pending_of_others(matching))
     if collection.masked is not None:
         hidden = union(hidden, collection.masked)
     passing = np.setdiff1d(matching(where), hidden, assume_unique=True) if where else None
@@ -188,7 +188,7 @@ def union(ours: Seqs, added: Seqs) -> Seqs:
     return np.sort(np.concatenate((ours, np.setdiff1d(added, ours, assume_unique=True))))
 
 
-def _of_others(matching: Callable[[Where], Seqs]) -> Seqs:
+def _pending_of_others(matching: Callable[[Where], Seqs]) -> Seqs:
     """Return the records that wait for review, except the current actor's own."""
     waiting, reader = matching(WAITING), actor_name("")
     return np.setdiff1d(waiting, matching({REVIEW_KEY: reader})) if len(waiting) and reader else waiting

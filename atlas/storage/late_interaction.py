@@ -96,7 +96,7 @@ class LateInteraction:
         ledger_id = self._ledger.moment().ledger_id
         cached = self._cached
         if cached is None or cached[0] != ledger_id:
-            projection = stored_projection(self._ledger, self._embedder.dimension)
+            projection = read_projection(self._ledger, self._embedder.dimension)
             cached = self._cached = (ledger_id, projection) if projection is not None else None
         return None if cached is None else cached[1]
 
@@ -118,7 +118,7 @@ class LateInteraction:
         return self._projection()
 
 
-def stored_projection(ledger: LedgerEngine, dimension: int) -> Projection | None:
+def read_projection(ledger: LedgerEngine, dimension: int) -> Projection | None:
     """Return the stored projection, or None.
 
     Args:

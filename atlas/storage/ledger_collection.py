@@ -181,12 +181,12 @@ class LedgerCollection(Collection):
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """Return the records found, in the order of `ids`."""
-        found = self._found(ids)
+        found = self._read_live(ids)
         return [as_row(found[record_id]) for record_id in ids if record_id in found]
 
     def peek(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return records like `get`, but without vectors and content."""
-        found = self._found(ids, light=True)
+        found = self._read_live(ids, light=True)
         return [as_row(found[record_id]) for record_id in ids if record_id in found]
 
     def count(self, where: Where | None = None) -> int:
@@ -333,7 +333,7 @@ class LedgerCollection(Collection):
 
     def present(self, ids: Sequence[str]) -> set[str]:
         """Return the ids that exist."""
-        return set(self._found(ids, light=True))
+        return set(self._read_live(ids, light=True))
 
     def purged(self, ids: Sequence[str]) -> set[str]:
         """Return the ids that belonged to purged records and cannot be reused."""
@@ -354,7 +354,7 @@ class LedgerCollection(Collection):
         updater: SuccessRateUpdater | None = None,
     ) -> None:
         """Record a use of a record and its outcome, once per attempt. Rates are computed from the uses."""
-        if not self._found([record_id], light=True):
+        if not self._read_live([record_id], light=True):
             raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
         is_waiting = is_under_review()
         if is_waiting and not self.operation_id:
@@ -479,7 +479,7 @@ class LedgerCollection(Collection):
         operation = self._operation or self._draft("restore")
         return self._ledger.history.restore(self._name, ids, operation)
 
-    def _found(self, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
+    def _read_live(self, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
         """Return the live records among `ids` that the current actor may see, by id."""
         found = self._ledger.get(self._name, ids, light=light)
         if not (scope := actor_scope()):

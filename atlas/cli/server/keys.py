@@ -50,7 +50,7 @@ def _add(options: argparse.Namespace, settings: Settings) -> int:
         is_reviewed=options.review,
         scope=options.scope,
         created_by=settings.actor,
-        taken=_taken(ring, settings) if options.scope else People(ring.directory, {}).names(),
+        taken=_names_in_use(ring, settings) if options.scope else People(ring.directory, {}).names(),
     )
     print(secret)
     print(f"This is the key of {safe(key.name)}, a {key.role}. It cannot be shown again.")
@@ -95,7 +95,7 @@ def _revoke(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _taken(ring: KeyRing, settings: Settings) -> set[str]:
+def _names_in_use(ring: KeyRing, settings: Settings) -> set[str]:
     """Return names in use. A key with a scope must not reuse one, or it would see the previous owner's operations."""
     with open_storage(settings=settings, read_only=True, create=False) as storage:
         return {*People(ring.directory, {}).names(), *storage.ledger.history.actors()}

@@ -42,7 +42,7 @@ def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
     if not any(needed):
         return concepts
     titles, defines = store.column("title"), store.column("defines")
-    return [linked(concept, needs, titles, defines) for concept, needs in zip(concepts, needed, strict=True)]
+    return [resolve_calls(concept, needs, titles, defines) for concept, needs in zip(concepts, needed, strict=True)]
 
 
 def naming(store: Collection, ids: Sequence[str]) -> list[str]:
@@ -63,7 +63,7 @@ def naming(store: Collection, ids: Sequence[str]) -> list[str]:
     ]
 
 
-def reached(concept: CodeConcept, read: Callable[[list[str]], list[CodeConcept]]) -> list[CodeConcept]:
+def collect_callees(concept: CodeConcept, read: Callable[[list[str]], list[CodeConcept]]) -> list[CodeConcept]:
     """Return the distinct concepts that a concept calls or was composed of, transitively, nearest first.
 
     Args:
@@ -88,11 +88,12 @@ def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeC
     titles = store.column("title") | {concept.id: concept.name for concept in concepts}
     defines = store.column("defines") | {concept.id: [*defined_names(concept)] for concept in concepts}
     return [
-        concept if concept.calls else linked(concept, called_names(concept), titles, defines) for concept in concepts
+        concept if concept.calls else resolve_calls(concept, called_names(concept), titles, defines)
+        for concept in concepts
     ]
 
 
-def linked(
+def resolve_calls(
     concept: CodeConcept, needed: Set[str], titles: Mapping[str, str], defines: Mapping[str, Any]
 ) -> CodeConcept:
     """Return the concept with its calls resolved to ids: a listed id if it fits, else the last concept with the name.

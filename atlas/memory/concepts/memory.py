@@ -27,10 +27,10 @@ from atlas.memory.base.merging import check_groups
 from atlas.memory.base.records import check_ids, columns, retry
 from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
-from atlas.memory.concepts.calls import ConceptUses, naming, reached, read_concepts
+from atlas.memory.concepts.calls import ConceptUses, collect_callees, naming, read_concepts
 from atlas.memory.concepts.merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
-from atlas.memory.concepts.plugged import asking, check_plugged, succeeded_of
-from atlas.memory.concepts.primitives import shipped, updates
+from atlas.memory.concepts.plugged import asking, check_plugged, select_succeeded
+from atlas.memory.concepts.primitives import load_shipped, updates
 from atlas.memory.concepts.records import (
     FIELDS,
     checked,
@@ -139,7 +139,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
     def load_primitives(self, loader: PrimitiveLoader) -> list[str]:
         """Add a loader's concepts as one operation, and return the ids of the new ones."""
-        return self.add_many([shipped(concept) for concept in loader.load().values()], "primitives")
+        return self.add_many([load_shipped(concept) for concept in loader.load().values()], "primitives")
 
     aload_primitives = twin(load_primitives)
 
@@ -293,7 +293,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         Raises:
             InvalidInput: An item is not an attempt.
         """
-        succeeded = succeeded_of(trajectories)
+        succeeded = select_succeeded(trajectories)
         if self.compression_strategy is None:
             self._say_once("this library has no compression strategy; pass one as compression_strategy")
             return []
@@ -381,7 +381,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
             NotFound: It does not exist.
         """
         with self._store.reading():
-            return reached(self._whole_concept(concept_id), self.get_many)
+            return collect_callees(self._whole_concept(concept_id), self.get_many)
 
     adepends_on = twin(depends_on)
 

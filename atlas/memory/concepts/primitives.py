@@ -18,7 +18,7 @@ SHIPPED = "shipped"
 LEFT_OUT = ("id", "created_at", "calls", "found_in", "composed_of")
 
 
-def shipped(concept: CodeConcept) -> CodeConcept:
+def load_shipped(concept: CodeConcept) -> CodeConcept:
     """Return a loader's concept, marked with the digest of its content."""
     return replace(concept, metadata={**concept.metadata, SHIPPED: _digest(concept)})
 
@@ -34,7 +34,7 @@ def updates(
         get_many: Returns the library's concepts by their ids.
         has_versions: Returns whether a concept of the library was ever edited.
     """
-    brought = {concept.id: shipped(concept) for concept in loader.load().values()}
+    brought = {concept.id: load_shipped(concept) for concept in loader.load().values()}
     changes = []
     for concept in get_many(list(brought)):
         was_edited = SHIPPED not in concept.metadata and has_versions(concept)

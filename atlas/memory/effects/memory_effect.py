@@ -12,7 +12,7 @@ import numpy as np
 
 from atlas.core.statistics import Estimate, estimates, sign_test
 from atlas.memory.base.memory import Memory
-from atlas.memory.effects.randomised import RandomisedEffect, randomised_effect, tossed_attempts
+from atlas.memory.effects.randomised import RandomisedEffect, randomised_attempts, randomised_effect
 from atlas.memory.effects.strategy_effects import Tries
 from atlas.memory.experience.extraction import SHOWN_RECORDS, SHOWN_TOKENS, UNUSED_TOKENS
 from atlas.memory.experience.memory import ChromaExperienceMemory
@@ -201,7 +201,7 @@ def memory_effect(
         memories: Every memory of the system. The times of records in plugged-in memories are unknown.
         used_by: Records used by each attempt, by the id of the attempt.
     """
-    randomised, unused = randomised_effect(tossed_attempts(experience)), unused_share(experience)
+    randomised, unused = randomised_effect(randomised_attempts(experience)), unused_share(experience)
     given_ids = {attempt_id for attempt_id in experience.column("trajectory_id", _GIVEN).values() if attempt_id}
     if not used_by and not given_ids:
         return MemoryEffect(tasks=(), randomised=randomised)

@@ -114,12 +114,12 @@ def randomised_effect(attempts: Sequence[TossedAttempt]) -> RandomisedEffect | N
     return RandomisedEffect(attempts=tuple(attempts)) if len(sides) == 2 else None
 
 
-def tossed_attempts(experience: ChromaExperienceMemory) -> list[TossedAttempt]:
+def randomised_attempts(experience: ChromaExperienceMemory) -> list[TossedAttempt]:
     """Return the randomly assigned attempts with a known outcome, including merged attempts."""
-    return [attempt for attempt in _iterate_tossed(experience) if 0 < attempt.share < 1]
+    return [attempt for attempt in _iterate_randomised(experience) if 0 < attempt.share < 1]
 
 
-def _iterate_tossed(experience: ChromaExperienceMemory) -> Iterator[TossedAttempt]:
+def _iterate_randomised(experience: ChromaExperienceMemory) -> Iterator[TossedAttempt]:
     where = {ARM: {"$in": [HELD_OUT, SHOWN]}}
     columns = [experience.column(key, where) for key in (ARM, "outcome", SHARE, "task_id", "title")]
     for record_id, arm in columns[0].items():

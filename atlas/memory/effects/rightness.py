@@ -66,7 +66,7 @@ def tasks_of(
         attempts = linked(experience, [source for strategy in strategies for source in strategy.sources])
         for strategy in strategies:
             ids[strategy.id] |= {attempts[source].task_id for source in strategy.sources if source in attempts}
-        attempted |= _found_in(distinct.values(), experience)
+        attempted |= _tasks_of_concepts(distinct.values(), experience)
     queries: dict[str, set[str]] = {}
     for judgement in judgements:
         if judgement.is_right and judgement.collection == memory.collection_name and judgement.record_id in distinct:
@@ -91,7 +91,7 @@ def to_replay(tasks: RecordTasks, experience: ChromaExperienceMemory | None) -> 
     return list({task_key(task): task for task in reversed(all_tasks)}.values())[::-1]
 
 
-def _found_in(records: Iterable[Any], experience: ChromaExperienceMemory) -> dict[str, tuple[Task, ...]]:
+def _tasks_of_concepts(records: Iterable[Any], experience: ChromaExperienceMemory) -> dict[str, tuple[Task, ...]]:
     """Return the tasks of the attempts from which concepts were extracted, by concept."""
     concepts = [record for record in records if isinstance(record, CodeConcept) and record.found_in]
     attempts = experience.get_many([i for concept in concepts for i in concept.found_in]) if concepts else []

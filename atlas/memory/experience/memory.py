@@ -223,7 +223,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         with self._store.reading():
             moment, row = self._store.moment(), self._row(experience_id)
         before = self._read([row])[0]
-        changed = extraction.edited(before, changes, self._extracted)
+        changed = extraction.edited(before, changes, self._extract)
         if not changes and changed == before:
             return before
         ids, vectors, metadatas, documents = self._columns([changed])
@@ -397,13 +397,13 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     def _to_experience(self, trajectory: Trajectory) -> Experience:
         trajectory = self._new(trajectory)
-        extracted = self._extracted(trajectory)
+        extracted = self._extract(trajectory)
         experience = extraction.to_experience(
             trajectory, experience_id=new_id(), embedding_text=extracted.text, now=self._clock.now()
         )
         return extraction.with_text(experience, extracted)
 
-    def _extracted(self, trajectory: Trajectory) -> ExtractedText:
+    def _extract(self, trajectory: Trajectory) -> ExtractedText:
         if isinstance(self._extractor, RecordedExtractor):
             extracted = self._extractor.extract_recorded(trajectory)
         else:
@@ -418,7 +418,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         """Return the experience with a text to embed, extracted if it has none."""
         if experience.embedding_text.strip():
             return experience
-        return extraction.with_text(experience, self._extracted(extraction.to_trajectory(experience)))
+        return extraction.with_text(experience, self._extract(extraction.to_trajectory(experience)))
 
     def _add(self, experiences: Sequence[Experience], skip_known: bool) -> list[str]:
         """Add experiences and return the ids of the new ones. Ids are checked again when writing."""

@@ -103,7 +103,7 @@ def _plan(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
     merged_from = join_distinct(lineage(best.experience.metadata), *(_ids(other.experience) for other in duplicates))
     attempts = _attempts([best, *duplicates])
     metadata = {
-        **_shared(best, duplicates),
+        **_shared_metadata(best, duplicates),
         "merged_from": [record_id for record_id in merged_from if record_id != best.experience.id],
         "merged_outcomes": _outcomes(attempts),
         "merged_attempts": {i: attempt for i, attempt in attempts.items() if i != best.experience.id},
@@ -138,7 +138,7 @@ def _ids(experience: Experience) -> list[str]:
     return [experience.id, *lineage(experience.metadata)]
 
 
-def _shared(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str, Any]:
+def _shared_metadata(best: MergeSubject, duplicates: Sequence[MergeSubject]) -> dict[str, Any]:
     """Return the best record's metadata. `ONLY_IF_ALL` and the scope are kept only if all records have them."""
     stays = all(other.experience.metadata.get(ONLY_IF_ALL) for other in duplicates)
     metadata = {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}

@@ -306,7 +306,7 @@ def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, remo
                 neighbours = [
                     int(remaining[j]) for j in np.flatnonzero(is_near[position] & ~is_covered) if j != position
                 ]
-                saved[subjects[i].id] = _for_whom(subjects, neighbours)
+                saved[subjects[i].id] = _describe_scope(subjects, neighbours)
                 is_covered |= is_near[position]
                 is_covered[position] = True
         remaining = remaining[~is_covered]
@@ -322,7 +322,7 @@ def _near_any(vectors: Vectors, targets: Vectors) -> np.ndarray:
     return is_near
 
 
-def _for_whom(subjects: Sequence[PruneSubject], neighbours: Sequence[int]) -> str:
+def _describe_scope(subjects: Sequence[PruneSubject], neighbours: Sequence[int]) -> str:
     if not neighbours:
         return "no kept record is near it"
     return f"no kept record is near it and {len(neighbours)} like it, such as {subjects[neighbours[0]].title[:80]!r}"

@@ -57,7 +57,7 @@ class Contexts:
         """Return the quota of each type, then the most valuable entries, within the limit and budget."""
         with self.log.store.reading():
             pool = self.pool()
-            return choose(self._of_quota(quotas, pool), self.by_value(pool), limit, token_budget)
+            return choose(self._quota_entries(quotas, pool), self.by_value(pool), limit, token_budget)
 
     def about(self, entries: Sequence[JournalEntry], limit: int | None, token_budget: int | None) -> list[JournalEntry]:
         """Return the last directive, the entries found for a task, then the most valuable entries that fit."""
@@ -87,7 +87,7 @@ class Contexts:
         usage, now = self.log.store.usage([entry.id for entry in entries]), self.log.clock.now()
         return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
 
-    def _of_quota(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
+    def _quota_entries(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
         """Return the quota of each type: the latest entries, best summaries, and best scored observations."""
         quota_entries: list[JournalEntry] = []
         for name, count in quotas.items():
@@ -95,13 +95,13 @@ class Contexts:
             if name not in BY_VALUE:
                 quota_entries += self.log.recent(count, names)
                 continue
-            candidates = [*pool, *self._best_scored()] if name == SCORED else pool
+            candidates = [*pool, *self._best_observations()] if name == SCORED else pool
             best = self.by_value([entry for entry in candidates if entry.entry_type in names])
             best = sorted(best, key=_score, reverse=True) if name == SCORED else best
             quota_entries += list({entry.id: entry for entry in best}.values())[:count]
         return quota_entries
 
-    def _best_scored(self) -> list[JournalEntry]:
+    def _best_observations(self) -> list[JournalEntry]:
         """Return the observations with the best scores, of any age."""
         types, tiers = self.types.counting_as(SCORED), list(LIVE)
         where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": MIDDLING}}

@@ -16,7 +16,7 @@ from atlas.memory.base.latest import newest
 from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.records import columns, retry
 from atlas.memory.base.versions import item_versions
-from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, renewed, title_of
+from atlas.memory.journal.neighbours import N_NEIGHBOURS, Log, LogText, find_changed_rows, title_of
 from atlas.memory.journal.records import changed_row, from_row, time_of, to_entry, with_own, written_at
 from atlas.protocols.infra import Clock
 from atlas.storage.damage import stored_instant
@@ -146,7 +146,7 @@ class EntryLog(Log):
             gone: Ids to delete. Texts of other entries that contain their beginnings are renewed.
         """
         with self.store.reading():
-            neighbours = renewed(self.store, self.log_text, gone=gone) if gone else []
+            neighbours = find_changed_rows(self.store, self.log_text, gone=gone) if gone else []
         written = {row["id"]: row for row in rows}
         renewals = [
             replace(entry, metadata=written.pop(entry.id)["metadata"]) if entry.id in written else entry

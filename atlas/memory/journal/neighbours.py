@@ -81,7 +81,7 @@ class Log:
             changed: The new rows, with their own content as documents.
         """
         with self.store.reading():
-            records = renewed(self.store, self.log_text, gone=gone, changed=changed)
+            records = find_changed_rows(self.store, self.log_text, gone=gone, changed=changed)
         if records or gone:
             arguments = columns(records, self.store, self.embedder, {})
             self.within(kind).store.update(*arguments, unchanged_since=moment, dropped=gone)
@@ -137,7 +137,7 @@ class _Lines:
         return _by_group(self.groups.items())
 
 
-def renewed(
+def find_changed_rows(
     store: Collection,
     log_text: LogText,
     *,

@@ -173,7 +173,7 @@ def age_of(entry: JournalEntry, now: datetime) -> timedelta:
 
 def time_written(entry: JournalEntry) -> datetime:
     """Return the time at which an entry was written. For a summary, it is later than its position in the log."""
-    return max(time_of(entry), _summarised(entry))
+    return max(time_of(entry), _read_summarised_at(entry))
 
 
 def time_of(entry: JournalEntry) -> datetime:
@@ -181,7 +181,7 @@ def time_of(entry: JournalEntry) -> datetime:
     return entry.created_at or _EARLIEST
 
 
-def _summarised(entry: JournalEntry) -> datetime:
+def _read_summarised_at(entry: JournalEntry) -> datetime:
     """Return the time at which a summary was written, or None if malformed."""
     at = _instant_under(entry, SUMMARISED_AT)
     return datetime.fromisoformat(at) if at else _EARLIEST

@@ -31,7 +31,7 @@ from atlas.memory.strategies.outcomes import (
     outworn,
     prior,
     rates_of,
-    retired,
+    read_retired,
     unretire,
 )
 from atlas.memory.strategies.records import FIELDS, TextOf, checked, content_hash, from_row, situation_of
@@ -294,9 +294,9 @@ class ChromaStrategyBank(Memory[Strategy]):
 
     def retired(self) -> dict[str, str]:
         """Return the retired strategies with the reason, `by hand` or `by its outcomes`, by id."""
-        return retired(self._store, self.retirement)
+        return read_retired(self._store, self.retirement)
 
-    aretired = twin(retired)
+    aretired = twin(read_retired)
 
     def retire(self, strategy_ids: Sequence[str]) -> int:
         """Retire strategies, which excludes them from searches, and return how many changed."""

@@ -71,7 +71,7 @@ def rates_of(
     return rates
 
 
-def retired(store: Collection, rule: RetirementRule) -> dict[str, str]:
+def read_retired(store: Collection, rule: RetirementRule) -> dict[str, str]:
     """Return the retired strategies with the reason, by id."""
     with store.reading():
         by_outcomes = dict.fromkeys(outworn(store, rule), BY_OUTCOMES)

@@ -20,7 +20,7 @@ from atlas.llm.concurrency import concurrency_of, in_waves
 from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.merging import join_distinct
 from atlas.memory.base.records import columns, retry
-from atlas.memory.strategies.outcomes import RetirementRule, retired
+from atlas.memory.strategies.outcomes import RetirementRule, read_retired
 from atlas.memory.strategies.records import TextOf, checked, content_hash, is_warning, to_entry
 from atlas.protocols.infra import Clock, Progress, WholeEmbedder
 from atlas.protocols.strategies import (
@@ -315,7 +315,7 @@ class StrategyWriter:
             ]
             related = {draft.near for draft in placements if draft.near} | {draft.strategy.id for draft in placements}
             stored = {strategy.id: strategy for strategy in self.read(self.store.get(list(related)))}
-            return placements, stored, retired(self.store, self.retirement) if stored else {}
+            return placements, stored, read_retired(self.store, self.retirement) if stored else {}
 
     def _near(self, vector: Vectors, strategy: Strategy) -> str:
         """Return the id of the strategy for the same situation that may be joined with this one, or empty."""
@@ -373,7 +373,7 @@ class StrategyWriter:
         combined = self._combine(stored, other, [])
         changed = combined.strategy
         if changed is not None and changed != stored:
-            if strategy_id in retired(self.store, self.retirement):
+            if strategy_id in read_retired(self.store, self.retirement):
                 logger.warning("strategy %s got another source, but is retired, so agents do not receive it", stored.id)
             scoped = (
                 self.store if self.store.operation_id else self.store.within("edit", f"one more source: {stored.title}")

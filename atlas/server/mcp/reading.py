@@ -87,7 +87,7 @@ def search(
         return _similar(memory, query, like, where, among, k, cursor)
     if not query:
         raise InvalidInput("`search` takes a `query`, or the id of a record as `like`, but got neither")
-    skipped = _skipped(cursor)
+    skipped = _parse_cursor(cursor)
     retrieval = known_kinds()[among].records(memory).retrieve(query, k + skipped + 1, where=where)
     return _page(retrieval, among, skipped, k)
 
@@ -104,7 +104,7 @@ def search_by_words(
     """Run `search` with keywords only. A search for similar records needs no model."""
     if like or not query:
         return search(memory, query, where, among, k, cursor, like)
-    skipped = _skipped(cursor)
+    skipped = _parse_cursor(cursor)
     retrieval = known_kinds()[among].records(memory).retrieve_words(query, k + skipped + 1, where=where)
     return f"{_page(retrieval, among, skipped, k)}\n{NOT_READY}"
 
@@ -114,7 +114,7 @@ def _similar(
 ) -> str:
     if query:
         raise InvalidInput("`search` takes a `query` or `like`, but got both; leave one out")
-    skipped, place = _skipped(cursor), place_of(memory, like, among)
+    skipped, place = _parse_cursor(cursor), place_of(memory, like, among)
     hits = place.memory.similar(place.id, k + skipped + 1, where=where)
     return _page(Retrieval(hits=hits, n_hidden=0, threshold=0.0), among, skipped, k)
 
@@ -144,7 +144,7 @@ def history(
 ) -> str:
     """Call to see what was done to the memory, newest first. `undo` takes the ids."""
     wanted = Operations(of=place_of(memory, of).id) if of else ANY_OPERATION
-    return "\n".join(map(_done, memory.history(limit, wanted=wanted))) or "Nothing was done yet."
+    return "\n".join(map(_describe_operation, memory.history(limit, wanted=wanted))) or "Nothing was done yet."
 
 
 def _page(retrieval: Retrieval[Any], among: str, skipped: int, k: int) -> str:
@@ -166,7 +166,7 @@ def _block_text(block: ContextBlock) -> str:
     return "".join([block.text or NOTHING_FITS[bool(left_out)], *notes])
 
 
-def _skipped(cursor: str) -> int:
+def _parse_cursor(cursor: str) -> int:
     if cursor and not cursor.isdecimal():
         raise InvalidInput(f"`cursor` should be a number from the last line of a search, but is {cursor!r:.80}")
     return int(cursor or 0)
@@ -189,7 +189,7 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def _done(operation: Operation) -> str:
+def _describe_operation(operation: Operation) -> str:
     counts = ", ".join(f"{n} {name}" for name, n in operation.counts.items()) or "nothing"
     undone = " (undone)" if operation.undone_by else ""
     return (

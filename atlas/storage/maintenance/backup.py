@@ -197,7 +197,7 @@ def restore(store: Store, source: Path) -> BackupReport:
         backups, revived = store.ledger.notes.read(_MADE), store.ledger.copies.find_purged(copy)
         indexes = store.ledger.notes.read(INDEX)
         store.ledger.copies.restore(copy)
-    _note(store.ledger, _restored_backup(source) | backups)
+    _note(store.ledger, _find_restored_backup(source) | backups)
     restore_notes(store.ledger, indexes)
     _replace_names(store, names)
     _relabel(store)
@@ -205,7 +205,7 @@ def restore(store: Store, source: Path) -> BackupReport:
     return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size, revived=revived)
 
 
-def _restored_backup(source: Path) -> dict[str, str]:
+def _find_restored_backup(source: Path) -> dict[str, str]:
     """Return the backup that a store was restored from, with the file's time as a fallback."""
     made_at = datetime.fromtimestamp(source.stat().st_mtime, UTC)
     return {str(source.resolve()): made_at.isoformat()}

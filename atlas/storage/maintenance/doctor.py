@@ -13,7 +13,7 @@ from atlas.infra.actor import Role, actor_name, check_role
 from atlas.infra.permissions import open_to_others, tighten
 from atlas.storage.erasing import own_files
 from atlas.storage.following_index import FollowingIndex, IndexUnreachable, IndexUnusable
-from atlas.storage.late_interaction import stored_projection
+from atlas.storage.late_interaction import read_projection
 from atlas.storage.records import Check
 from atlas.storage.store import Store
 from atlas.storage.vectors.vector_search import Nearest
@@ -148,7 +148,7 @@ def _check_word_pieces(store: Store) -> str:
     if store.model is None:
         return ""
     try:
-        stored_projection(store.ledger, store.model.dimension)
+        read_projection(store.ledger, store.model.dimension)
     except StoreDamaged as error:
         return str(error)
     return ""
@@ -167,7 +167,7 @@ def _check_marks(store: Store) -> str:
         *(f"{name} is a remainder of a killed process" for name in _marks_leftovers(store)),
         f"{len(strays)} marks of records that never existed, such as {strays[0]!r}" if strays else "",
         f"the last mark of {len(lost)} records was lost with its file; their previous marks apply until they are "
-        f"marked again: {_listed(lost)}"
+        f"marked again: {_list(lost)}"
         if lost
         else "",
     ]
@@ -178,7 +178,7 @@ def _marks_leftovers(store: Store) -> list[str]:
     return [] if store.read_only else store.marks_files.leftovers()
 
 
-def _listed(ids: Sequence[str]) -> str:
+def _list(ids: Sequence[str]) -> str:
     rest = f" and {len(ids) - MAX_NAMED:,} more" if len(ids) > MAX_NAMED else ""
     return ", ".join(ids[:MAX_NAMED]) + rest
 

@@ -285,7 +285,7 @@ class _WholeFile(Storage):
 
     def close(self) -> None:
         """Replace the file."""
-        rows = ",\n".join(f"{json.dumps(key)}: {_dumped(row)}" for key, row in self._tables.get(TABLE, {}).items())
+        rows = ",\n".join(f"{json.dumps(key)}: {_dump(row)}" for key, row in self._tables.get(TABLE, {}).items())
         body = f'"{TABLE}": {{\n{rows}\n}}}}\n'
         replace_whole(self._path, f"{_head(self._state, body.encode())}\n{body}")
 
@@ -299,10 +299,10 @@ def _write(path: Path, state: str, rows: Mapping[int, Mapping[str, Any]]) -> Non
 def _head(state: str, body: bytes) -> str:
     """Return the first line of a file, before the rest of it. TinyDB reads it as a table with one row."""
     table = {"1": {"state": state, "sha256": hashlib.sha256(body).hexdigest()}}
-    return f'{{"{COPIED}": {_dumped(table)},'
+    return f'{{"{COPIED}": {_dump(table)},'
 
 
-def _dumped(value: object) -> str:
+def _dump(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

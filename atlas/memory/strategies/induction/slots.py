@@ -83,7 +83,7 @@ class Generaliser:
             text = self._argument_values.sub(
                 lambda match: self._placeholder(self._name(match[0]), "text", match[0]), text
             )
-        return _PARTICULAR.sub(self._replaced, text)
+        return _PARTICULAR.sub(self._replace_match, text)
 
     def parameters(self, *texts: str) -> tuple[dict[str, str], ...]:
         """Return `name`, `type` and `example` of the placeholders in generalised texts, in order."""
@@ -102,7 +102,7 @@ class Generaliser:
             self._numbered[value] = f"{name}_{len(same_name) + 1}" if same_name else name
         return self._numbered[value]
 
-    def _replaced(self, match: re.Match[str]) -> str:
+    def _replace_match(self, match: re.Match[str]) -> str:
         kind, value = str(match.lastgroup), match[0]
         if kind in self._keep:
             return value

@@ -139,12 +139,12 @@ def program_of(trajectory: Trajectory) -> str:
 
 def is_program(code: str) -> bool:
     """Return whether a text is a Python program, or the body of a function."""
-    return _parsed(code) is not None
+    return _parse(code) is not None
 
 
 def program_gist(code: str) -> str:
     """Return a short program unchanged, or the comments and calls of a longer one. Empty if it is no program."""
-    tree = _parsed(code)
+    tree = _parse(code)
     if tree is None:
         return ""
     called = _calls(tree)
@@ -170,7 +170,7 @@ def sentences(text: str) -> list[str]:
 def _line(step: Step, generalise: Callable[[str], str]) -> str:
     call = parse_call(step.action)
     if call is not None:
-        return _called_line(*call, generalise)
+        return _call_line(*call, generalise)
     if not step.action.strip():
         return ""
     if not _is_message(step):
@@ -208,7 +208,7 @@ def _is_message(step: Step) -> bool:
     )
 
 
-def _called_line(name: str, arguments: dict[str, Any], generalise: Callable[[str], str]) -> str:
+def _call_line(name: str, arguments: dict[str, Any], generalise: Callable[[str], str]) -> str:
     line = f"Call `{name}({', '.join(_argument(key, value) for key, value in arguments.items())})`"
     thought = next((value for value in arguments.values() if _is_prose(value)), None)
     return f"{line}." if thought is None else f"{line}: “{_short(generalise(sentences(thought)[0]))}”"
@@ -252,7 +252,7 @@ def _short(text: str, characters: int = LINE_CHARACTERS) -> str:
     return text if len(text) <= characters else f"{text[: characters - 1].rstrip()}…"
 
 
-def _parsed(code: str) -> ast.Module | None:
+def _parse(code: str) -> ast.Module | None:
     """Return the syntax tree of a program, or of a function's body, or None if it does not parse."""
     if len(code) > MAX_PROGRAM_CHARACTERS:
         return None
@@ -289,11 +289,11 @@ def _calls(tree: ast.Module) -> list[str]:
     modules = {alias.asname or alias.name for node in imports for alias in node.names}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     calls.sort(key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
-    names = dict.fromkeys(_called(node, modules) for node in calls)
+    names = dict.fromkeys(_function_name(node, modules) for node in calls)
     return [name for name in names if name and name.lstrip(".") not in _USUAL and name not in defined]
 
 
-def _called(node: ast.Call, modules: set[str]) -> str:
+def _function_name(node: ast.Call, modules: set[str]) -> str:
     """Return a called function's name. A method's name has no object, unless the object is a module."""
     target = node.func
     if isinstance(target, ast.Name):

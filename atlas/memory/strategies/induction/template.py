@@ -91,16 +91,16 @@ def _abstract(trajectory: Trajectory) -> Strategy | None:
 
 
 def _situation(trajectory: Trajectory, generalise: Generaliser) -> str:
-    situation, domain = _of_task(trajectory.task.description, generalise), trajectory.task.domain
+    situation, domain = _task_prose(trajectory.task.description, generalise), trajectory.task.domain
     if _n_content_words(situation, domain) >= MIN_CONTENT_WORDS:
         return situation
-    situation = _of_reflections(reflections_of(trajectory), generalise)
+    situation = _subject_of_reflections(reflections_of(trajectory), generalise)
     if _n_content_words(situation, domain) < MIN_TOLD_WORDS:
         return ""
     return f"In {domain}: {situation}" if domain else situation
 
 
-def _of_task(description: str, generalise: Generaliser) -> str:
+def _task_prose(description: str, generalise: Generaliser) -> str:
     """Return the prose of a task, without examples and without sentences on the agent's role."""
     prose: list[str] = []
     for line in description[:TEXT_CHARACTERS].splitlines():
@@ -113,7 +113,7 @@ def _of_task(description: str, generalise: Generaliser) -> str:
     return _whole(meaningful)
 
 
-def _of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
+def _subject_of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
     """Return the subject of the attempt in its latest reflection."""
     for pattern in (_ASKED, _PLAN, _STUCK):
         for thought in reversed(thoughts):
