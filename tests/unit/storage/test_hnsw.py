@@ -50,7 +50,7 @@ def test_it_finds_the_neighbours_that_a_full_comparison_finds_also_among_few(
     postgres_address, monkeypatch, exact_among
 ):
     monkeypatch.setattr(hnsw, "MAX_EXACT", exact_among)
-    monkeypatch.setattr(vector_search, "FEW", 0)
+    monkeypatch.setattr(vector_search, "MAX_COMPARED", 0)
     monkeypatch.setattr(exact_search, "MAX_RESIDENT", 0)
     vectors, queries = clustered(4_000, seed=2), clustered(50, seed=3)
     shares = {None: 1, 20: 20, 200: 200}

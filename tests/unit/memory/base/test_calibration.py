@@ -207,8 +207,8 @@ def test_that_of_another_model_is_not_taken(memory):
     memory.experience.store_many(attempts(30))
     settled(memory)
     other = LiveCalibration(memory.experience.collection, HashEmbedder(model_name="other"))
-    assert other._stored() is None
-    assert live(memory)._stored() is not None
+    assert other._read_stored() is None
+    assert live(memory)._read_stored() is not None
 
 
 def test_a_read_only_store_is_measured_without_writing(tmp_path):

@@ -45,7 +45,7 @@ def by_fts(ledger, query: str) -> dict[int, float]:
     with ledger.database.read() as connection:
         table = word_table(connection, THINGS)
         at = WordTable(connection, table, THINGS, ledger.position(THINGS))
-        counts = ledger.words._counted(at, query_terms(query))
+        counts = ledger.words._count_terms(at, query_terms(query))
         terms = words._select_terms(connection, table, counts, read_totals(connection, table).n_records)
         rows = connection.execute(
             f"SELECT rowid, -bm25({table}, 1.0, 0.5) FROM {table} WHERE {table} MATCH ?",

@@ -88,7 +88,7 @@ def test_the_index_answers_in_a_store_that_is_for_reading_only(open_store, pinec
 
 
 def test_what_does_not_show_yet_is_found_and_the_seal_waits_for_it(open_store, pinecone, monkeypatch):
-    monkeypatch.setattr("atlas.storage.vectors.remote.index.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("atlas.storage.vectors.remote.index.POLL_POSITION_SECONDS", 0.0)
     opened = filled(open_store, pinecone.address, n=40)
     nearest = nearest_of(opened)
     pinecone.is_late = True
