@@ -259,7 +259,7 @@ class MemoryVectorStore:
                 f"this store's vectors have {expected} dimensions, but an embedding has shape {windows.shape}"
             )
         if not np.isfinite(lengths).all() or not lengths.all():
-            raise InvalidInput("an embedding should be finite and not all zero, or it has no direction to compare")
+            raise InvalidInput("expected a finite embedding that is not all zeros, as others have no direction")
         scaled: Vectors = windows / lengths
         return scaled
 

@@ -90,7 +90,7 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     if not options.limit:
-        raise InvalidInput("--limit should be at least 1")
+        raise InvalidInput(f"expected at least 1 for --limit, got {options.limit}")
     for name in ("unproven", "strategies"):
         if getattr(options, name) and not options.apply:
             raise InvalidInput(f"--{name} needs --apply; give both")

@@ -490,7 +490,7 @@ def _type_and_number(text: str) -> tuple[str, int]:
     """Parse a type and a number such as `task=50`."""
     name, separator, number = text.partition("=")
     if not separator or not name or not number.isdecimal():
-        raise argparse.ArgumentTypeError(f"should be like task=50, but is {text!r}")
+        raise argparse.ArgumentTypeError(f"expected TYPE=NUMBER such as task=50, got {text!r}")
     return name, int(number)
 
 

@@ -136,7 +136,7 @@ def decode_line(obj: Json, lines: Mapping[str, LineKind] | None = None) -> Expor
     kind = obj.get("kind")
     lines = LINES if lines is None else lines
     if not isinstance(kind, str) or kind not in lines:
-        raise InvalidInput(f"kind should be one of {', '.join(lines)}, but is {kind!r:.60}")
+        raise InvalidInput(f"expected one of {', '.join(lines)} for kind, got {kind!r:.60}")
     return lines[kind].decode(obj)
 
 
@@ -233,7 +233,7 @@ def _check_usage(usage: Usage) -> None:
         if getattr(usage, name) < 0:
             raise InvalidInput(f"usage.{name} should be a whole number, 0 or more, but is {getattr(usage, name)}")
     if usage.n_successes > usage.n_uses:
-        raise InvalidInput(f"usage.n_successes should be at most n_uses, {usage.n_uses}, but is {usage.n_successes}")
+        raise InvalidInput(f"expected at most {usage.n_uses} (n_uses) for usage.n_successes, got {usage.n_successes}")
 
 
 def _encode_vectors(vectors: Vectors) -> list[list[float]]:

@@ -84,7 +84,7 @@ def _parse(where: Any, depth: int) -> Filter:
     if depth > MAX_DEPTH:
         raise InvalidInput(f"a filter should nest at most {MAX_DEPTH} levels deep; flatten it")
     if not isinstance(where, Mapping) and where is not None:
-        raise InvalidInput(f"a filter should be a dict such as {{'success': True}}, but is {where!r}")
+        raise InvalidInput(f"expected a filter such as {{'success': True}}, got {where!r}")
     parts = tuple(_parse_item(key, value, depth) for key, value in (where or {}).items())
     return parts[0] if len(parts) == 1 else Combine("$and", parts)
 
@@ -92,7 +92,7 @@ def _parse(where: Any, depth: int) -> Filter:
 def _parse_item(key: str, value: Any, depth: int) -> Filter:
     if key in ("$and", "$or"):
         if not isinstance(value, Sequence) or isinstance(value, str):
-            raise InvalidInput(f"{key} should be a list of filters, but is {value!r}")
+            raise InvalidInput(f"expected a list of filters for {key}, got {value!r}")
         return Combine(key, tuple(_parse(part, depth + 1) for part in value))
     if key.startswith("$"):
         raise InvalidInput(f"unknown filter operator {key!r}; known: $and, $or, {', '.join(COMPARISONS)}")
@@ -107,7 +107,7 @@ def _compare(key: str, name: str, value: Any) -> Compare:
         raise InvalidInput(f"unknown filter operator {name!r} for {key!r}; known: {', '.join(COMPARISONS)}")
     if name == "$in":
         if not isinstance(value, Sequence | set | frozenset) or isinstance(value, str):
-            raise InvalidInput(f"$in for {key!r} should be a list, but is {value!r}")
+            raise InvalidInput(f"expected a list for $in of {key!r}, got {value!r}")
         return Compare(key, name, tuple(_check_scalar(key, item) for item in value))
     return Compare(key, name, _check_scalar(key, value))
 
@@ -218,11 +218,11 @@ def scope_metadata(scope: Mapping[str, str]) -> dict[str, str]:
     for name, value in scope.items():
         if not _SCOPE_NAME.fullmatch(name):
             raise InvalidInput(
-                f"a scope's name should be up to 40 of a-z, 0-9 and _, such as project, but is {name!r:.80}"
+                f"expected up to 40 of a-z, 0-9 and _ for a scope's name, such as project, got {name!r:.80}"
             )
         if not isinstance(value, str) or not value.strip() or len(value) > MAX_SCOPE_CHARACTERS:
             raise InvalidInput(
-                f"the scope {name!r} should be a string of 1 to {MAX_SCOPE_CHARACTERS} characters, but is {value!r:.80}"
+                f"expected a string of 1 to {MAX_SCOPE_CHARACTERS} characters for the scope {name!r}, got {value!r:.80}"
             )
     return {f"{SCOPE}{name}": value for name, value in scope.items()}
 

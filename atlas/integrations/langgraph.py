@@ -54,7 +54,7 @@ class AtlasStore(base.BaseStore):
             InvalidInput: A name of `levels` is repeated, or is that of the key.
         """
         if len({KEY, *levels}) <= len(levels):
-            raise InvalidInput(f"levels should be different names other than {KEY!r}, got {list(levels)}")
+            raise InvalidInput(f"expected different names, without {KEY!r}, for levels, got {list(levels)}")
         self._journal, self._levels, self._fields = memory.journal, tuple(levels), tuple(fields)
         self._threshold, self._clock, self._writing = threshold, clock, RLock()
 

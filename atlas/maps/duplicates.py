@@ -99,7 +99,7 @@ def near_duplicates(
         InvalidInput: The threshold is not in its range.
     """
     if not 0 < threshold <= 1:
-        raise InvalidInput(f"the threshold should be above 0 and at most 1, but is {threshold!r}")
+        raise InvalidInput(f"expected a threshold above 0 and at most 1, got {threshold!r}")
     distinct, inverse = _distinct(embedded.vectors)
     equal = _rows_by_number(inverse, len(distinct))
     pairs = similar_pairs(distinct, threshold, on_progress)

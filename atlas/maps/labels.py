@@ -92,7 +92,7 @@ class DomainNames:
         if memory_map.domain(number) is None:
             raise InvalidInput(f"the map has no domain {number}; it may have changed since")
         if len(name) > MAX_NAME or not (name.isprintable()):
-            raise InvalidInput(f"a domain's name should be one line of at most {MAX_NAME} characters, but is {name!r}")
+            raise InvalidInput(f"expected one line of at most {MAX_NAME} characters for a domain's name, got {name!r}")
         entry = _entry(memory_map, number, name)
 
         def with_name(named_domains: tuple[NamedDomain, ...]) -> list[NamedDomain]:

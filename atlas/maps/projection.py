@@ -66,7 +66,7 @@ def fit(
         InvalidInput: There is no such engine.
     """
     if engine not in ENGINES:
-        raise InvalidInput(f"the engine should be one of {', '.join(ENGINES)}, but is {engine!r}")
+        raise InvalidInput(f"expected one of {', '.join(ENGINES)} for the engine, got {engine!r}")
     start = pca(vectors)
     if engine == "pca" or len(vectors) < MIN_POINTS:
         return start

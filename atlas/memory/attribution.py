@@ -151,7 +151,7 @@ def _attribution_from_metadata(value: object, retrieved: Ids) -> Attribution:
         return _attribution_by_memory(value, retrieved)
     ids = _ids(value)
     if ids is None:
-        return Attribution(problems=(f"`used` should be ids by memory, or a list of ids, but is {value!r:.80}",))
+        return Attribution(problems=(f"expected ids by memory, or a list of ids, for `used`, got {value!r:.80}",))
     return _attribution_from_prefixes(ids, retrieved)
 
 
@@ -228,7 +228,7 @@ def _attribution_by_memory(values_by_memory: Mapping[Any, Any], retrieved: Ids) 
             names = ", ".join(dict.fromkeys(NAMES.values()))
             problems.append(f"`used` names a memory {label!r:.80}, but there are {names}")
         elif ids is None:
-            problems.append(f"`used` of {label} should be a list of ids, but is {value!r:.80}")
+            problems.append(f"expected a list of ids for `used` of {label}, got {value!r:.80}")
         elif ids:
             full_ids = (_expand_prefix(prefix, retrieved.get(name, ())) for prefix in ids)
             used[name] = tuple(dict.fromkeys((*used.get(name, ()), *full_ids)))

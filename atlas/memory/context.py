@@ -286,7 +286,7 @@ def build_context(
 
 def _check_budget(budget_tokens: int) -> None:
     if budget_tokens < 0:
-        raise InvalidInput(f"budget_tokens should be 0 or more, but is {budget_tokens}")
+        raise InvalidInput(f"expected 0 or more for budget_tokens, got {budget_tokens}")
 
 
 class _Draft:

@@ -96,13 +96,13 @@ class JsonEdit:
     def _object(self, config: dict[str, Any], key: str) -> dict[str, Any]:
         value: dict[str, Any] = config.setdefault(key, {})
         if not isinstance(value, dict):
-            raise InvalidInput(f"{key} in {self.path} should be an object, but is a {type(value).__name__}")
+            raise InvalidInput(f"expected an object for {key} in {self.path}, got a {type(value).__name__}")
         return value
 
     def _groups(self, config: dict[str, Any], event: str) -> list[Any]:
         groups: list[Any] = self._object(config, "hooks").setdefault(event, [])
         if not isinstance(groups, list):
-            raise InvalidInput(f"hooks.{event} in {self.path} should be a list, but is a {type(groups).__name__}")
+            raise InvalidInput(f"expected a list for hooks.{event} in {self.path}, got a {type(groups).__name__}")
         return groups
 
     def _add_hook(self, config: dict[str, Any], event: str, hook: Mapping[str, Any]) -> None:

@@ -114,7 +114,7 @@ def _install(options: argparse.Namespace, settings: Settings) -> int:
 def _installation(options: argparse.Namespace, settings: Settings) -> Installation:
     project = options.project.expanduser().resolve() if options.project else None
     if project is not None and not project.is_dir():
-        raise InvalidInput(f"--project should be a directory, but {project} is not")
+        raise InvalidInput(f"expected a directory for --project, got {project}")
     return Installation(
         store=_store(options, settings, project),
         with_key=bool(settings.key),
@@ -157,7 +157,7 @@ def _text(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} should be UTF-8 text, but is not: {error}") from error
+        raise InvalidInput(f"expected UTF-8 text in {path}: {error}") from error
 
 
 def _is_agreed() -> bool:

@@ -39,7 +39,7 @@ def record(client: str, event: Mapping[str, Any], scope: Mapping[str, str], sett
             return
         path = event.get("transcript_path")
         if not isinstance(path, str) or not path:
-            raise InvalidInput(f"transcript_path should be a file, but is {path!r:.80}")
+            raise InvalidInput(f"expected a file for transcript_path, got {path!r:.80}")
         import_paths(sink, [Path(path)], format=client, settings=settings)
 
 

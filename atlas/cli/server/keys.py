@@ -120,11 +120,11 @@ def _role(text: str) -> Role:
         return Role[text.upper()]
     except KeyError:
         roles = ", ".join(map(str, Role))
-        raise argparse.ArgumentTypeError(f"should be one of {roles}, but is {text!r}") from None
+        raise argparse.ArgumentTypeError(f"expected one of {roles}, got {text!r}") from None
 
 
 def _duration(text: str) -> timedelta:
     found = re.fullmatch(r"(\d{1,5})([dhw])", text)
     if not found or not int(found[1]):
-        raise argparse.ArgumentTypeError(f"should be a time such as 90d, 12h or 4w, but is {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a time such as 90d, 12h or 4w, got {text!r}")
     return int(found[1]) * _UNITS[found[2]]

@@ -120,5 +120,5 @@ def _moment(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"should be a date or a time like 2026-01-31T14:00, but is {text!r}") from None
+        raise argparse.ArgumentTypeError(f"expected a date or a time such as 2026-01-31T14:00, got {text!r}") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

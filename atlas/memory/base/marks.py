@@ -72,7 +72,7 @@ def check_own_under_review(marks: Mapping[str, Marks], act: str) -> None:
 
 def _tags(name: str, tags: Sequence[str]) -> tuple[str, ...]:
     if isinstance(tags, str):
-        raise InvalidInput(f"{name} should be a list of tags, but is the string {tags!r}; put it in a list")
+        raise InvalidInput(f"expected a list of tags for {name}, got the string {tags!r}; put it in a list")
     stripped = tuple(tag.strip() for tag in tags)
     if "" in stripped:
         raise InvalidInput(f"{name} should not contain an empty tag; leave it out")

@@ -15,7 +15,7 @@ from atlas.protocols.strategies import CompositionStrategy
 def check_plugged(protocol: type, plugged: object, name: str, method: str) -> None:
     """Raise `InvalidInput` unless a plugged-in object is None or has a method."""
     if plugged is not None and not isinstance(plugged, protocol):
-        raise InvalidInput(f"{name} should be an object with `{method}`, or None, but is {plugged!r:.80}")
+        raise InvalidInput(f"expected an object with `{method}`, or None, for {name}, got {plugged!r:.80}")
 
 
 def asking(

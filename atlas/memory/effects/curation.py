@@ -78,7 +78,7 @@ class Meter:
         memory = self.memories.get(name)
         if not isinstance(memory, Memory):
             memory_names = ", ".join(each for each, records in self.memories.items() if isinstance(records, Memory))
-            raise InvalidInput(f"the memory should be one of {memory_names}, but is {name!r}")
+            raise InvalidInput(f"expected one of {memory_names} for the memory, got {name!r}")
         sampled = spread(list(leaving), N_SAMPLED)
         judgements = self.storage.judgements.all()
         with self.storage.reading():

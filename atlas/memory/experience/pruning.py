@@ -80,9 +80,9 @@ class PruneCriteria:
         _check_number("never_retrieved_days", self.never_retrieved_days, 0, float("inf"))
         _check_number("max_count", self.max_count, 0, float("inf"))
         if self.max_count is not None and not isinstance(self.max_count, int):
-            raise InvalidInput(f"max_count should be a whole number, but is {self.max_count!r}")
+            raise InvalidInput(f"expected a whole number for max_count, got {self.max_count!r}")
         if not isinstance(self.keep_diverse, bool):
-            raise InvalidInput(f"keep_diverse should be true or false, but is {self.keep_diverse!r}")
+            raise InvalidInput(f"expected true or false for keep_diverse, got {self.keep_diverse!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -350,4 +350,4 @@ def _check_number(name: str, value: Any, low: float, high: float) -> None:
         or not low <= value <= high
         or value == float("inf")
     ):
-        raise InvalidInput(f"{name} should be a number {'from 0 to 1' if high == 1 else 'from 0 up'}, but is {value!r}")
+        raise InvalidInput(f"expected a number {'from 0 to 1' if high == 1 else 'from 0 up'} for {name}, got {value!r}")

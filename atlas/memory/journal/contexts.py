@@ -160,7 +160,7 @@ def checked_limit(limit: int | None, token_budget: int | None) -> int | None:
     """
     for name, bound in (("limit", limit), ("token_budget", token_budget)):
         if bound is not None and bound < 0:
-            raise InvalidInput(f"{name} should be 0 or more, but is {bound}")
+            raise InvalidInput(f"expected 0 or more for {name}, got {bound}")
     return LIMIT if limit is None and token_budget is None else limit
 
 

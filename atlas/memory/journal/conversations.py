@@ -65,7 +65,7 @@ class Conversations(Memory[Turn]):
             InvalidInput: `max_turns` or `ttl` is negative.
         """
         if max_turns < 0 or ttl < timedelta(0):
-            raise InvalidInput(f"max_turns and ttl should be 0 or more, but are {max_turns} and {ttl}")
+            raise InvalidInput(f"expected 0 or more for max_turns and ttl, got {max_turns} and {ttl}")
         super().__init__(embedder, vector_store, collection_name, weights, clock)
         self.max_turns = max_turns
         self.ttl = ttl
@@ -79,7 +79,7 @@ class Conversations(Memory[Turn]):
         fields = {"user_text": user_text, "response": response, "conversation": conversation}
         for name, text in fields.items():
             if not isinstance(text, str):
-                raise InvalidInput(f"a turn's {name} should be a string, but is {text!r}"[:300])
+                raise InvalidInput(f"expected a string for a turn's {name}, got {text!r}"[:300])
         if not user_text.strip() and not response.strip():
             raise InvalidInput("expected a turn with a user_text or a response, got two empty strings")
         if not conversation.strip():

@@ -167,7 +167,7 @@ def kept_switch(name: str, is_on: bool) -> tuple[str, str]:
         InvalidInput: There is no such gate.
     """
     if name not in GATES:
-        raise InvalidInput(f"a gate should be one of {', '.join(GATES)}, but is {name!r}")
+        raise InvalidInput(f"expected one of {', '.join(GATES)} for a gate, got {name!r}")
     return KEPT + name, ON if is_on else OFF
 
 

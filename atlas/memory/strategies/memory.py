@@ -92,7 +92,7 @@ class ChromaStrategyBank(Memory[Strategy]):
             InvalidInput: `same_situation` is not in its range.
         """
         if not 0 < same_situation <= 1:
-            raise InvalidInput(f"same_situation should be above 0 and at most 1, but is {same_situation!r}")
+            raise InvalidInput(f"expected a number above 0 and at most 1 for same_situation, got {same_situation!r}")
         super().__init__(embedder, vector_store, collection_name, weights, clock, success_updater=success_updater)
         self.abstractor = abstractor
         self.retirement = retirement

@@ -50,7 +50,7 @@ def checked(strategy: Strategy, now: datetime) -> Strategy:
     for name in ("id", "situation", "suggestion"):
         text = getattr(strategy, name)
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInput(f"a strategy's {name} should be a string that is not blank, but is {text!r}")
+            raise InvalidInput(f"expected a string that is not blank for a strategy's {name}, got {text!r}")
         check_text(text, f"the strategy's {name}")
     title = (strategy.title.strip() or strategy.situation.strip().splitlines()[0])[:TITLE_CHARACTERS]
     made_at = strategy.created_at or now

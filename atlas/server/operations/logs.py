@@ -43,7 +43,7 @@ def configure_logs(form: str) -> QueueListener:
         InvalidInput: It is none of these.
     """
     if (form or "text") not in FORMS:
-        raise InvalidInput(f"ATLAS_LOG should be one of {', '.join(FORMS)}, but is {form!r:.100}")
+        raise InvalidInput(f"expected one of {', '.join(FORMS)} for ATLAS_LOG, got {form!r:.100}")
     listener = QueueListener(Queue(MAX_LINES), logging.StreamHandler(sys.stderr))
     handler = _DroppingQueueHandler(listener.queue)
     handler.setFormatter(_JsonFormatter() if form == "json" else _TextFormatter())

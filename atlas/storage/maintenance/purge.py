@@ -80,7 +80,7 @@ def plan_purge(store: Store, ids: Sequence[str], *, collection: str = "") -> Pur
         InvalidInput: The list or an id is empty.
     """
     if isinstance(ids, str) or not ids:
-        raise InvalidInput(f"a purge should be given a list of at least one id, but got {ids!r}")
+        raise InvalidInput(f"expected a list of at least one id to purge, got {ids!r}")
     with store.reading():
         found = store.ledger.purges.find_traces(ids, collection)
         return PurgePlan(

@@ -103,9 +103,9 @@ def test_a_memory_that_fails_costs_its_own_part_and_is_reported():
 
 
 def test_a_mistake_of_the_asker_is_an_error_and_no_part(memory):
-    with pytest.raises(InvalidInput, match="k should be 1 or more, but is 0"):
+    with pytest.raises(InvalidInput, match="expected 1 or more for k, got 0"):
         memory.build_context(task(REFUND), k=0)
-    with pytest.raises(InvalidInput, match="k should be 1 or more, but is -1"):
+    with pytest.raises(InvalidInput, match="expected 1 or more for k, got -1"):
         memory.build_context(task(REFUND), k=-1, by_words=True)
     with pytest.raises(InvalidInput, match="threshold"):
         memory.query_sync(task(REFUND), threshold=2.0)

@@ -147,7 +147,7 @@ def test_importance_tier_and_links_of_the_later_form_come_over(tmp_path):
         ),
         ({"metadata": "[1]"}, "metadata should be an object"),
         ({"importance": 7.0}, "importance should be a number from 0 to 1"),
-        ({"tier": "lukewarm"}, "tier should be one of hot, warm"),
+        ({"tier": "lukewarm"}, "expected one of hot, warm"),
     ],
 )
 def test_an_odd_row_is_reported_and_the_others_come_in(tmp_path, changes, reason):
