@@ -126,8 +126,8 @@ def _chroma(parts: SplitResult) -> IndexAddress:
     options = dict(parse_qsl(parts.query))
     if parts.path.strip("/") or options.keys() - {"tenant", "database"}:
         raise InvalidInput(
-            f"expected {parts.scheme}://HOST:PORT, with at most ?tenant=…&database=…, for ATLAS_INDEX, got more; remove "
-            "the rest"
+            f"expected {parts.scheme}://HOST:PORT, with at most ?tenant=…&database=…, for ATLAS_INDEX, got more; "
+            "remove the rest"
         )
     scheme = parts.scheme.removeprefix("chroma+")
     return IndexAddress(
