@@ -203,7 +203,9 @@ def _validate(answer: Mapping[str, Any], concepts: Sequence[CodeConcept]) -> Cod
     by_name = {concept.name: concept for concept in concepts}
     name, code = answer["name"], answer["code"]
     if not is_available(name) or len(name) > MAX_NAME_CHARACTERS or name in by_name:
-        raise InvalidInput(f"expected an unused identifier that is no keyword or builtin for name, got {name[:80]!r}")
+        raise InvalidInput(
+            f"expected an unused identifier that is not a keyword or builtin for name, got {name[:80]!r}"
+        )
     function = _function(code, name)
     bare = strip_annotations(function)
     used = _used_concepts(bare, by_name)

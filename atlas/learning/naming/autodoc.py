@@ -161,7 +161,7 @@ def _validate(
         return None
     if not is_available(name) or len(name) > MAX_NAME_CHARACTERS:
         raise InvalidInput(
-            f"expected an identifier of at most {MAX_NAME_CHARACTERS} characters that is no keyword or builtin for "
+            f"expected an identifier of at most {MAX_NAME_CHARACTERS} characters that is not a keyword or builtin for "
             f"name, got {name[:80]!r}"
         )
     if is_made_up(name):

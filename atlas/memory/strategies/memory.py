@@ -296,7 +296,7 @@ class ChromaStrategyBank(Memory[Strategy]):
         """Return the retired strategies with the reason, `by hand` or `by its outcomes`, by id."""
         return read_retired(self._store, self.retirement)
 
-    aretired = twin(read_retired)
+    aretired = twin(retired)
 
     def retire(self, strategy_ids: Sequence[str]) -> int:
         """Retire strategies, which excludes them from searches, and return how many changed."""

@@ -37,9 +37,9 @@ def test_an_address_is_read_and_shown(given, shown, is_secure):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("qdrant://host", "but begins with qdrant://"),
+        ("qdrant://host", "got qdrant://"),
         ("notes.svc.pinecone.io", "got no scheme"),
-        ("pinecone://", "names no host"),
+        ("pinecone://", "got no host"),
         ("pinecone://host/index", "as Pinecone's console shows it, for ATLAS_INDEX, got more after the host"),
         ("chroma+http://host:port", "got no readable host or port"),
         ("chroma+http://host/api/v2", "for ATLAS_INDEX, got more"),
