@@ -64,8 +64,8 @@ def add_commands(commands: Any) -> None:
     command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, or directories of files")
     add_format_option(command)
     command.add_argument("--strict", action="store_true", help="stop at the first row that is rejected")
-    command.add_argument("--dry-run", action="store_true", help="count what would be added, and add nothing")
-    rule = "the score that says whether an attempt of a log succeeded, and from which value on, as in correctness>=0.5"
+    command.add_argument("--dry-run", action="store_true", help="count the records to add, and add nothing")
+    rule = "the score of a log that decides whether an attempt succeeded, with its threshold, as in correctness>=0.5"
     command.add_argument("--success", type=_rule, metavar="RULE", help=rule)
     crashes_help = "note every tool call that failed in a log as a crash in the journal"
     command.add_argument("--crashes", action="store_true", help=crashes_help)

@@ -38,7 +38,7 @@ def add_commands(commands: Any) -> None:
         nargs="?",
         const="",
         metavar="DIR",
-        help="add sample data if the store is new: what comes with ATLAS, or a directory of your own",
+        help="add sample data if the store is new: the data of ATLAS, or of a directory",
     )
     add_command(commands, "status", _status)
     command = add_command(commands, "backup", _backup)
@@ -55,13 +55,13 @@ def add_commands(commands: Any) -> None:
     command.add_argument("source", metavar="FROM", help="directory of a store, or address of one in PostgreSQL")
     command.add_argument("target", metavar="TO", help="the same of a store that is not there yet, or is empty")
     command = add_command(commands, "doctor", _doctor)
-    command.add_argument("--fix", action="store_true", help="repair what differs")
+    command.add_argument("--fix", action="store_true", help="repair derived data that differs from the ledger")
     add_json_option(command)
     command.add_argument(
         "--leave-index",
         metavar="ADDRESS",
         default="",
-        help="first, leave what the service at this address has of the store there, and wait for it no more",
+        help="first, abandon the store's vectors in the service at this address",
     )
     command = add_command(commands, "reembed", _reembed)
     command.add_argument("--model", default="", help="name of the model (default: the store's own)")

@@ -22,8 +22,8 @@ def add_commands(commands: Any) -> None:
     command.add_argument(
         "--keep", action="append", default=[], metavar="ID", help="a derived record to keep; may be repeated"
     )
-    command.add_argument("--reason", default="", metavar="TEXT", help="reason, which the history keeps")
-    command.add_argument("--dry-run", action="store_true", help="print what would be deleted, and change nothing")
+    command.add_argument("--reason", default="", metavar="TEXT", help="reason, shown in the history")
+    command.add_argument("--dry-run", action="store_true", help="print the records to delete, and change nothing")
 
 
 def _withdraw(options: argparse.Namespace, settings: Settings) -> int:

@@ -73,7 +73,7 @@ def add_commands(commands: Any) -> None:
     """Declare the command."""
     command = add_command(commands, "install", _install)
     command.add_argument("client", choices=[*CLIENTS], help="the client")
-    command.add_argument("--remove", action="store_true", help="take out what was installed")
+    command.add_argument("--remove", action="store_true", help="remove the installed entries")
     command.add_argument("--dry-run", action="store_true", help="print the changes, and change nothing")
     command.add_argument("--print", action="store_true", help="print the entries, to be added by hand")
     command.add_argument("--yes", action="store_true", help="make the changes without asking")

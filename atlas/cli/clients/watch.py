@@ -43,7 +43,7 @@ def add_commands(commands: Any) -> None:
         metavar="SECONDS",
         help=f"time between two looks (default: {EVERY_SECONDS:g})",
     )
-    command.add_argument("--once", action="store_true", help="store what is there, and end")
+    command.add_argument("--once", action="store_true", help="store the current sessions, and end")
     add_scope_option(command, "give all that is stored a scope")
 
 
