@@ -430,5 +430,7 @@ class Collection(ABC):
         raise _no_history("restore records")
 
 
-def _no_history(what: str) -> InvalidInput:
-    return InvalidInput(f"this vector store keeps no history, so it cannot {what}; use the memory of atlas.open_memory")
+def _no_history(action: str) -> InvalidInput:
+    return InvalidInput(
+        f"this vector store keeps no history, so it cannot {action}; use the memory of atlas.open_memory"
+    )

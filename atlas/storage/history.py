@@ -155,7 +155,7 @@ class Purges(Protocol):
         self,
         keys: Sequence[tuple[str, str]],
         operation: OperationDraft,
-        left: UnfinishedPurge,
+        unfinished: UnfinishedPurge,
         *,
         unchanged_since: Moment,
         reword: Reword | None = None,
@@ -165,7 +165,7 @@ class Purges(Protocol):
     def unfinished(self) -> dict[str, UnfinishedPurge]:
         """Return the unfinished purges, by operation."""
 
-    def note_unfinished(self, left: Mapping[str, UnfinishedPurge]) -> None:
+    def note_unfinished(self, unfinished: Mapping[str, UnfinishedPurge]) -> None:
         """Note the unfinished parts of purges, by operation."""
 
     def note_finished(self, operation_ids: Iterable[str]) -> None:

@@ -86,10 +86,12 @@ class LateInteraction:
         if not packed:
             return {}
         try:
-            near = projection.similarities(query_tokens, list(packed.values()), [cosines[seq] for seq in packed])
+            token_similarities = projection.similarities(
+                query_tokens, list(packed.values()), [cosines[seq] for seq in packed]
+            )
         except ValueError as error:
             raise StoreDamaged(f"token vectors of the store's texts {_UNREADABLE}") from error
-        return dict(zip(packed, near.tolist(), strict=True))
+        return dict(zip(packed, token_similarities.tolist(), strict=True))
 
     def _projection(self) -> Projection | None:
         """Return the store's projection, or None if there is none yet."""

@@ -181,13 +181,13 @@ class LedgerCollection(Collection):
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """Return the records found, in the order of `ids`."""
-        found = self._read_live(ids)
-        return [as_row(found[record_id]) for record_id in ids if record_id in found]
+        records = self._read_live(ids)
+        return [as_row(records[record_id]) for record_id in ids if record_id in records]
 
     def peek(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return records like `get`, but without vectors and content."""
-        found = self._read_live(ids, light=True)
-        return [as_row(found[record_id]) for record_id in ids if record_id in found]
+        records = self._read_live(ids, light=True)
+        return [as_row(records[record_id]) for record_id in ids if record_id in records]
 
     def count(self, where: Where | None = None) -> int:
         """Return the number of records that pass a filter."""
@@ -250,8 +250,10 @@ class LedgerCollection(Collection):
     ) -> Candidates:
         """Return the n nearest records that pass a filter, and the n best by keywords."""
         vector = None if embedding is None else as_vector(embedding, self.parts.dimension)
-        among = within_actor_scope(where)
-        return hybrid_search.candidates(self._searched, vector, text, n, among, with_buried, context, worth, compared)
+        scoped_filter = within_actor_scope(where)
+        return hybrid_search.candidates(
+            self._searched, vector, text, n, scoped_filter, with_buried, context, worth, compared
+        )
 
     def scan(
         self,
@@ -481,10 +483,10 @@ class LedgerCollection(Collection):
 
     def _read_live(self, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
         """Return the live records among `ids` that the current actor may see, by id."""
-        found = self._ledger.get(self._name, ids, light=light)
+        records = self._ledger.get(self._name, ids, light=light)
         if not (scope := actor_scope()):
-            return found
-        return {record_id: record for record_id, record in found.items() if in_scope(scope, record.metadata)}
+            return records
+        return {record_id: record for record_id, record in records.items() if in_scope(scope, record.metadata)}
 
     def _visible(self, ids: Sequence[str]) -> Sequence[str]:
         """Return the ids of records that are in the scope of the current actor."""

@@ -138,13 +138,13 @@ def backup(store: Store, target: Path) -> BackupReport:
     check_store(store.path)
     if target.exists():
         raise InvalidInput(f"{target} exists already; choose another name, or remove it first")
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".atlas-backup-") as scratch, in_use(Path(scratch)):
             copy = Path(scratch) / LEDGER
             n_records = store.ledger.copies.write(copy)
-            _pack(beside, copy, names_text(store).read())
-            beside.replace(target)
+            _pack(temporary, copy, names_text(store).read())
+            temporary.replace(target)
             if not store.read_only:
                 _note_made(store.ledger, target)
                 store.audit.note(BACKED_UP, who=actor_name(store.settings.actor), about=str(target))
@@ -156,7 +156,7 @@ def backup(store: Store, target: Path) -> BackupReport:
             f"the backup {target} cannot be written ({error}); the unfinished file was removed"
         ) from error
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def look_into(store: Store, source: Path) -> BackupContents:
@@ -224,10 +224,10 @@ class _BackupFile(io.FileIO):
 
     def read(self, size: int | None = -1, /) -> bytes:
         """Return at most `size` bytes, or raise `BadZipFile` if they are too many for a backup."""
-        wanted = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
-        if wanted > _MAX_READ:
+        n_bytes = os.fstat(self.fileno()).st_size - self.tell() if size is None or size < 0 else size
+        if n_bytes > _MAX_READ:
             raise zipfile.BadZipFile("it has more entries than a backup")
-        return super().read(wanted) or b""
+        return super().read(n_bytes) or b""
 
 
 def _unpack(store: Store, source: Path, target: Path) -> bytes | None:
@@ -302,8 +302,8 @@ def _check_marks(marks: Any) -> dict[str, dict[str, Marks]]:
     for collection in marks:
         marks_file(collection)
     return {
-        name: {record_id: decode_marks(encoded) for record_id, encoded in every.items()}
-        for name, every in marks.items()
+        name: {record_id: decode_marks(encoded) for record_id, encoded in marks_of_collection.items()}
+        for name, marks_of_collection in marks.items()
     }
 
 

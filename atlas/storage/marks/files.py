@@ -307,8 +307,8 @@ def _dump(value: object) -> str:
 
 
 def _description(record: RecordDescription) -> dict[str, Any]:
-    named = {name: record.metadata.get(name, "") for name in ("title", "created_at")}
-    return {"id": record.id, **named}
+    fields = {name: record.metadata.get(name, "") for name in ("title", "created_at")}
+    return {"id": record.id, **fields}
 
 
 def _usage(n_uses: int, n_successes: int) -> dict[str, Any]:

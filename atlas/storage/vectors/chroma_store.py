@@ -19,7 +19,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import QueryResult
 from atlas.core.types import Vector
 from atlas.protocols.infra import Where
-from atlas.storage.plain.listing import listed_rows
+from atlas.storage.plain.listing import list_rows
 
 BATCH = 1_000
 """Number of records in one call, which ChromaDB limits to some thousands."""
@@ -166,7 +166,7 @@ class ChromaVectorStore:
     ) -> list[dict[str, Any]]:
         """Return records in order, without vectors."""
         rows = await asyncio.to_thread(lambda: list(_rows(self._collection, None, ["metadatas", "documents"])))
-        return listed_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
+        return list_rows(rows, where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 
 
 def _open(client: Any, name: str) -> Any:

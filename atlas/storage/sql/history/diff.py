@@ -127,8 +127,8 @@ def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
 def _content(image: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a record if it is a JSON object. Else its metadata and texts."""
     with suppress(UnreadableRow):
-        whole = parse_row(image["content"])
-        return {name: value for name, value in whole.items() if name not in DERIVED}
+        content = parse_row(image["content"])
+        return {name: value for name, value in content.items() if name not in DERIVED}
     return {**parse_row(image["metadata"]), "document": image.get("document"), "content": image.get("content")}
 
 
@@ -152,9 +152,9 @@ def _text(value: Any) -> str:
 
 def _find_differences(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     for name in dict.fromkeys(chain(before, after)):
-        earlier, later = before.get(name, ""), after.get(name, "")
-        if earlier != later:
-            yield name, _cut(earlier), _cut(later)
+        text_before, text_after = before.get(name, ""), after.get(name, "")
+        if text_before != text_after:
+            yield name, _cut(text_before), _cut(text_after)
 
 
 def _cut(text: str) -> str:

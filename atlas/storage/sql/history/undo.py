@@ -102,12 +102,12 @@ def undo_many(
                 raise _PreviewFinished(_undo_all(writer, operations))
             return _undo_expected(writer, operations, expected)
     except _PreviewFinished as preview:
-        return preview.done
+        return preview.undone_many
 
 
 class _PreviewFinished(Exception):
     def __init__(self, done: UndoneMany) -> None:
-        self.done = done
+        self.undone_many = done
 
 
 def _operations_to_undo(connection: Connection, wanted: Operations) -> list[Operation]:
@@ -245,11 +245,10 @@ def _check_unchanged_since(connection: Connection, operation: Operation, changes
 
 
 def _conflict(connection: Connection, operation: Operation, change: _Change) -> UndoRefused:
-    later = _read_last_operation(connection, change)
+    last = _read_last_operation(connection, change)
     return UndoRefused(
         f"{operation.kind} {operation.id[:8]} cannot be undone: {change.record_id} was changed since, by "
-        f"{later.kind} {later.id[:8]} of {later.created_at:%Y-%m-%d %H:%M} UTC. Undo that first: "
-        f"atlas undo {later.id[:8]}"
+        f"{last.kind} {last.id[:8]} of {last.created_at:%Y-%m-%d %H:%M} UTC. Undo that first: atlas undo {last.id[:8]}"
     )
 
 
@@ -275,8 +274,8 @@ def _write_undone_by(connection: Connection, operation: Operation, undo_id: str)
     for operation_id in undone_by(operation):
         connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation_id,))
     for original, counts in _iterate_originals(connection, operation):
-        by = None if counts else undo_id
-        connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (by, original.id))
+        undone_by_id = None if counts else undo_id
+        connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undone_by_id, original.id))
     connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undo_id, operation.id))
 
 
